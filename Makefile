@@ -1,0 +1,46 @@
+# Every target does its own set-up in .venv; a fresh machine needs Python 3.11+, make and git.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test check bench fuzz fix clean docs
+
+help: ## what can be run here
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+.venv/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.venv/.bench: .venv/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check '.[bench]'
+	@touch $@
+
+demo: .venv/.installed ## watch Joey read a conversation's tool calls while they stream
+	@$(BIN)/joey demo
+
+test: .venv/.installed ## all tests
+	$(BIN)/pytest
+
+check: .venv/.installed ## lint, types, import floors, generated docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/docs.py --check
+
+bench: .venv/.bench ## benchmarks, peers beside us in one run
+	$(BIN)/python -m bench
+
+fuzz: .venv/.installed ## the property tests, long
+	JOEY_FUZZ=1 $(BIN)/pytest -m property -p no:randomly
+
+fix: .venv/.installed ## format, and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: .venv/.installed ## write the generated parts of docs/ anew
+	$(BIN)/python scripts/docs.py
+
+clean: ## remove everything that was made here
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,80 @@
+"""What a tool call would do to the world, before it does it.
+
+A tool declares its actions; the approval policy judges them. Keeping them as data in between means that neither
+needs to know the other, and that what the user is asked about is what was judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPath:
+    """Look at a file or a folder. The path is as the model gave it; the policy resolves it."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class WritePath:
+    """Change a file. For a move, there is one action for each end."""
+
+    path: str
+    change: Literal["create", "modify", "delete"] = "modify"
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """Run a shell command line in a folder (the workspace when None)."""
+
+    command: str
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallServer:
+    """Call a tool of an MCP server, or read one of its resources (then `tool` is None)."""
+
+    server: str
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VisitUrl:
+    """Open a page in the browser, or fetch something from a URL."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunCode:
+    """Run a custom tool: somebody's code in this process."""
+
+    tool: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchMode:
+    """Go on in another mode."""
+
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartSubtask:
+    """Hand a piece of the work to a task of its own."""
+
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """Talk to the user: a question, a completion. Needs no leave, it is the asking itself."""
+
+
+Action: TypeAlias = (
+    ReadPath | WritePath | RunCommand | CallServer | VisitUrl | RunCode | SwitchMode | StartSubtask | AskUser
+)

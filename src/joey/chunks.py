@@ -1,0 +1,60 @@
+"""What a provider sent, uninterpreted. Every provider yields these five and nothing else.
+
+Interpreting them is a protocol's work: a TextChunk may hold half an XML tag, a ToolCallChunk half a JSON escape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from joey.messages import StopReason
+from joey.wire import Codec
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """The next characters of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningChunk:
+    """The next characters of the model's reasoning; the signature comes with the last piece, if at all."""
+
+    text: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallChunk:
+    """A piece of a native tool call. Providers leave out any of the four, and some never send an index or an id."""
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChunk:
+    """Tokens counted so far in this reply. Input excludes what was read from or written to the prompt cache."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StopChunk:
+    """Why the model stopped. `detail` is the provider's own word for it."""
+
+    reason: StopReason
+    detail: str = ""
+
+
+Chunk: TypeAlias = TextChunk | ReasoningChunk | ToolCallChunk | UsageChunk | StopChunk
+
+CHUNKS = Codec(Chunk)

@@ -1,0 +1,74 @@
+"""What people type. One command, one module: `configure` names its options, `run` does it and returns an exit code.
+
+Nothing is loaded before it is needed: `joey --version` does not even load argparse, and `joey parse --help` loads
+`joey.cli.parse` alone. Exit codes: 0 done, 1 it did not work, 2 asked wrongly, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from joey import __version__
+from joey.errors import JoeyError
+
+COMMANDS: dict[str, str] = {
+    "demo": "watch tool calls being read from a stream while they grow (offline)",
+    "parse": "what Joey sees in a model's stream: text or JSON chunks in, events or content out",
+}
+"""Every command and what it does, in the order in which `joey --help` shows them."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = list(sys.argv[1:] if argv is None else argv)
+    if args in (["--version"], ["-V"]):
+        print(f"joey {__version__}")
+        return 0
+    try:
+        return _run(args)
+    except JoeyError as error:
+        print(f"joey: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`joey parse … | head`): nothing is wrong, and nothing more can be said.
+        sys.stdout = None  # type: ignore[assignment]
+        return 141
+
+
+def _run(args: list[str]) -> int:
+    import argparse
+    import importlib
+
+    if not args or args[0] in ("-h", "--help", "help"):
+        print(_help())
+        return 0
+    name = args[0]
+    if name not in COMMANDS:
+        raise JoeyError(_unknown(name))
+    module = importlib.import_module(f"joey.cli.{name}")
+    parser = argparse.ArgumentParser(
+        f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    module.configure(parser)
+    return int(module.run(parser.parse_args(args[1:])))
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    return (
+        "usage: joey COMMAND [options]\n\n"
+        "Joey is a coding agent for the terminal, and the stream parsers under it.\n\n"
+        f"commands:\n{commands}\n\n"
+        "`joey COMMAND --help` tells more about one; `joey --version` tells the version."
+    )
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    hint = f"Did you mean `joey {near[0]}`?" if near else "`joey --help` lists the commands."
+    return f"there is no command {name!r}. {hint}"

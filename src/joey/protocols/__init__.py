@@ -1,0 +1,78 @@
+"""The protocols: how models call tools, and how their streams are read.
+
+    parser = joey.protocols.get("native").parser(tools)
+    for chunk in stream:
+        for event in parser.feed(chunk): ...
+    for event in parser.finish(): ...
+
+`parse` does it for a whole reply. The table is open: `register` adds a protocol of your own.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from joey.chunks import Chunk
+from joey.errors import UsageError
+from joey.events import StreamEvent
+from joey.protocols.base import Call, Content, OnError, ParseError, Parser, Part, Protocol, Text, collect
+from joey.protocols.native import NativeProtocol
+from joey.toolspec import ToolSpec
+
+__all__ = [
+    "Call",
+    "Content",
+    "ParseError",
+    "Parser",
+    "Part",
+    "Protocol",
+    "Text",
+    "collect",
+    "get",
+    "names",
+    "parse",
+    "register",
+]
+
+_PROTOCOLS: dict[str, Protocol] = {}
+
+
+def register(protocol: Protocol) -> None:
+    """Add a protocol to the table, or replace the one of the same name."""
+    _PROTOCOLS[protocol.name] = protocol
+
+
+def get(name: str) -> Protocol:
+    """The protocol of this name."""
+    if name not in _PROTOCOLS:
+        near = difflib.get_close_matches(name, _PROTOCOLS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"there is no protocol {name!r}{hint} Known: {', '.join(_PROTOCOLS)}")
+    return _PROTOCOLS[name]
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_PROTOCOLS)
+
+
+def parse(
+    stream: str | Iterable[str | Chunk],
+    *,
+    protocol: str | Protocol = "native",
+    tools: Sequence[ToolSpec | Any] = (),
+    on_error: OnError | None = None,
+) -> Content:
+    """Read a whole reply: a text, or the chunks a provider sent. Tools may be OpenAI or Anthropic tool objects."""
+    codec = get(protocol) if isinstance(protocol, str) else protocol
+    specs = [tool if isinstance(tool, ToolSpec) else ToolSpec.read(tool) for tool in tools]
+    parser = codec.parser(specs, on_error=on_error)
+    events: list[StreamEvent] = []
+    for chunk in [stream] if isinstance(stream, str) else stream:
+        events += parser.feed(chunk)
+    return collect(events + parser.finish())
+
+
+for _protocol in (NativeProtocol(),):
+    register(_protocol)

@@ -1,0 +1,258 @@
+"""The contract of a protocol: a codec between our conversation and one model's habits.
+
+A Protocol is stateless and shared. A Parser reads one reply: chunks in, events out, no I/O, no clock, no randomness.
+It keeps the laws written in `joey.events`. To add a protocol, subclass both and register it in `protocols/__init__`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.errors import UsageError
+from joey.events import (
+    ReasoningDelta,
+    ReasoningFinished,
+    ReasoningStarted,
+    StreamEvent,
+    StreamFinished,
+    TextDelta,
+    TextFinished,
+    TextStarted,
+    ToolCallFinished,
+    ToolCallMalformed,
+    UsageReported,
+)
+from joey.messages import Block, StopReason, ToolResultBlock, ToolUseBlock
+from joey.toolspec import ToolSpec
+from joey.wire import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ParseError:
+    """What `on_error` is told: what went wrong, and the piece of the model's text it went wrong in."""
+
+    message: str
+    segment: str
+    name: str | None = None
+
+
+OnError: TypeAlias = Callable[[ParseError], None]
+
+
+class Parser(ABC):
+    """Reads one reply. Subclasses implement `_text`, `_tool_call` and `_close`, and append events to `self._out`."""
+
+    def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:
+        self.tools = {tool.name: tool for tool in tools}
+        self._on_error = on_error
+        self._out: list[StreamEvent] = []
+        self._text_open = False
+        self._reasoning_open = False
+        self._calls = 0
+        self._stop: StopChunk | None = None
+        self._finished = False
+
+    # What a caller uses
+
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        """The events that the next chunk brings. A plain string is a TextChunk."""
+        if self._finished:
+            raise UsageError("this parser has finished; a parser reads one reply")
+        if isinstance(chunk, str):
+            self._text(chunk)
+        elif isinstance(chunk, TextChunk):
+            self._text(chunk.text)
+        elif isinstance(chunk, ToolCallChunk):
+            self._tool_call(chunk)
+        elif isinstance(chunk, ReasoningChunk):
+            self._reasoning(chunk)
+        elif isinstance(chunk, UsageChunk):
+            self._out.append(_usage(chunk))
+        else:
+            self._stop = chunk
+        return self._take()
+
+    def finish(self) -> list[StreamEvent]:
+        """The stream ended: what was held back, what stays unfinished, and the end itself. Safe to call twice."""
+        if not self._finished:
+            self._close()
+            self._close_reasoning()
+            self._close_text()
+            self._finished = True
+            stop = self._stop or StopChunk("tool_calls" if self._calls else "end")
+            self._out.append(StreamFinished(stop.reason, stop.detail))
+        return self._take()
+
+    @abstractmethod
+    def arguments(self, call_id: str) -> JsonValue:
+        """A snapshot of a call's arguments so far, complete or not, made on demand. Costs a reading of the call."""
+
+    # What a subclass implements
+
+    @abstractmethod
+    def _text(self, text: str) -> None:
+        """The next characters of the answer."""
+
+    def _tool_call(self, chunk: ToolCallChunk) -> None:
+        """A native piece in a text protocol: the provider was given no tools, so this is its mistake."""
+        self._report(f"a native tool call came in a reply read as {type(self).__name__}", chunk.arguments or "")
+
+    @abstractmethod
+    def _close(self) -> None:
+        """The stream ended: release what was held back, end what is open."""
+
+    # What a subclass uses
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        return self._stop.reason if self._stop else None
+
+    def _emit_text(self, text: str) -> None:
+        if not text:
+            return
+        if not self._text_open:
+            self._close_reasoning()
+            self._text_open = True
+            self._out.append(TextStarted())
+        self._out.append(TextDelta(text))
+
+    def _close_text(self) -> None:
+        if self._text_open:
+            self._text_open = False
+            self._out.append(TextFinished())
+
+    def _new_call_id(self) -> str:
+        self._calls += 1
+        return f"call_{self._calls}"
+
+    def _report(self, message: str, segment: str, name: str | None = None) -> None:
+        if self._on_error is not None:
+            self._on_error(ParseError(message, segment, name))
+
+    def _malformed(self, call_id: str, name: str | None, source: str, message: str) -> None:
+        self._out.append(ToolCallMalformed(call_id, name, source, message))
+        self._report(message, source, name)
+
+    # Common to all protocols
+
+    def _reasoning(self, chunk: ReasoningChunk) -> None:
+        if chunk.text:
+            if not self._reasoning_open:
+                self._close_text()
+                self._reasoning_open = True
+                self._out.append(ReasoningStarted())
+            self._out.append(ReasoningDelta(chunk.text))
+        if chunk.signature is not None:
+            self._close_reasoning(chunk.signature)
+
+    def _close_reasoning(self, signature: str | None = None) -> None:
+        if self._reasoning_open:
+            self._reasoning_open = False
+            self._out.append(ReasoningFinished(signature))
+        elif signature is not None:
+            self._out += [ReasoningStarted(), ReasoningFinished(signature)]
+
+    def _take(self) -> list[StreamEvent]:
+        out, self._out = self._out, []
+        return out
+
+
+class Protocol(ABC):
+    """How one family of models is told about tools, calls them, and is answered."""
+
+    name: ClassVar[str]
+    in_text: ClassVar[bool] = True
+    """Whether calls are written in the answer's text. If not, the provider carries them."""
+
+    @abstractmethod
+    def describe(self, tools: Sequence[ToolSpec]) -> str:
+        """The part of the system prompt that teaches the protocol; empty for native calls."""
+
+    @abstractmethod
+    def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> Parser:
+        """A parser for one reply."""
+
+    @abstractmethod
+    def encode_call(self, call: ToolUseBlock) -> Block:
+        """A call of ours in the model's own words, for the history."""
+
+    @abstractmethod
+    def encode_results(self, results: Sequence[ToolResultBlock]) -> tuple[Block, ...]:
+        """What the tools answered, as the content of the next user message."""
+
+    @abstractmethod
+    def reminder(self, tools: Sequence[ToolSpec]) -> str:
+        """What to tell the model after a badly formed call, or when it called no tool: how a call is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A stretch of plain text in a collected reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A complete call in a collected reply."""
+
+    name: str
+    input: JsonValue
+    id: str
+    repairs: tuple[str, ...] = ()
+
+
+Part: TypeAlias = Text | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A whole reply: text and calls in order, and what went wrong. Failed calls stand in it as text, verbatim."""
+
+    parts: tuple[Part, ...]
+    errors: tuple[ParseError, ...]
+    stop_reason: StopReason = "end"
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Call))
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+def collect(events: Iterable[StreamEvent]) -> Content:
+    """Fold the events of one reply into its content. Neighbouring text is merged."""
+    parts: list[Part] = []
+    errors: list[ParseError] = []
+    stop: StopReason = "end"
+    run: list[str] = []
+
+    def close_run() -> None:
+        if run:
+            parts.append(Text("".join(run)))
+            run.clear()
+
+    for event in events:
+        if isinstance(event, TextDelta):
+            run.append(event.text)
+        elif isinstance(event, ToolCallMalformed):
+            errors.append(ParseError(event.message, event.source, event.name))
+            if event.source:
+                run.append(event.source)
+        elif isinstance(event, ToolCallFinished):
+            close_run()
+            parts.append(Call(event.name, event.arguments, event.call_id, event.repairs))
+        elif isinstance(event, StreamFinished):
+            stop = event.reason
+    close_run()
+    return Content(tuple(parts), tuple(errors), stop)
+
+
+def _usage(chunk: UsageChunk) -> UsageReported:
+    return UsageReported(chunk.input_tokens, chunk.output_tokens, chunk.cache_write_tokens, chunk.cache_read_tokens)

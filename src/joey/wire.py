@@ -1,0 +1,159 @@
+"""Frozen dataclasses to JSON and back, with the wire tag derived from the class name.
+
+`encode(TextDelta("hi"))` is `{"type": "text_delta", "text": "hi"}`. A field that is None or at its default is
+written all the same: a reader should not need to know our defaults. `Codec(Union)` reads only the members of one
+closed union, so that an unknown tag is an error with the list of the known ones and never a silent dict.
+
+The annotations of the classes are the schema. Understood: str, int, float, bool, None, unions of these,
+Literal, tuple[X, ...], dataclasses and unions of dataclasses, and JSON values (`JsonValue`, `JsonObject`), which are
+passed through untouched.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
+
+from joey.errors import WireError
+
+# Exact recursion buys nothing at the places where these are used, and costs a cast at each of them.
+JsonValue: TypeAlias = Any
+JsonObject: TypeAlias = Mapping[str, Any]
+
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def tag(cls: type) -> str:
+    """The name of a class on the wire: `ToolCallStarted` is `tool_call_started`, `TextBlock` is `text`."""
+    return _WORD_BOUNDARY.sub("_", cls.__name__.removesuffix("Block")).lower()
+
+
+def encode(value: Any) -> JsonValue:
+    """A frozen dataclass (or a tuple, mapping or scalar that holds some) as plain JSON data."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"type": tag(type(value)), **fields}
+    if isinstance(value, Mapping):
+        return {key: encode(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    return value
+
+
+class Codec:
+    """Reads the members of one closed union of dataclasses from JSON."""
+
+    def __init__(self, union: Any) -> None:
+        members = get_args(union) or (union,)
+        self._by_tag: dict[str, type] = {tag(cls): cls for cls in members}
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        return tuple(self._by_tag.values())
+
+    def decode(self, data: JsonValue) -> Any:
+        if not isinstance(data, Mapping):
+            raise WireError(f"expected a JSON object with a 'type', got {_describe(data)}")
+        cls = self._by_tag.get(data.get("type", ""))
+        if cls is None:
+            known = ", ".join(sorted(self._by_tag))
+            raise WireError(f"unknown type {data.get('type')!r}; known: {known}")
+        return _decode_dataclass(cls, data)
+
+
+def _decode_dataclass(cls: type, data: JsonObject) -> Any:
+    values: dict[str, Any] = {}
+    readers = _readers(cls)
+    for field in dataclasses.fields(cls):
+        if field.name in data:
+            try:
+                values[field.name] = readers[field.name](data[field.name])
+            except WireError as error:
+                raise WireError(f"{tag(cls)}.{field.name}: {error}") from None
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise WireError(f"{tag(cls)} needs a {field.name!r}")
+    unknown = set(data) - set(readers) - {"type"}
+    if unknown:
+        raise WireError(f"{tag(cls)} has no field {min(unknown)!r}; it has: {', '.join(readers)}")
+    return cls(**values)
+
+
+_Reader: TypeAlias = Callable[[Any], Any]
+_READERS: dict[type, dict[str, _Reader]] = {}
+
+
+def _readers(cls: type) -> dict[str, _Reader]:
+    if cls not in _READERS:
+        hints = typing.get_type_hints(cls)
+        _READERS[cls] = {f.name: _reader(hints[f.name]) for f in dataclasses.fields(cls)}
+    return _READERS[cls]
+
+
+def _reader(annotation: Any) -> _Reader:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation is Any:
+        return lambda value: value
+    if origin in (Union, types.UnionType):
+        return _union_reader(args)
+    if origin is tuple:
+        item = _reader(args[0])
+        return lambda value: tuple(item(each) for each in _expect(value, list, tuple))
+    if origin is Literal:
+        return lambda value: _expect_one_of(value, args)
+    if origin is not None and issubclass(origin, Mapping):
+        return lambda value: _expect(value, dict)
+    if dataclasses.is_dataclass(annotation):
+        codec = Codec(annotation)
+        return codec.decode
+    if annotation is float:
+        return lambda value: _expect(value, float, int)
+    return lambda value: _expect(value, annotation)
+
+
+def _union_reader(members: tuple[Any, ...]) -> _Reader:
+    blocks = [member for member in members if dataclasses.is_dataclass(member)]
+    scalars = tuple(member for member in members if isinstance(member, type) and member not in blocks)
+    codec = Codec(Union[tuple(blocks)]) if blocks else None  # noqa: UP007 - built at run time
+
+    def read(value: Any) -> Any:
+        if codec is not None and isinstance(value, Mapping):
+            return codec.decode(value)
+        return _expect(value, *scalars)
+
+    return read
+
+
+def _expect(value: Any, *classes: type) -> Any:
+    # bool is an int in Python and not in JSON.
+    if isinstance(value, classes) and (not isinstance(value, bool) or bool in classes):
+        return value
+    names = " or ".join(_NAMES.get(cls, cls.__name__) for cls in classes)
+    raise WireError(f"expected {names}, got {_describe(value)}")
+
+
+def _expect_one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
+    if value in allowed:
+        return value
+    raise WireError(f"expected one of {', '.join(map(repr, allowed))}, got {_describe(value)}")
+
+
+_NAMES: dict[type, str] = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "a boolean",
+    types.NoneType: "null",
+    list: "an array",
+    tuple: "an array",
+    dict: "an object",
+}
+
+
+def _describe(value: Any) -> str:
+    text = repr(value)
+    kind = _NAMES.get(type(value), type(value).__name__)
+    return f"{kind} ({text if len(text) <= 40 else text[:37] + '...'})"

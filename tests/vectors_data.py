@@ -1,0 +1,24 @@
+"""Recorded answers of the real systems: one JSON object a line, see vectors/README.md."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+_COPY = Path(__file__).parent / "vectors"
+_SHARED = Path(__file__).parents[2] / "shared" / "vectors"
+ROOT = Path(os.environ.get("JOEY_VECTORS") or (_SHARED if _SHARED.is_dir() else _COPY))
+
+
+def cases(name: str, **wanted: Any) -> list[Any]:
+    """The cases of one file, such as "roo/native", whose fields have the wanted values."""
+    with (ROOT / f"{name}.jsonl").open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines if line.strip()]
+    return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
+
+
+def meta(name: str) -> Any:
+    """What the cases of one file share."""
+    return json.loads((ROOT / f"{name}.meta.json").read_text(encoding="utf-8"))
