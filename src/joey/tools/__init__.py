@@ -1,0 +1,1 @@
+"""What the model may call: definitions, the registry that checks a call, the toolset a mode offers."""

@@ -1,0 +1,108 @@
+"""A tool: what the model sees of it, what it would do, and doing it.
+
+A call goes through three steps, so that what was approved is what happens:
+
+1. `plan(params, context)` looks, changes nothing, and says what the call would do: its actions (which the policy
+   judges) and what to show the user (a diff, say). A call that cannot work ends here with its error.
+2. The caller asks for leave, or has it.
+3. `plan.execute()` does exactly that, or fails and leaves everything as it was.
+
+Most tools have nothing to prepare: they implement `run` and, if they touch the world, `actions`.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from joey.actions import Action
+from joey.messages import ResultBlock, Shown, ToolResult
+from joey.messages import TextBlock as _TextBlock
+from joey.toolspec import ToolSpec
+
+Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes", "always"]
+"""Which modes offer a tool; tools of the group `always` are in every mode."""
+
+
+class Params(BaseModel):
+    """The arguments of a tool. Every field has a description: it is what the model reads."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+ParamsT = TypeVar("ParamsT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """The world as a tool may see it. One per task; nothing here is global."""
+
+    workspace: Path
+    storage: Path
+    """Where things are kept that belong to the task, such as the whole output of a command."""
+    mode: str = "code"
+    ignored: Callable[[Path], bool] = lambda _path: False
+    """Whether an ignore file hides this (resolved, absolute) path from the model."""
+    progress: Callable[[str], None] = lambda _text: None
+    """Shows the user live output while the tool runs."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What tools remember during a task (todo list, file versions seen, running jobs), each under its own key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a call would do, and the doing of it. `refusal` is set when the call cannot work: there is nothing to ask."""
+
+    actions: tuple[Action, ...]
+    execute: Callable[[], Awaitable[ToolResult]]
+    shown: tuple[Shown, ...] = ()
+    refusal: ToolResult | None = None
+
+
+class Tool(ABC, Generic[ParamsT]):
+    """Something the model can call. Subclasses set the class variables and implement `run`."""
+
+    name: ClassVar[str]
+    group: ClassVar[Group]
+    params: ClassVar[type[BaseModel]]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names under which models call it."""
+
+    @cached_property
+    def description(self) -> str:
+        """The words beside the code: `read_file.md` next to `read_file.py`."""
+        source = sys.modules[type(self).__module__].__file__
+        assert source is not None
+        return Path(source).with_suffix(".md").read_text(encoding="utf-8").strip()
+
+    @property
+    def spec(self) -> ToolSpec:
+        return ToolSpec(self.name, self.description, self.params.model_json_schema())
+
+    def actions(self, params: ParamsT, context: ToolContext) -> tuple[Action, ...]:
+        """What the call would touch. None means that it needs no leave."""
+        return ()
+
+    async def plan(self, params: ParamsT, context: ToolContext) -> Plan:
+        return Plan(self.actions(params, context), lambda: self.run(params, context))
+
+    @abstractmethod
+    async def run(self, params: ParamsT, context: ToolContext) -> ToolResult:
+        """Do it. Errors the model can act on are results with `is_error`, not exceptions."""
+
+
+def ok(text: str, *blocks: ResultBlock, shown: tuple[Shown, ...] = ()) -> ToolResult:
+    """A result that went well."""
+    return ToolResult((_TextBlock(text), *blocks), shown)
+
+
+def failed(text: str, *, shown: tuple[Shown, ...] = ()) -> ToolResult:
+    """A result that tells the model what went wrong and what to do."""
+    return ToolResult((_TextBlock(text),), shown, is_error=True)
