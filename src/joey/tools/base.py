@@ -58,7 +58,7 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a call would do, and the doing of it. `refusal` is set when the call cannot work: there is nothing to ask."""
+    """What a call would do, and the doing of it. `refusal` is set when the call cannot work: nothing to ask."""
 
     actions: tuple[Action, ...]
     execute: Callable[[], Awaitable[ToolResult]]
