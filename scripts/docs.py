@@ -11,6 +11,10 @@ from joey.wire import Codec, tag
 
 DOCS = Path(__file__).parents[1] / "docs"
 
+INTRODUCTION = """\
+Generated from the code by `make docs`. Every class is frozen and has one JSON form: its fields, and a `"type"` that is
+the class name in snake case."""
+
 
 def main(argv: list[str]) -> int:
     stale = []
@@ -38,10 +42,7 @@ def events_page() -> str:
         "\n\n".join(
             [
                 "# Events, chunks and blocks",
-                (
-                    "Generated from the code by `make docs`. Every class is frozen and has one JSON form: its fields, and a"
-                    ' `"type"` that is the class name in snake case.'
-                ),
+                INTRODUCTION,
                 "## Stream events: what happened",
                 laws,
                 *class_sections(events.STREAM_EVENTS),
