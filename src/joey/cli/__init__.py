@@ -32,9 +32,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader went away (`joey parse … | head`): nothing is wrong, and nothing more can be said.
-        sys.stdout = None  # type: ignore[assignment]
-        return 141
+        return _reader_went_away()
+
+
+def _reader_went_away() -> int:
+    """`joey parse … | head`: nothing is wrong, and nothing more can be said, not even by Python's last flush."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def _run(args: list[str]) -> int:
