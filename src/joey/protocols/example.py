@@ -1,0 +1,178 @@
+"""Example arguments for a tool, made from its JSON Schema, for the part of the prompt that shows how a call is written.
+
+The same schema always gives the same example. What the schema itself offers comes first (`examples`, `example`,
+`const`, `default`, `enum`); then what the name of a property suggests (a `path` is a path); then a plain value of the
+right type. Only required properties are shown, or all of them where none is required, because a model imitates what
+it sees. A `$ref` is followed inside the schema; one that leads back into itself ends in an empty value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from joey.wire import JsonObject, JsonValue
+
+_BY_NAME = {
+    "path": "src/main.py",
+    "file_path": "src/main.py",
+    "paths": "src/main.py",
+    "file_text": 'print("hello")\n',
+    "content": 'print("hello")\n',
+    "command": "git status",
+    "cwd": "src",
+    "regex": r"def \w+",
+    "pattern": r"def \w+",
+    "file_pattern": "*.py",
+    "query": "where the settings are read",
+    "url": "https://example.com",
+    "uri": "https://example.com",
+    "question": "Which port should the server use?",
+    "result": "The server starts and its tests pass.",
+    "message": "Add a test for the parser.",
+    "todos": "[x] Read the code\n[ ] Write the test",
+    "text": "Use port 8080.",
+    "reason": "The task needs code changes.",
+    "mode": "code",
+    "mode_slug": "code",
+    "line_range": "1-20",
+    "location": "Paris",
+    "city": "Paris",
+    "name": "main",
+    "id": "42",
+}
+_BY_FORMAT = {
+    "date": "2025-01-31",
+    "date-time": "2025-01-31T12:00:00Z",
+    "time": "12:00:00Z",
+    "email": "someone@example.com",
+    "uri": "https://example.com",
+    "url": "https://example.com",
+    "hostname": "example.com",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "uuid": "123e4567-e89b-12d3-a456-426614174000",
+}
+_DEEPEST = 8
+
+
+def example_arguments(schema: JsonObject) -> dict[str, Any]:
+    """Plausible arguments for a tool with this schema."""
+    return _object(schema, schema, 0)
+
+
+def _value(name: str, schema: JsonValue, root: JsonObject, depth: int) -> JsonValue:
+    schema = _resolve(schema, root)
+    offered, value = _offered(schema)
+    if offered:
+        return value
+    kind = _kind(schema)
+    if depth >= _DEEPEST:
+        return {"object": {}, "array": []}.get(kind)
+    if kind == "object":
+        return _object(schema, root, depth)
+    if kind == "array":
+        return _array(name, schema, root, depth)
+    if kind in ("integer", "number"):
+        return _number(schema)
+    return {"boolean": True, "null": None}.get(kind, _string(name, schema))
+
+
+def _resolve(schema: JsonValue, root: JsonObject) -> JsonObject:
+    """The schema with its `$ref`s followed, its `allOf` merged, and the first useful branch of a union taken."""
+    for _ in range(_DEEPEST):
+        if not isinstance(schema, Mapping):
+            return {}
+        branches = schema.get("anyOf") or schema.get("oneOf")
+        if isinstance(schema.get("$ref"), str):
+            schema = {**_target(schema["$ref"], root), **_without(schema, "$ref")}
+        elif isinstance(schema.get("allOf"), list):
+            schema = _merged([*schema["allOf"], _without(schema, "allOf")])
+        elif isinstance(branches, list) and not _offered(schema)[0]:
+            useful = (branch for branch in branches if isinstance(branch, Mapping) and branch.get("type") != "null")
+            schema = {**_without(schema, "anyOf", "oneOf"), **next(useful, {})}
+        else:
+            return schema
+    return {}
+
+
+def _target(reference: str, root: JsonObject) -> JsonObject:
+    place: Any = root
+    for step in reference.removeprefix("#").strip("/").split("/"):
+        if not isinstance(place, Mapping):
+            return {}
+        place = place.get(step.replace("~1", "/").replace("~0", "~"), {}) if step else place
+    return place if isinstance(place, Mapping) else {}
+
+
+def _merged(parts: list[Any]) -> JsonObject:
+    merged: dict[str, Any] = {}
+    for part in parts:
+        if not isinstance(part, Mapping):
+            continue
+        properties = {**merged.get("properties", {}), **part.get("properties", {})}
+        required = [*merged.get("required", []), *part.get("required", [])]
+        merged |= part
+        if properties:
+            merged |= {"properties": properties, "required": required}
+    return merged
+
+
+def _without(schema: JsonObject, *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key not in keys}
+
+
+def _offered(schema: JsonObject) -> tuple[bool, JsonValue]:
+    """A value that the schema itself gives, if it gives one."""
+    for key in ("examples", "enum"):
+        if isinstance(schema.get(key), list) and schema[key] and (key == "examples" or "default" not in schema):
+            return True, schema[key][0]
+    for key in ("example", "const", "default"):
+        if schema.get(key) is not None:
+            return True, schema[key]
+    return False, None
+
+
+def _kind(schema: JsonObject) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((each for each in kind if each != "null"), "null")
+    if isinstance(kind, str):
+        return kind
+    if "properties" in schema:
+        return "object"
+    return "array" if "items" in schema or "prefixItems" in schema else "string"
+
+
+def _object(schema: JsonObject, root: JsonObject, depth: int) -> dict[str, Any]:
+    schema = _resolve(schema, root)
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    required = schema.get("required")
+    wanted = [name for name in properties if isinstance(required, list) and name in required] or list(properties)
+    return {name: _value(name, properties[name], root, depth + 1) for name in wanted}
+
+
+def _array(name: str, schema: JsonObject, root: JsonObject, depth: int) -> list[Any]:
+    members = schema.get("prefixItems", schema.get("items"))
+    if isinstance(members, list):
+        return [_value(name, member, root, depth + 1) for member in members]
+    item = _value(name.removesuffix("s"), members, root, depth + 1)
+    least = schema.get("minItems")
+    return [item] * (least if isinstance(least, int) and least > 1 else 1)
+
+
+def _number(schema: JsonObject) -> int | float:
+    low, high = schema.get("minimum", schema.get("exclusiveMinimum")), schema.get("maximum")
+    if isinstance(low, (int, float)) and not isinstance(low, bool):
+        return low + 1 if "minimum" not in schema else low
+    if isinstance(high, (int, float)) and high < 1:
+        return high
+    return 1
+
+
+def _string(name: str, schema: JsonObject) -> str:
+    text = _BY_FORMAT.get(str(schema.get("format")), "") or _BY_NAME.get(name, "") or name.replace("_", " ")
+    longest = schema.get("maxLength")
+    return text[:longest] if isinstance(longest, int) and longest >= 0 else text
