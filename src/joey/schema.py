@@ -1,0 +1,166 @@
+"""JSON Schemas as providers accept them.
+
+Schemas of MCP servers and custom tools use all of JSON Schema; providers take a part of it and answer the rest with
+an error 400 that loses the whole request. `normalise` rewrites a schema into that part:
+
+* the top is one object: of `anyOf`/`oneOf` at the top the first object variant is taken, `allOf` is merged;
+* `type: [a, b]` becomes `anyOf`; an array says what its items are;
+* a `format` outside the accepted list is dropped;
+* `required` names only properties that exist;
+* objects are closed (`additionalProperties: false`), unless the caller wants them left open.
+
+What is lost on the way is told in notes, each with the place it concerns. References (`$ref`) are left as they are;
+what they point to inside the schema is normalised with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joey.wire import JsonValue
+
+FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+"""The string formats that providers accept."""
+
+_CHILD_MAPS = ("properties", "patternProperties", "$defs", "definitions")
+_CHILD_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_CHILDREN = ("items", "not", "additionalProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """A schema that providers accept, and what could not be carried over."""
+
+    schema: JsonValue
+    notes: tuple[str, ...] = ()
+
+
+def normalise(schema: JsonValue, *, close_objects: bool = True) -> Normalised:
+    """The schema in the form that providers accept. Anything that is no object is not a schema and stays as it is."""
+    if not isinstance(schema, Mapping):
+        return Normalised(schema)
+    work = _Normaliser(close_objects)
+    flat = work.flatten_top(schema)
+    return Normalised(work.visit(flat, ""), tuple(work.notes))
+
+
+class _Normaliser:
+    def __init__(self, close_objects: bool) -> None:
+        self.close_objects = close_objects
+        self.notes: list[str] = []
+
+    def note(self, path: str, text: str) -> None:
+        self.notes.append(f"{path or 'the schema'}: {text}")
+
+    # The top
+
+    def flatten_top(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        for keyword in ("anyOf", "oneOf"):
+            if isinstance(schema.get(keyword), Sequence):
+                return self._first_object(schema, keyword)
+        if isinstance(schema.get("allOf"), Sequence):
+            return self._merged(schema)
+        return schema
+
+    def _first_object(self, schema: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
+        rest = {key: value for key, value in schema.items() if key != keyword}
+        variants = schema[keyword]
+        objects = [variant for variant in variants if _is_object(variant)]
+        if not objects:
+            if not _is_object(rest):
+                self.note("", f"{keyword} at the top has no object among its variants; it now takes no arguments")
+            return {"type": "object", "properties": {}, **rest}
+        if len(objects) > 1:
+            self.note("", f"{keyword} at the top is not accepted; only the first of {len(objects)} objects is kept")
+        return _join(rest, objects[0])
+
+    def _merged(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        merged: Mapping[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
+        for part in schema["allOf"]:
+            if isinstance(part, Mapping) and "$ref" not in part:
+                merged = _join(merged, part)
+            else:
+                self.note("", "a part of allOf at the top is no plain object and was dropped")
+        return {"type": "object", **merged}
+
+    # Every level
+
+    def visit(self, schema: JsonValue, path: str) -> JsonValue:
+        if not isinstance(schema, Mapping):
+            return schema
+        result = {key: self._child(key, value, path) for key, value in schema.items()}
+        self._split_types(result)
+        self._check_format(result, path)
+        if result.get("type") == "array":
+            result.setdefault("items", {})
+        if _is_object(result):
+            self._shape_object(result, path)
+        return result
+
+    def _child(self, key: str, value: JsonValue, path: str) -> JsonValue:
+        if key in _CHILD_MAPS and isinstance(value, Mapping):
+            return {name: self.visit(each, _at(path, name)) for name, each in value.items()}
+        if key == "items" and isinstance(value, list):
+            self.note(path, "items for each place are not accepted; every item may now be any of them")
+            return {"anyOf": [self.visit(each, _at(path, key)) for each in value]}
+        if key in _CHILD_LISTS and isinstance(value, list):
+            return [self.visit(each, path) for each in value]
+        if key in _CHILDREN:
+            return self.visit(value, _at(path, key))
+        return value
+
+    @staticmethod
+    def _split_types(schema: dict[str, Any]) -> None:
+        types = schema.get("type")
+        if not isinstance(types, list):
+            return
+        del schema["type"]
+        variants: list[dict[str, Any]] = [{"type": each} for each in types]
+        for variant in variants:
+            if variant["type"] == "array":
+                variant["items"] = schema.get("items", {})
+        schema.pop("items", None)
+        if len(variants) == 1:
+            schema.update(variants[0])
+        elif "anyOf" in schema:
+            schema["allOf"] = [*schema.get("allOf", ()), {"anyOf": variants}]
+        else:
+            schema["anyOf"] = variants
+
+    def _check_format(self, schema: dict[str, Any], path: str) -> None:
+        if isinstance(schema.get("format"), str) and schema["format"] not in FORMATS:
+            self.note(path, f"the format {schema.pop('format')!r} is not accepted and was dropped")
+
+    def _shape_object(self, schema: dict[str, Any], path: str) -> None:
+        properties = schema.get("properties")
+        if not isinstance(properties, Mapping):
+            properties = schema["properties"] = {}
+        if isinstance(schema.get("required"), list):
+            unknown = [name for name in schema["required"] if name not in properties]
+            if unknown:
+                self.note(path, f"required names unknown properties: {', '.join(map(repr, unknown))}")
+                schema["required"] = [name for name in schema["required"] if name in properties]
+        if self.close_objects:
+            if schema.get("additionalProperties"):
+                self.note(path, "additionalProperties is not accepted; only the named properties can be given")
+            schema["additionalProperties"] = False
+
+
+def _is_object(schema: JsonValue) -> bool:
+    return isinstance(schema, Mapping) and (schema.get("type") == "object" or "properties" in schema)
+
+
+def _at(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _join(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
+    """Both schemas at once: properties and required names are united, of other keywords the right one wins."""
+    joined = {**left, **right}
+    if "properties" in left and "properties" in right:
+        joined["properties"] = {**left["properties"], **right["properties"]}
+    if "required" in left and "required" in right:
+        joined["required"] = [*left["required"], *(name for name in right["required"] if name not in left["required"])]
+    return joined
