@@ -1,14 +1,70 @@
 from __future__ import annotations
 
+import dataclasses
 import json
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, Union, get_args, get_origin
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from joey.chunks import CHUNKS, ToolCallChunk
 from joey.errors import WireError
 from joey.events import STREAM_EVENTS, ToolCallDelta, ToolCallStarted
-from joey.messages import BLOCKS, MESSAGES, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.wire import encode, tag
+from joey.messages import BLOCKS, MESSAGES, TOOL_RESULTS, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.wire import Codec, encode, tag
+
+CODECS = (STREAM_EVENTS, CHUNKS, BLOCKS, MESSAGES, TOOL_RESULTS)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+SCALARS: dict[Any, st.SearchStrategy[Any]] = {
+    str: st.text(alphabet=st.characters(), max_size=20),
+    int: st.integers(),
+    float: st.floats(allow_nan=False),
+    bool: st.booleans(),
+    types.NoneType: st.none(),
+    Any: JSON_VALUES,
+}
+
+
+def anything(annotation: Any) -> st.SearchStrategy[Any]:
+    """Any value of a field with this annotation."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation in SCALARS:
+        return SCALARS[annotation]
+    if origin in (Union, types.UnionType):
+        return st.one_of(*map(anything, args))
+    if origin is tuple:
+        return st.lists(anything(args[0]), max_size=3).map(tuple)
+    if origin is Literal:
+        return st.sampled_from(args)
+    if origin is not None and issubclass(origin, Mapping):
+        return st.dictionaries(st.text(), JSON_VALUES, max_size=3)
+    return instances(annotation)
+
+
+def instances(cls: type) -> st.SearchStrategy[Any]:
+    """Any instance of a dataclass, drawn from its annotations."""
+    hints = typing.get_type_hints(cls)
+    return st.builds(cls, **{field.name: anything(hints[field.name]) for field in dataclasses.fields(cls)})
+
+
+@pytest.mark.property
+@pytest.mark.parametrize(
+    ("codec", "cls"),
+    [(codec, cls) for codec in CODECS for cls in codec.classes],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+@given(data=st.data())
+def test_everything_comes_back_from_json_as_it_was(codec: Codec, cls: type, data: st.DataObject) -> None:
+    value = data.draw(instances(cls))
+    assert codec.decode(json.loads(json.dumps(encode(value)))) == value
 
 
 def test_tags_are_class_names_in_snake_case() -> None:
