@@ -1,0 +1,34 @@
+"""Which version of each file the model knows: the one it last read or wrote.
+
+Kept in the task's state under one key, so that a tool that overwrites can say that somebody else changed the file
+in between. A version is a digest of the whole file: times lie, and sizes stay the same.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from pathlib import Path
+
+from joey.tools.base import ToolContext
+
+_KEY = "seen_files"
+
+
+def digest(data: bytes) -> str:
+    """The version of a file with this content."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def note_seen(context: ToolContext, path: Path, data: bytes | None) -> None:
+    """The model now knows this content of the file (None: that it is gone). The path is absolute and resolved."""
+    versions: dict[Path, str] = context.state.setdefault(_KEY, {})
+    if data is None:
+        versions.pop(path, None)
+    else:
+        versions[path] = digest(data)
+
+
+def changed_since_seen(context: ToolContext, path: Path, data: bytes) -> bool:
+    """Whether the model knows another version of this file than the one with this content."""
+    known: str | None = context.state.get(_KEY, {}).get(path)
+    return known is not None and known != digest(data)
