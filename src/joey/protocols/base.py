@@ -6,8 +6,9 @@ It keeps the laws written in `joey.events`. To add a protocol, subclass both and
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -24,6 +25,7 @@ from joey.events import (
     TextStarted,
     ToolCallFinished,
     ToolCallMalformed,
+    ToolCallStarted,
     UsageReported,
 )
 from joey.messages import Block, StopReason, ToolResultBlock, ToolUseBlock
@@ -227,31 +229,36 @@ class Content:
 
 
 def collect(events: Iterable[StreamEvent]) -> Content:
-    """Fold the events of one reply into its content. Neighbouring text is merged."""
-    parts: list[Part] = []
+    """Fold the events of one reply into its content: a call stands where it started, neighbouring text is merged."""
+    parts: list[Part | None] = []
+    places: dict[str, int] = {}
     errors: list[ParseError] = []
     stop: StopReason = "end"
-    run: list[str] = []
-
-    def close_run() -> None:
-        if run:
-            parts.append(Text("".join(run)))
-            run.clear()
-
     for event in events:
         if isinstance(event, TextDelta):
-            run.append(event.text)
+            parts.append(Text(event.text))
+        elif isinstance(event, ToolCallStarted):
+            places[event.call_id] = len(parts)
+            parts.append(None)
+        elif isinstance(event, ToolCallFinished):
+            parts[places[event.call_id]] = Call(event.name, event.arguments, event.call_id, event.repairs)
         elif isinstance(event, ToolCallMalformed):
             errors.append(ParseError(event.message, event.source, event.name))
-            if event.source:
-                run.append(event.source)
-        elif isinstance(event, ToolCallFinished):
-            close_run()
-            parts.append(Call(event.name, event.arguments, event.call_id, event.repairs))
+            place = places.get(event.call_id, len(parts))
+            parts[place : place + 1] = [Text(event.source)]
         elif isinstance(event, StreamFinished):
             stop = event.reason
-    close_run()
-    return Content(tuple(parts), tuple(errors), stop)
+    return Content(tuple(_merged(parts)), tuple(errors), stop)
+
+
+def _merged(parts: Iterable[Part | None]) -> Iterator[Part]:
+    for is_text, run in itertools.groupby(parts, lambda part: isinstance(part, Text)):
+        if is_text:
+            text = "".join(part.text for part in run if isinstance(part, Text))
+            if text:
+                yield Text(text)
+        else:
+            yield from (part for part in run if part is not None)
 
 
 def _usage(chunk: UsageChunk) -> UsageReported:
