@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from joey.effects import Effect
 from joey.wire import Codec, JsonObject
 
 
@@ -97,11 +98,12 @@ Shown: TypeAlias = ShownText | ShownDiff | ShownImage
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answers: `content` is for the model, `shown` for the user."""
+    """What a tool answers: `content` is for the model, `shown` for the user, `effect` for the task loop."""
 
     content: tuple[ResultBlock, ...]
     shown: tuple[Shown, ...] = ()
     is_error: bool = False
+    effect: Effect | None = None
 
     @property
     def text(self) -> str:

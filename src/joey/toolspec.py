@@ -26,6 +26,17 @@ class ToolSpec:
         """The names of the arguments, in the schema's order."""
         return tuple(self.schema.get("properties") or ())
 
+    @property
+    def openai(self) -> JsonObject:
+        """The tool as an OpenAI ChatCompletionTool object."""
+        function = {"name": self.name, "description": self.description, "parameters": self.schema}
+        return {"type": "function", "function": function}
+
+    @property
+    def anthropic(self) -> JsonObject:
+        """The tool as an Anthropic tool object."""
+        return {"name": self.name, "description": self.description, "input_schema": self.schema}
+
     @classmethod
     def read(cls, data: Any) -> ToolSpec:
         """A tool from an OpenAI tool object, an Anthropic tool, or the short `{"name", "schema"}`."""

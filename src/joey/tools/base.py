@@ -14,21 +14,27 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from joey.actions import Action
+from joey.effects import Effect
 from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
+from joey.tools.schema import tool_schema
 from joey.toolspec import ToolSpec
+from joey.wire import JsonObject
 
 Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes", "always"]
-"""Which modes offer a tool; tools of the group `always` are in every mode."""
+"""Which modes offer a tool; tools of the groups `modes` and `always` are in every mode."""
+
+Feature: TypeAlias = Literal["todo_list", "image_generation", "slash_commands", "codebase_index", "mcp_resources"]
+"""A part of Joey that can be missing or switched off, and the tools that need it with it."""
 
 
 class Params(BaseModel):
@@ -42,12 +48,17 @@ ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The world as a tool may see it. One per task; nothing here is global."""
+    """The world as a tool may see it. Nothing here is global; `state` is the same object for the whole task."""
 
     workspace: Path
     storage: Path
     """Where things are kept that belong to the task, such as the whole output of a command."""
     mode: str = "code"
+    """The slug of the mode the task is in now."""
+    modes: tuple[str, ...] = ()
+    """The slugs of all the modes there are; empty when nobody said."""
+    failed_this_turn: tuple[str, ...] = ()
+    """The tools that failed since the model last spoke. The task loop makes a context for each turn."""
     ignored: Callable[[Path], bool] = lambda _path: False
     """Whether an ignore file hides this (resolved, absolute) path from the model."""
     progress: Callable[[str], None] = lambda _text: None
@@ -67,13 +78,22 @@ class Plan:
 
 
 class Tool(ABC, Generic[ParamsT]):
-    """Something the model can call. Subclasses set the class variables and implement `run`."""
+    """Something the model can call. Subclasses set these variables, on the class or on the object (when they depend on
+    options), and implement `run`."""
 
-    name: ClassVar[str]
-    group: ClassVar[Group]
-    params: ClassVar[type[BaseModel]]
-    aliases: ClassVar[tuple[str, ...]] = ()
+    name: str
+    group: Group
+    params: type[BaseModel]
+    aliases: tuple[str, ...] = ()
     """Other names under which models call it."""
+    field_aliases: Mapping[str, str] = {}
+    """Other names under which models give its arguments: `{"content": "file_text"}`."""
+    example: JsonObject = {}
+    """The arguments of one good call. Shown when a call was wrong; made from the schema when left empty."""
+    feature: Feature | None = None
+    """The feature without which the tool is not offered."""
+    opt_in: bool = False
+    """Offered only to models whose include list names it (the edit tools that suit some models better)."""
 
     @cached_property
     def description(self) -> str:
@@ -84,7 +104,12 @@ class Tool(ABC, Generic[ParamsT]):
 
     @property
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self.params.model_json_schema())
+        return ToolSpec(self.name, self.description, self.schema)
+
+    @cached_property
+    def schema(self) -> JsonObject:
+        """The JSON Schema of the arguments, as the model reads it."""
+        return tool_schema(self.params)
 
     def actions(self, params: ParamsT, context: ToolContext) -> tuple[Action, ...]:
         """What the call would touch. None means that it needs no leave."""
@@ -98,9 +123,9 @@ class Tool(ABC, Generic[ParamsT]):
         """Do it. Errors the model can act on are results with `is_error`, not exceptions."""
 
 
-def ok(text: str, *blocks: ResultBlock, shown: tuple[Shown, ...] = ()) -> ToolResult:
+def ok(text: str, *blocks: ResultBlock, shown: tuple[Shown, ...] = (), effect: Effect | None = None) -> ToolResult:
     """A result that went well."""
-    return ToolResult((_TextBlock(text), *blocks), shown)
+    return ToolResult((_TextBlock(text), *blocks), shown, effect=effect)
 
 
 def failed(text: str, *, shown: tuple[Shown, ...] = ()) -> ToolResult:

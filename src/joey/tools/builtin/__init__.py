@@ -1,1 +1,41 @@
-"""The built-in tools. A tool is a pair: `read_file.py` is the code, `read_file.md` the words the model reads."""
+"""The built-in tools. A tool is a pair: `read_file.py` is the code, `read_file.md` the words the model reads.
+
+To add one: write the pair, and add a line to `builtin_tools`. The order is the order in which models are told of
+them; it never depends on anything, so that prompt caches hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from joey.tools.base import Tool
+from joey.tools.builtin.ask_followup_question import AskFollowupQuestion
+from joey.tools.builtin.attempt_completion import AttemptCompletion
+from joey.tools.builtin.fetch_instructions import FetchInstructions
+from joey.tools.builtin.new_task import NewTask
+from joey.tools.builtin.switch_mode import SwitchMode
+from joey.tools.builtin.update_todo_list import UpdateTodoList
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinOptions:
+    """What changes how the built-in tools look or behave."""
+
+    completion_needs_closed_todos: bool = False
+    """Refuse attempt_completion while todos are open."""
+    subtask_needs_todos: bool = False
+    """Make `todos` a required argument of new_task."""
+
+
+def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...]:
+    """Every built-in tool, made for these options, in the order models see them."""
+    options = options or BuiltinOptions()
+    return (
+        AskFollowupQuestion(),
+        AttemptCompletion(needs_closed_todos=options.completion_needs_closed_todos),
+        FetchInstructions(),
+        NewTask(needs_todos=options.subtask_needs_todos),
+        SwitchMode(),
+        UpdateTodoList(),
+    )

@@ -1,0 +1,52 @@
+"""Ask the user, with answers to pick from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from joey.actions import Action, AskUser
+from joey.effects import QuestionAsked, Suggestion
+from joey.messages import ToolResult
+from joey.tools.base import Params, Tool, ToolContext, failed, ok
+
+Words = Annotated[str, StringConstraints(min_length=1)]
+
+
+class Answer(BaseModel):
+    """One suggested answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: Words = Field(description="A complete answer the user could give, without placeholders to fill in.")
+    mode: str | None = Field(None, description="Slug of the mode to switch to when the user picks this answer.")
+
+
+class AskFollowupQuestionParams(Params):
+    question: Words = Field(description="The question: one thing, clear without further context.")
+    follow_up: tuple[Answer, ...] = Field(
+        min_length=1, max_length=4, description="One to four answers to pick from, the best first."
+    )
+
+
+class AskFollowupQuestion(Tool[AskFollowupQuestionParams]):
+    name = "ask_followup_question"
+    group = "always"
+    params = AskFollowupQuestionParams
+    field_aliases = {"suggestions": "follow_up", "options": "follow_up"}
+    example = {
+        "question": "Which port should the server listen on?",
+        "follow_up": [{"text": "8080"}, {"text": "Take it from the PORT environment variable."}],
+    }
+
+    def actions(self, params: AskFollowupQuestionParams, context: ToolContext) -> tuple[Action, ...]:
+        return (AskUser(),)
+
+    async def run(self, params: AskFollowupQuestionParams, context: ToolContext) -> ToolResult:
+        unknown = {answer.mode for answer in params.follow_up if answer.mode} - set(context.modes)
+        if unknown and context.modes:
+            return failed(f"There is no mode {min(unknown)!r}. Modes: {', '.join(context.modes)}.")
+        suggestions = tuple(Suggestion(answer.text, answer.mode) for answer in params.follow_up)
+        effect = QuestionAsked(params.question, suggestions)
+        return ok("The question was put to the user.", effect=effect)

@@ -1,0 +1,47 @@
+"""A mode's file restriction: which files a call may change, checked on where they really are.
+
+The rule is judged against what the call would do (its `WritePath` actions), not against arguments with certain names,
+so that it holds for every file of a patch, for both ends of a move, for a generated picture, and for the tools of MCP
+servers and of users. The path is normalised first (`x.md/../a.py` is `a.py`), and where a symbolic link leads is
+judged as well: both must match.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from joey.actions import Action, WritePath
+from joey.tools.base import Group
+from joey.tools.modes.mode import GroupRule, Mode
+
+
+def file_refusal(tool_name: str, group: Group, mode: Mode, actions: Iterable[Action], workspace: Path) -> str | None:
+    """Why the mode does not permit these changes, or None if it does."""
+    rules = [rule for rule in (mode.rule(group), mode.rule("edit")) if rule is not None]
+    for action in actions:
+        if not isinstance(action, WritePath):
+            continue
+        for rule in dict.fromkeys(rules):
+            if not all(rule.permits(path) for path in judged_paths(action.path, workspace)):
+                return _refusal(tool_name, mode, rule, action.path)
+    return None
+
+
+def judged_paths(path: str, workspace: Path) -> set[str]:
+    """A path as rules see it: relative to the workspace if it is inside, once as written and once through links."""
+    written = Path(os.path.normpath(workspace / path))
+    return {_relative(written, workspace), _relative(written.resolve(), workspace.resolve())}
+
+
+def _relative(path: Path, workspace: Path) -> str:
+    return path.relative_to(workspace).as_posix() if path.is_relative_to(workspace) else path.as_posix()
+
+
+def _refusal(tool_name: str, mode: Mode, rule: GroupRule, path: str) -> str:
+    description = f" ({rule.description})" if rule.description else ""
+    return (
+        f"Tool '{tool_name}' in mode '{mode.name}' can only edit files matching pattern: "
+        f"{rule.file_regex}{description}. Got: {path}"
+    )
