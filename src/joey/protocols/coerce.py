@@ -1,0 +1,418 @@
+"""Values to what a JSON Schema asks for.
+
+What a model writes as text (`<days>3</days>`, `{"days": "3"}`) reaches a tool as the number its schema names. `coerce`
+changes a value only where the schema says what it should be and the value can be read that way without losing
+anything; every other value comes back as it was, and validation says what is wrong with it.
+
+How a string is read, by the schema that applies:
+
+    none at all      true, false, numbers and JSON objects or arrays become what they look like
+    untyped          untouched ({}, true, const alone, a union with a member that takes strings)
+    string           untouched, apart from enum values with stray quotes or spacing
+    number, integer  -?digits, fraction, exponent; nothing else (+5, .5, 0x10, 1e999 stay strings)
+    boolean          true or false in any case
+    null             null, and so in every type list or union that takes null but no string
+    object           JSON, then JSON with single quotes
+    array            the same, then its lines or comma-separated parts; a scalar becomes the only element
+
+Arrays also take what XML makes of them: `{"item": [...]}`, `{"anything": [...]}`, `{"0": ..., "1": ...}`, a single
+object. A strict object (`additionalProperties: false`) takes one misspelt key (`filePath` for `file_path`).
+`$ref` is followed within the schema, also in circles; a union takes the first member the result fits.
+
+Deliberately not done: dropping unknown keys, rounding, rejecting anything.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from joey.wire import JsonValue
+
+Schema: TypeAlias = Any
+
+MAX_DEPTH = 200
+"""Values nested deeper than this are left as they are: no tool asks for them, and Python's stack is not endless."""
+
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+_TYPE_ORDER = ("object", "array", "boolean", "number", "integer", "string")
+_NOT_NUMBERED = re.compile(r"[^0-9]")
+
+
+class _NoSchema:
+    """Stands for "there is no schema here", which is not the same as a schema that says nothing."""
+
+
+NO_SCHEMA: Schema = _NoSchema()
+
+
+def coerce(value: JsonValue, schema: Schema = NO_SCHEMA) -> JsonValue:
+    """The value as the schema wants it, or unchanged where it cannot be read that way. Never raises."""
+    return _Coercion(schema).apply(value, schema, 0)
+
+
+def resolve(schema: Schema, root: Schema) -> Schema:
+    """The schema itself, out of its wrapping: `$ref` within `root`, a lone `$ref` in `allOf`, `{"jsonSchema": …}`."""
+    for _ in range(MAX_DEPTH):
+        if not isinstance(schema, Mapping):
+            return schema
+        only = schema.get("allOf")
+        if isinstance(schema.get("jsonSchema"), Mapping):
+            schema = root = schema["jsonSchema"]
+        elif isinstance(schema.get("$ref"), str):
+            schema = _follow(schema["$ref"], root)
+        elif isinstance(only, list) and len(only) == 1 and isinstance(only[0], Mapping) and "$ref" in only[0]:
+            schema = only[0]
+        else:
+            return schema
+    return {}
+
+
+def type_of(schema: Schema) -> str | None:
+    """The one type a resolved schema stands for, None when it names none."""
+    if not isinstance(schema, Mapping):
+        return None
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, list):
+        return next((name for name in _TYPE_ORDER if name in kind), None)
+    if schema.get("properties") or schema.get("additionalProperties"):
+        return "object"
+    if schema.get("items") or schema.get("prefixItems"):
+        return "array"
+    return None
+
+
+def read_number(text: str) -> int | float | None:
+    """The number a string spells, None if it spells none that can be held."""
+    text = text.strip()
+    if not _NUMBER.match(text):
+        return None
+    number = float(text)
+    if not math.isfinite(number):
+        return None
+    if text.lstrip("-").isdecimal():
+        return int(text)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+class _Json(NamedTuple):
+    """JSON that was read from a string. A tuple, because null is a value too."""
+
+    value: JsonValue
+
+
+class _Coercion:
+    """One coercion: the schema whose `$ref`s are meant, and the rules by type."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root["jsonSchema"] if isinstance(root, Mapping) and "jsonSchema" in root else root
+
+    def apply(self, value: JsonValue, schema: Schema, depth: int) -> JsonValue:
+        if depth > MAX_DEPTH:
+            return value
+        if schema is NO_SCHEMA or isinstance(schema, bool):
+            return _guess(value)
+        schema = resolve(schema, self._root)
+        members = list(_members(schema))
+        if members and type_of(schema) is None:
+            return self._one_of(value, members, depth)
+        if isinstance(value, str) and _means_null(value, schema):
+            return None
+        match type_of(schema):
+            case "object":
+                return self._object(value, schema, depth)
+            case "array":
+                return self._array(value, schema, depth)
+            case "string":
+                return _string(value, schema)
+            case "boolean":
+                return _boolean(value)
+            case "number" | "integer":
+                return _number(value)
+        return value
+
+    def _one_of(self, value: JsonValue, members: list[Schema], depth: int) -> JsonValue:
+        """The value as the first member that the result fits. A string stays one if any member takes strings."""
+        resolved = [resolve(member, self._root) for member in members]
+        if isinstance(value, str):
+            for member in resolved:
+                if _takes_strings(member):
+                    return _string(value, member)
+        for member in resolved:
+            result = self.apply(value, member, depth + 1)
+            if self._fits(result, member):
+                return result
+        return value
+
+    def _fits(self, value: JsonValue, schema: Schema) -> bool:
+        """Whether a coerced value is of the schema's kind: enough to choose between the members of a union."""
+        if not self._is_allowed(value, schema):
+            return False
+        if not isinstance(schema, Mapping):
+            return True
+        if not _is_of_type(value, schema):
+            return False
+        return not isinstance(value, dict) or self._fits_object(value, schema)
+
+    def _fits_object(self, value: dict[str, Any], schema: Mapping[str, Any]) -> bool:
+        properties = _properties(schema)
+        if any(key not in value for key in _required(schema)):
+            return False
+        if schema.get("additionalProperties") is False and any(key not in properties for key in value):
+            return False
+        return all(self._is_allowed(value[key], each) for key, each in properties.items() if key in value)
+
+    def _is_allowed(self, value: JsonValue, schema: Schema) -> bool:
+        """Whether a property has the one value, or one of the values, that tell a union's members apart."""
+        schema = resolve(schema, self._root)
+        if not isinstance(schema, Mapping):
+            return schema is not False
+        if "const" in schema and value != schema["const"]:
+            return False
+        return not isinstance(schema.get("enum"), list) or value in schema["enum"]
+
+    # Objects
+
+    def _object(self, value: JsonValue, schema: Mapping[str, Any], depth: int) -> JsonValue:
+        if isinstance(value, str):
+            read = _read_json_loosely(value)
+            if not read or not isinstance(read.value, dict):
+                return value
+            value = read.value
+        if not isinstance(value, dict):
+            return value
+        value = _mend_key(value, schema)
+        return {key: self.apply(item, _property_schema(schema, key), depth + 1) for key, item in value.items()}
+
+    # Arrays
+
+    def _array(self, value: JsonValue, schema: Mapping[str, Any], depth: int) -> JsonValue:
+        tuple_of = schema.get("prefixItems")
+        first = tuple_of if isinstance(tuple_of, list) else []
+        if isinstance(value, str):
+            value = _list_from_text(value)
+        elif isinstance(value, dict):
+            value = self._list_from_object(value, schema)
+        elif not isinstance(value, list):
+            value, first = [value], first[:1]
+        if first and len(first) == len(value):
+            return [self.apply(item, each, depth + 1) for item, each in zip(value, first, strict=True)]
+        return [self.apply(item, _item_schema(schema), depth + 1) for item in value]
+
+    def _list_from_object(self, value: dict[str, Any], schema: Mapping[str, Any]) -> list[Any]:
+        items = resolve(_item_schema(schema), self._root)
+        if len(value) == 1:
+            key, inner = next(iter(value.items()))
+            if key == "item":
+                return inner if isinstance(inner, list) else [inner]
+            if isinstance(inner, list):
+                return inner
+            if isinstance(inner, dict) and _properties(items) and key not in _properties(items):
+                return [inner]
+        if value and not any(_NOT_NUMBERED.search(key) for key in value):
+            return [value[key] for key in sorted(value, key=int)]
+        return _rows_from_columns(value, items) or [value]
+
+
+def _follow(ref: str, root: Schema) -> Schema:
+    """The schema a `#/…` pointer names; one that says nothing when there is none."""
+    here = root
+    for step in ref.removeprefix("#").split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(here, Mapping) or step not in here:
+            return {}
+        here = here[step]
+    return here if ref.startswith("#") else {}
+
+
+def _members(schema: Schema) -> Iterator[Schema]:
+    if isinstance(schema, Mapping):
+        for key in ("anyOf", "oneOf"):
+            if isinstance(schema.get(key), list):
+                yield from schema[key]
+
+
+def _properties(schema: Schema) -> Mapping[str, Any]:
+    found = schema.get("properties") if isinstance(schema, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _required(schema: Mapping[str, Any]) -> list[str]:
+    found = schema.get("required")
+    return found if isinstance(found, list) else []
+
+
+def _property_schema(schema: Mapping[str, Any], key: str) -> Schema:
+    properties = _properties(schema)
+    if key in properties:
+        return properties[key]
+    extra = schema.get("additionalProperties")
+    return extra if isinstance(extra, Mapping) and extra else NO_SCHEMA
+
+
+def _item_schema(schema: Mapping[str, Any]) -> Schema:
+    return schema.get("items", NO_SCHEMA)
+
+
+def _is_of_type(value: JsonValue, schema: Mapping[str, Any]) -> bool:
+    kinds = schema.get("type") or type_of(schema)
+    if kinds is None:
+        return True
+    return any(_is_a(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _is_a(value: JsonValue, kind: str) -> bool:
+    match kind:
+        case "object":
+            return isinstance(value, dict)
+        case "array":
+            return isinstance(value, list)
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "null":
+            return value is None
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return False
+
+
+def _takes_strings(schema: Schema) -> bool:
+    if schema is True or (isinstance(schema, Mapping) and schema.get("type") is None):
+        return not any(True for _ in _members(schema)) and type_of(schema) is None
+    return isinstance(schema, Mapping) and (schema["type"] == "string" or "string" in schema["type"])
+
+
+def _means_null(text: str, schema: Schema) -> bool:
+    if text.strip() != "null" or not isinstance(schema, Mapping):
+        return False
+    kind = schema.get("type")
+    return kind == "null" or (isinstance(kind, list) and "null" in kind and "string" not in kind)
+
+
+# Scalars
+
+
+def _guess(value: JsonValue) -> JsonValue:
+    """What a string without a schema looks like. What is inside objects and arrays is left alone."""
+    if not isinstance(value, str):
+        return value
+    trimmed = value.strip()
+    if trimmed[:1] in ("{", "["):
+        read = _read_json(trimmed)
+        return read.value if read else value
+    plain = _boolean(value)
+    return _number(value) if plain is value else plain
+
+
+def _boolean(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in ("true", "false"):
+            return word == "true"
+    return value
+
+
+def _number(value: JsonValue) -> JsonValue:
+    number = read_number(value) if isinstance(value, str) else None
+    return value if number is None else number
+
+
+def _string(value: JsonValue, schema: Schema) -> JsonValue:
+    if isinstance(value, (bool, int, float)):
+        return json.dumps(value)
+    allowed = schema.get("enum") if isinstance(schema, Mapping) else None
+    if isinstance(value, str) and isinstance(allowed, list) and value not in allowed:
+        return _nearest_choice(value, [each for each in allowed if isinstance(each, str)])
+    return value
+
+
+def _nearest_choice(text: str, choices: list[str]) -> str:
+    """The enum value meant by a text with quotes around it or with other white space, if there is just one."""
+    bare = text.strip()
+    if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'":
+        bare = bare[1:-1]
+    if bare in choices:
+        return bare
+    squeezed = "".join(bare.split())
+    near = [choice for choice in choices if "".join(choice.split()) == squeezed]
+    return near[0] if len(near) == 1 else text
+
+
+# Text that holds objects and arrays
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _read_json(text: str) -> _Json | None:
+    try:
+        return _Json(json.loads(text, parse_constant=_refuse_constant))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_json_loosely(text: str) -> _Json | None:
+    """JSON, or an object or array written with single quotes."""
+    text = text.strip()
+    read = _read_json(text)
+    if read or "'" not in text:
+        return read
+    read = _read_json(text.replace("'", '"'))
+    return read if read and isinstance(read.value, (dict, list)) else None
+
+
+def _list_from_text(text: str) -> list[Any]:
+    read = _read_json_loosely(text)
+    if read and isinstance(read.value, list):
+        return read.value
+    if read:
+        return [text if isinstance(read.value, dict) else read.value]
+    parts = re.split(r"\n+", text) if "\n" in text else re.split(r",\s*", text)
+    return [part.strip() for part in parts if part.strip()]
+
+
+# Objects that are nearly right
+
+
+def _mend_key(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A strict object with one required key missing and one unexpected key that is the same word spelt otherwise."""
+    if schema.get("additionalProperties") is not False:
+        return value
+    properties = _properties(schema)
+    missing = [key for key in _required(schema) if key not in value]
+    extra = [key for key in value if key not in properties]
+    if len(missing) != 1 or len(extra) != 1:
+        return value
+    listed = isinstance(value[extra[0]], list) and type_of(properties.get(missing[0])) == "array"
+    if not _same_word(extra[0], missing[0], plural=listed):
+        return value
+    return {missing[0] if key == extra[0] else key: item for key, item in value.items()}
+
+
+def _same_word(written: str, wanted: str, *, plural: bool) -> bool:
+    left, right = _bare_word(written), _bare_word(wanted)
+    return left == right or (plural and (left + "s" == right or left == right + "s"))
+
+
+def _bare_word(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _rows_from_columns(value: dict[str, Any], items: Schema) -> list[Any] | None:
+    """`{"a": [1, 2], "b": [3, 4]}` as two objects, when the items are strict objects with just such keys."""
+    if not isinstance(items, Mapping) or items.get("additionalProperties") is not False:
+        return None
+    lengths = {len(column) if isinstance(column, list) else 0 for column in value.values()}
+    if len(lengths) != 1 or min(lengths) < 2 or not set(value) <= set(_properties(items)):
+        return None
+    return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)]

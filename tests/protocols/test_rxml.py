@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joey.protocols import rxml
+from joey.protocols.coerce import NO_SCHEMA
+from vectors_data import cases
+
+FILE = {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}
+
+_CDATA = "facts 11: the real one leaves the CDATA markers in a string; a model that writes them means what is inside"
+_SAME_TAG = "facts 11: a tag of the same name inside a string is text of it, not a second argument"
+_BARE = "a bare '<' in a string is text of it; the real one refuses the whole call (facts 5)"
+_ATTRIBUTE = "a string with an attribute stays a string; the real one makes an object of it, which no schema allows"
+_NO_OBJECT = "arguments are an object; the real one answers with a bare string"
+DECIDED_OTHERWISE = {
+    "rxml/0028": _CDATA,
+    "rxml/0095": _CDATA,
+    "rxml/0181": _CDATA,
+    "rxml/0778": _CDATA,
+    "rxml/0808": _CDATA,
+    "rxml/0957": _CDATA,
+    "rxml/0034": _ATTRIBUTE,
+    "rxml/0115": _ATTRIBUTE,
+    "rxml/0725": _BARE,
+    "rxml/0743": _BARE,
+    "rxml/0762": _BARE,
+    "rxml/0827": _BARE,
+    "rxml/0795": _SAME_TAG,
+    "rxml/0945": _SAME_TAG,
+    "rxml/0946": _SAME_TAG,
+    "rxml/0947": _SAME_TAG,
+    "rxml/0948": _SAME_TAG,
+    "rxml/0905": _NO_OBJECT,
+    "rxml/0907": _NO_OBJECT,
+    "rxml/0979": _NO_OBJECT,
+    "rxml/0980": _NO_OBJECT,
+    "rxml/1020": _NO_OBJECT,
+    "rxml/1007": "facts 11: the real one keeps only the text of mixed content and loses the elements",
+}
+
+
+def _answer(case: Any) -> Any:
+    options = case.get("options") or {}
+    try:
+        return {
+            "value": rxml.loads(
+                case["input"],
+                case["schema"],
+                text_key=options.get("textNodeName", "#text"),
+                first_of_duplicates=options.get("throwOnDuplicateStringTags") is False,
+            )
+        }
+    except rxml.RxmlError:
+        return {"error": True}
+
+
+def _agrees(got: Any, case: Any) -> bool:
+    if "error" in case["expected"]:
+        return "error" in got
+    if case.get("js_number"):
+        return "value" in got
+    return bool(got == case["expected"])
+
+
+def test_every_recorded_text_is_read_the_same() -> None:
+    wrong = []
+    for case in cases("ai-sdk-tool/rxml"):
+        got = _answer(case)
+        if _agrees(got, case) == (case["id"] in DECIDED_OTHERWISE):
+            wrong.append((case["id"], got, case["expected"]))
+    assert not wrong
+
+
+@pytest.mark.parametrize("function", ["parseXml", "parseXmlForDiff"])
+def test_plain_reading_does_what_the_other_agents_helpers_do(function: str) -> None:
+    for case in cases("roo/protocol_and_xml_helpers", fn=function):
+        text, *rest = case["args"]
+        options = rest[1] if len(rest) > 1 else {}
+        entities = function == "parseXml" and options.get("processEntities", True)
+        assert rxml.read(text, entities=entities) == case["out"], case["test"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<content>a </content> b</content><path>p</path>", {"content": "a </content> b", "path": "p"}),
+        ("<path>p</path><content>a </content> b</content>", {"content": "a </content> b", "path": "p"}),
+        ("<content>a</content> stray words", {"content": "a"}),
+        ("<content><content>x</content></content>", {"content": "<content>x</content>"}),
+        ("<content>one <content> more</content>", {"content": "one <content> more"}),
+        ("<content><path>q</path></content><path>p</path>", {"content": "<path>q</path>", "path": "p"}),
+        ("<content>\n<![CDATA[a </content> &amp;]]>\n</content>", {"content": "a </content> &amp;"}),
+        ("<content>&lt;a&gt; &#39;&#x41;&nbsp;&#0;</content>", {"content": "<a> 'A&nbsp;&#0;"}),
+        ("<path xsi:nil='true'/><content/>", {"path": None, "content": ""}),
+        ("<args><content> a < b </content></args>", {"content": " a < b "}),
+    ],
+)
+def test_a_string_ends_where_its_call_goes_on(text: str, expected: Any) -> None:
+    assert rxml.loads(text, FILE) == expected
+
+
+def test_optional_strings_and_models_behind_references_are_read_by_their_schema() -> None:
+    schema = {
+        "$defs": {"Spot": {"type": "object", "properties": {"note": {"type": "string"}, "line": {"type": "integer"}}}},
+        "type": "object",
+        "properties": {
+            "text": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "spot": {"anyOf": [{"$ref": "#/$defs/Spot"}, {"type": "null"}]},
+            "spots": {"type": "array", "items": {"$ref": "#/$defs/Spot"}},
+        },
+    }
+    text = "<text><b>x</text><spot><note>a < b</note><line>3</line></spot><spots><note> y </note><line>4</line></spots>"
+    assert rxml.loads(text, schema) == {
+        "text": "<b>x",
+        "spot": {"note": "a < b", "line": 3},
+        "spots": [{"note": " y ", "line": 4}],
+    }
+
+
+def test_a_string_given_twice_is_an_error_that_names_it() -> None:
+    with pytest.raises(rxml.DuplicateStringError, match="<path> was given twice"):
+        rxml.loads("<path>a</path><path>b</path>", FILE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<path>a", "<path> is never closed"),
+        ("<x><y></x>", "expected </y>"),
+        ("</path>", "closes nothing here"),
+        ("<x>1 < 2</x>", "bare '<'"),
+        ("<x a='", "<x is never finished"),
+        ("<a>" * 1000, "nested more than"),
+    ],
+)
+def test_what_cannot_be_read_says_why(text: str, message: str) -> None:
+    with pytest.raises(rxml.RxmlError, match=message):
+        rxml.loads(text, FILE)
+
+
+_MARKUP = (
+    "< > / <path> </path> <content> </content> <x_a=' <x/> <!-- --> ]]> &lt; &#1; <![CDATA[ <item> </item> <0> </0>"
+)
+_PIECES = st.sampled_from([*_MARKUP.split(), "<!DOCTYPE x [", "<?pi?>", " ", "\n", "a", "5", "=", "'", "<script>"])
+
+
+@pytest.mark.property
+@given(st.lists(_PIECES | st.text(max_size=3), max_size=25).map("".join), st.sampled_from([FILE, NO_SCHEMA, {}, True]))
+def test_random_markup_is_read_or_refused_but_never_breaks(text: str, schema: Any) -> None:
+    with contextlib.suppress(rxml.RxmlError):
+        rxml.loads(text, schema)
+        rxml.read(text)
+
+
+@pytest.mark.property
+@given(st.dictionaries(st.sampled_from(["path", "content"]), st.text()))
+def test_escaped_strings_come_back_as_they_were(arguments: dict[str, str]) -> None:
+    escaped = {key: value.replace("&", "&amp;").replace("<", "&lt;") for key, value in arguments.items()}
+    assert rxml.loads("".join(f"<{key}>{value}</{key}>" for key, value in escaped.items()), FILE) == arguments
