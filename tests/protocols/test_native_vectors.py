@@ -15,7 +15,7 @@ import pytest
 
 from joey.chunks import ToolCallChunk
 from joey.events import StreamEvent, ToolCallFinished, ToolCallMalformed, ToolCallStarted
-from joey.protocols import collect, get
+from joey.protocols import get
 from joey.protocols.native import NativeParser
 from joey.testing import check_laws
 from vectors_data import cases
@@ -109,20 +109,3 @@ def test_calls_and_their_arguments_are_those_roo_saw(case: Any) -> None:
 def test_where_roo_is_wrong_joey_is_not(case: Any) -> None:
     with pytest.raises((AssertionError, KeyError)):
         check(case)
-
-
-def test_no_call_that_roo_marks_as_never_to_run_for_its_json_is_run() -> None:
-    for case in cases("roo/native", category="invalid_json"):
-        parser = get("native").parser([])
-        content = collect([event for chunk in chunks(case) for event in parser.feed(chunk)] + parser.finish())
-        for call, block in zip(content.calls, case["content"], strict=False):
-            never_run = block.get("__invalid") and not is_json(case)
-            assert not never_run or case["id"] in BETTER, case["id"]
-            assert not never_run or call.repairs or not call.input or "\ufeff" in texts_of_roo(case)["call_1"]
-
-
-def is_json(case: Any) -> bool:
-    try:
-        return all(isinstance(json.loads(text or "{}"), dict) for text in texts_of_roo(case).values())
-    except ValueError:
-        return False

@@ -1,0 +1,215 @@
+"""What Joey sees in a model's stream.
+
+The input is a file or a pipe. For the text protocols it is the model's text; for native calls, or with --chunks, it is
+one JSON value a line: a string, {"index", "id", "name", "arguments"} for a piece of a call, or any chunk of
+docs/events.md such as {"type": "stop_chunk", "reason": "length"}.
+
+Out comes the content: text and tool calls in order, and what went wrong; or, with --events, every event as a JSON line
+the moment it happens.
+
+--batch reads one reply a line, {"id", "protocol", "tools", "chunks"}, and writes one line each:
+{"id", "content": [{"type": "text", "text"} or {"type": "tool_call", "name", "input", "id"}], "errors": [...]}.
+
+examples:
+  joey parse --protocol xml --tools tools.json reply.txt
+  some-model | joey parse --protocol json_mix --events
+  joey parse --batch < replies.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from joey import protocols
+from joey.chunks import CHUNKS, Chunk, ToolCallChunk
+from joey.errors import JoeyError, UsageError, WireError
+from joey.protocols import Content, Parser, Text, collect
+from joey.toolspec import ToolSpec
+from joey.wire import encode
+
+_CALL_FIELDS = {"index", "id", "name", "arguments"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", default="-", help="the stream to read; a pipe when left out or -")
+    parser.add_argument("--protocol", "-p", default="native", help=f"one of: {', '.join(protocols.names())}")
+    parser.add_argument("--tools", "-t", metavar="FILE", help="the tools offered: a JSON array of tool objects")
+    parser.add_argument("--chunks", action="store_true", help="the input is one JSON chunk a line, not plain text")
+    parser.add_argument("--cut", type=int, metavar="N", help="feed text N characters at a time")
+    parser.add_argument("--events", action="store_true", help="write every event as a JSON line, as it happens")
+    parser.add_argument("--batch", action="store_true", help="one whole reply a line, see above")
+
+
+def run(args: argparse.Namespace) -> int:
+    # Whatever bytes come in go out again: half a character becomes an escape, never an exception.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    with _open(args.file) as stream:
+        return _batch(stream) if args.batch else _single(stream, args)
+
+
+def _open(name: str) -> BinaryIO:
+    if name == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+
+
+# One reply
+
+
+def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
+    protocol = protocols.get(args.protocol)
+    parser = protocol.parser(_read_tools(args.tools))
+    chunks: Iterable[str | Chunk] = (
+        _json_chunks(stream) if args.chunks or not protocol.in_text else _text_chunks(stream, args.cut)
+    )
+    if args.events:
+        return _print_events(parser, chunks)
+    content = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
+    print(json.dumps(as_json(content), indent=2, ensure_ascii=False))
+    return 1 if content.errors else 0
+
+
+def _print_events(parser: Parser, chunks: Iterable[str | Chunk]) -> int:
+    failed = False
+    for chunk in chunks:
+        failed |= _print_lines(parser.feed(chunk))
+    return int(failed | _print_lines(parser.finish()))
+
+
+def _print_lines(events: Iterable[Any]) -> bool:
+    failed = False
+    for event in events:
+        line = encode(event)
+        failed |= line["type"] == "tool_call_malformed"
+        print(json.dumps(line, ensure_ascii=False), flush=True)
+    return failed
+
+
+def _read_tools(name: str | None) -> list[ToolSpec]:
+    if name is None:
+        return []
+    with _open(name) as stream:
+        try:
+            data = json.loads(stream.read())
+        except ValueError as error:
+            raise UsageError(f"{name} is not JSON: {error}") from None
+    if not isinstance(data, list):
+        raise UsageError(f"{name} must hold a JSON array of tools, got {type(data).__name__}")
+    return [ToolSpec.read(tool) for tool in data]
+
+
+def _text_chunks(stream: BinaryIO, size: int | None) -> Iterator[str]:
+    """The text as it arrives, or N characters at a time. Bytes that are no UTF-8 are kept as lone surrogates."""
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    read = getattr(stream, "read1", stream.read)
+    while data := read(65536):
+        yield from _pieces(decoder.decode(data), size)
+    yield decoder.decode(b"", final=True)
+
+
+def _pieces(text: str, size: int | None) -> Iterator[str]:
+    if size is None or size < 1:
+        yield text
+    else:
+        yield from (text[start : start + size] for start in range(0, len(text), size))
+
+
+def _json_chunks(stream: BinaryIO) -> Iterator[str | Chunk]:
+    for number, data in _json_lines(stream):
+        try:
+            yield chunk_from_json(data)
+        except JoeyError as error:
+            raise UsageError(f"line {number}: {error}") from None
+
+
+def _json_lines(stream: BinaryIO) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(stream, 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except ValueError as error:
+                raise UsageError(f"line {number}: expected one JSON value, got {_excerpt(line)} ({error})") from None
+
+
+def chunk_from_json(data: Any) -> str | Chunk:
+    """A chunk as people write it down: a string, a piece of a call, or the wire form of any chunk."""
+    if isinstance(data, str):
+        return data
+    if not isinstance(data, dict):
+        raise UsageError(f"expected a string or an object, got {json.dumps(data)[:60]}")
+    if "type" not in data:
+        data = {"type": "tool_call_chunk", **{key: value for key, value in data.items() if key in _CALL_FIELDS}}
+    chunk: str | Chunk = CHUNKS.decode(data)
+    if isinstance(chunk, ToolCallChunk) and chunk == ToolCallChunk():
+        raise WireError('expected at least one of "index", "id", "name", "arguments"')
+    return chunk
+
+
+# Many replies
+
+
+def _batch(stream: BinaryIO) -> int:
+    failed = False
+    for number, line in enumerate(stream, 1):
+        if line.strip():
+            answer, ok = _answer(number, line)
+            failed |= not ok
+            print(json.dumps(answer), flush=False)
+    return int(failed)
+
+
+def _answer(number: int, line: bytes) -> tuple[dict[str, Any], bool]:
+    """What to write for one line, and whether it could be read. A bad line is answered, not fatal."""
+    request: Any = None
+    try:
+        request = json.loads(line)
+        return {"id": request.get("id"), **as_json(_parse_request(request))}, True
+    except (JoeyError, ValueError, AttributeError) as error:
+        reason = str(error) if isinstance(error, JoeyError) else f"expected a JSON object, got {_excerpt(line)}"
+        reply_id = request.get("id") if isinstance(request, dict) else None
+        return {
+            "id": reply_id,
+            "content": [],
+            "errors": [{"message": f"line {number}: {reason}", "segment": ""}],
+        }, False
+
+
+def _parse_request(request: dict[str, Any]) -> Content:
+    chunks = request.get("chunks", [request["text"]] if "text" in request else None)
+    if not isinstance(chunks, list):
+        raise UsageError('expected "chunks": a JSON array of strings or call pieces')
+    tools = request.get("tools") or []
+    if not isinstance(tools, list):
+        raise UsageError('expected "tools": a JSON array of tool objects')
+    return protocols.parse(
+        [chunk_from_json(chunk) for chunk in chunks], protocol=request.get("protocol", "native"), tools=tools
+    )
+
+
+def as_json(content: Content) -> dict[str, Any]:
+    """A reply's content in the form that `joey parse` writes."""
+    parts: list[dict[str, Any]] = []
+    for part in content.parts:
+        if isinstance(part, Text):
+            parts.append({"type": "text", "text": part.text})
+        else:
+            repairs = {"repairs": list(part.repairs)} if part.repairs else {}
+            parts.append({"type": "tool_call", "name": part.name, "input": part.input, "id": part.id, **repairs})
+    errors = [{"message": error.message, "segment": error.segment, "name": error.name} for error in content.errors]
+    return {"content": parts, "errors": errors}
+
+
+def _excerpt(line: bytes) -> str:
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joey.cli import main
+
+
+def joey(*args: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[bytes]:
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    return subprocess.run([sys.executable, "-m", "joey", *args], input=data, capture_output=True, check=False)
+
+
+def lines(run: subprocess.CompletedProcess[bytes]) -> list[Any]:
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+CALL = [{"index": 0, "id": "t1", "name": "read_file", "arguments": '{"pa'}, {"index": 0, "arguments": 'th": "a"}'}]
+
+
+def test_chunks_from_a_pipe_become_content() -> None:
+    run = joey("parse", stdin="\n".join([json.dumps("Reading. "), *map(json.dumps, CALL)]))
+    assert run.returncode == 0
+    assert json.loads(run.stdout) == {
+        "content": [
+            {"type": "text", "text": "Reading. "},
+            {"type": "tool_call", "name": "read_file", "input": {"path": "a"}, "id": "t1"},
+        ],
+        "errors": [],
+    }
+
+
+def test_events_come_one_a_line() -> None:
+    run = joey("parse", "--events", stdin="\n".join(map(json.dumps, CALL)))
+    kinds = [event["type"] for event in lines(run)]
+    assert kinds == [
+        "tool_call_started",
+        "tool_call_delta",
+        "tool_call_delta",
+        "tool_call_finished",
+        "stream_finished",
+    ]
+
+
+def test_a_file_is_read_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, CALL)))
+    assert main(["parse", str(tmp_path / "s.jsonl")]) == 0
+    assert json.loads(capsys.readouterr().out)["content"][0]["input"] == {"path": "a"}
+
+
+def test_batch_answers_every_line_and_goes_on_after_a_bad_one() -> None:
+    requests = [
+        json.dumps({"id": 1, "protocol": "native", "tools": [{"name": "read_file", "schema": {}}], "chunks": CALL}),
+        "not json",
+        json.dumps({"id": 3, "protocol": "nativ", "chunks": []}),
+        json.dumps({"id": 4, "protocol": "native", "chunks": "x"}),
+        json.dumps({"id": 5, "protocol": "native", "chunks": [{"index": "0"}]}),
+        "[1]",
+        json.dumps({"id": 7, "protocol": "native", "chunks": ["just text"]}),
+    ]
+    run = joey("parse", "--batch", stdin="\n".join(requests))
+    answers = lines(run)
+    assert run.returncode == 1
+    assert [answer["id"] for answer in answers] == [1, None, 3, 4, 5, None, 7]
+    assert answers[0]["content"][0]["input"] == {"path": "a"}
+    complaints = [answer["errors"][0]["message"] for answer in answers[1:6]]
+    assert complaints[0] == "line 2: expected a JSON object, got 'not json'"
+    assert complaints[1].startswith("line 3: there is no protocol 'nativ'; did you mean 'native'?")
+    assert complaints[2] == 'line 4: expected "chunks": a JSON array of strings or call pieces'
+    assert complaints[3].startswith("line 5: tool_call_chunk.index: expected an integer or null, got a string ('0')")
+    assert complaints[4] == "line 6: expected a JSON object, got '[1]'"
+    assert answers[6]["content"] == [{"type": "text", "text": "just text"}]
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin", "complaint"),
+    [
+        (["parse", "nowhere.txt"], "", "cannot read nowhere.txt: No such file or directory"),
+        (["parse", "--protocol", "nope"], "", "there is no protocol 'nope'"),
+        (["parse"], '"ok"\n{broken\n', "line 2: expected one JSON value, got '{broken'"),
+        (["parse"], '{"type": "text"}\n', "line 1: unknown type 'text'; known: reasoning_chunk"),
+        (["parse"], '{"foo": 1}\n', 'line 1: expected at least one of "index"'),
+        (["pares"], "", "there is no command 'pares'. Did you mean `joey parse`?"),
+    ],
+)
+def test_a_mistake_is_named_without_a_traceback(args: list[str], stdin: str, complaint: str) -> None:
+    run = joey(*args, stdin=stdin)
+    assert run.returncode == 2
+    assert complaint in run.stderr.decode()
+    assert b"Traceback" not in run.stderr
+
+
+def test_a_malformed_call_is_told_by_the_exit_code() -> None:
+    run = joey("parse", stdin=json.dumps({"index": 0, "name": "f", "arguments": '{"a'}))
+    assert run.returncode == 1
+    assert "not closed" in json.loads(run.stdout)["errors"][0]["message"]
+
+
+def test_lone_surrogates_survive() -> None:
+    run = joey("parse", stdin=json.dumps({"index": 0, "name": "f", "arguments": '{"a": "\\ud83d"}'}))
+    assert run.returncode == 0
+    assert json.loads(run.stdout)["content"][0]["input"] == {"a": "\ud83d"}
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    request = json.dumps({"id": 1, "protocol": "native", "chunks": ["x" * 1000]}) + "\n"
+    command = f"{sys.executable} -m joey parse --batch | head -c 10"
+    run = subprocess.run(["sh", "-c", command], input=(request * 300).encode(), capture_output=True, check=False)
+    assert run.stderr == b""
