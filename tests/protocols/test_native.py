@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -356,3 +357,18 @@ def test_a_thousand_parsers_at_once_do_not_know_of_each_other() -> None:
         events[n] += parsers[n].feed(piece(0, None, None, left[n].pop(0)))
     for n, native in enumerate(parsers):
         assert collect(events[n] + native.finish()).calls[0].input == {"path": f"file {n}", "n": n}
+
+
+def test_a_long_argument_takes_no_more_than_three_times_its_size() -> None:
+    size = 400_000
+    text = json.dumps({"file_text": ('x = "y"\n' * (size // 8))[:size]})
+    pieces = cut_at(text, range(0, len(text), 4))
+    tracemalloc.start()
+    native = parser()
+    native.feed(piece(0, "t", "write_to_file"))
+    for part in pieces:
+        native.feed(piece(0, None, None, part))
+    native.finish()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * size

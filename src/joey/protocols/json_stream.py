@@ -79,13 +79,13 @@ class JsonReader:
         "_blocks",
         "_key",
         "_kinds",
-        "_length",
         "_path",
         "_recent",
         "_state",
         "_tail",
         "_where",
         "fault",
+        "length",
         "lenient",
     )
 
@@ -102,7 +102,8 @@ class JsonReader:
         self._tail = ""
         self._blocks: list[str] = []
         self._recent: list[str] = []
-        self._length = 0
+        self.length = 0
+        """How many characters were fed."""
         self._base = 0  # where the text that is being scanned begins
 
     # What a caller uses
@@ -111,7 +112,12 @@ class JsonReader:
         """What this piece brought. The `raw` of the answers, put together, is the piece."""
         if not text:
             return []
-        self._keep(text)
+        self.length += len(text)
+        self._recent.append(text)
+        if len(self._recent) >= 1024:
+            # Small strings cost a dozen times their text: join them before they add up.
+            self._blocks.append("".join(self._recent))
+            self._recent.clear()
         if self._state == _STRING and not self._tail and '"' not in text and "\\" not in text and text.isprintable():
             return [(self._where, text, text, False)]
         return self._scan(text)
@@ -134,17 +140,12 @@ class JsonReader:
         self._compact()
         return self._blocks[0] if self._blocks else ""
 
-    @property
-    def length(self) -> int:
-        """How many characters were fed."""
-        return self._length
-
     def fork(self) -> JsonReader:
         """A reader in the same state that goes its own way."""
         twin = JsonReader()
         twin.fault, twin.lenient, twin._state, twin._where = self.fault, self.lenient, self._state, self._where
         twin._path, twin._kinds, twin._key = self._path.copy(), self._kinds.copy(), self._key.copy()
-        twin._blocks, twin._recent, twin._length, twin._tail = [self.text], [], self._length, self._tail
+        twin._blocks, twin._recent, twin.length, twin._tail = [self.text], [], self.length, self._tail
         return twin
 
     def snapshot(self) -> JsonValue:
@@ -159,14 +160,6 @@ class JsonReader:
 
     # The text so far
 
-    def _keep(self, text: str) -> None:
-        self._recent.append(text)
-        self._length += len(text)
-        if len(self._recent) >= 1024:
-            # Small strings cost a dozen times their text: join them before they add up.
-            self._blocks.append("".join(self._recent))
-            self._recent.clear()
-
     def _compact(self) -> None:
         if self._recent or len(self._blocks) > 1:
             self._blocks = ["".join(self._blocks + self._recent)]
@@ -178,7 +171,7 @@ class JsonReader:
         held = len(self._tail)
         if held:
             text, self._tail = self._tail + text, ""
-        self._base = self._length - len(text)
+        self._base = self.length - len(text)
         found: _Found = []
         end, pos = len(text), 0
         while pos < end:

@@ -26,12 +26,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from joey.chunks import ToolCallChunk
-from joey.events import ToolCallDelta, ToolCallFinished, ToolCallStarted
+from joey.chunks import Chunk, ToolCallChunk
+from joey.events import StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallStarted
 from joey.messages import Block, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.json_stream import JsonReader
-from joey.protocols.repair import UnreadableError, read_arguments
+from joey.protocols.repair import UnreadableError, read_arguments, read_json
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
@@ -39,7 +39,20 @@ from joey.wire import JsonObject, JsonValue
 class _Call:
     """A call that is being written."""
 
-    __slots__ = ("arguments", "call_id", "id", "latest", "name", "reader", "resends", "resent", "started", "waiting")
+    __slots__ = (
+        "arguments",
+        "call_id",
+        "grows_alone",
+        "id",
+        "index",
+        "latest",
+        "name",
+        "reader",
+        "resends",
+        "resent",
+        "started",
+        "waiting",
+    )
 
     def __init__(self, provider_id: str | None) -> None:
         self.id = provider_id
@@ -55,6 +68,9 @@ class _Call:
         """Whether it may: so far, each piece began with the one before it."""
         self.latest = ""
         self.arguments: JsonObject | None = None
+        self.index: int | None = None
+        self.grows_alone = False
+        """Whether a piece shorter than the text so far can only be more of it."""
 
     @property
     def has_arguments(self) -> bool:
@@ -71,6 +87,21 @@ class NativeParser(Parser):
         self._by_id: dict[str, _Call] = {}
         self._by_call_id: dict[str, _Call] = {}
         self._writing: _Call | None = None  # the call that the stream brought last, if nothing came after it
+
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        # Nearly every chunk of a long call brings a few more characters of the same argument and nothing else.
+        if type(chunk) is ToolCallChunk and chunk.id is None and chunk.name is None and not self._finished:
+            call, piece = self._writing, chunk.arguments
+            if call is None or not piece or not call.grows_alone or call.index != chunk.index:
+                return super().feed(chunk)
+            reader = call.reader
+            if len(piece) < reader.length:
+                found = reader.feed(piece)
+                if len(found) == 1:
+                    path, text, raw, literal = found[0]
+                    return [ToolCallDelta(call.call_id, path, text, raw, literal)]
+                return [ToolCallDelta(call.call_id, *each) for each in found]
+        return super().feed(chunk)
 
     def arguments(self, call_id: str) -> JsonValue:
         call = self._by_call_id[call_id]
@@ -108,6 +139,7 @@ class NativeParser(Parser):
             call = self._by_index.get(chunk.index)
             if call is None or self._replaces(chunk, call):
                 call = self._by_index[chunk.index] = self._new_call(chunk.id)
+                call.index = chunk.index
         elif chunk.id:
             call = self._by_id.get(chunk.id) or self._new_call(chunk.id)
         else:
@@ -173,9 +205,8 @@ class NativeParser(Parser):
         reader = call.reader
         if reader.length and len(piece) >= reader.length and self._is_sent_anew(call, piece):
             piece = piece[reader.length :]
-        call_id, out = call.call_id, self._out
-        for path, text, raw, literal in reader.feed(piece):
-            out.append(ToolCallDelta(call_id, path, text, raw, literal))
+        self._out += [ToolCallDelta(call.call_id, *each) for each in reader.feed(piece)]
+        call.grows_alone = not call.resent and not call.resends
 
     def _is_sent_anew(self, call: _Call, piece: str) -> bool:
         text = call.reader.text
@@ -191,8 +222,7 @@ class NativeParser(Parser):
         if not call.started and not self._start(call):
             self._malformed(self._unused_id(call.id), None, "".join(call.waiting), "a tool call came without a name")
             return
-        for path, text, raw, literal in call.reader.finish():
-            self._out.append(ToolCallDelta(call.call_id, path, text, raw, literal))
+        self._out += [ToolCallDelta(call.call_id, *each) for each in call.reader.finish()]
         source = call.reader.text
         try:
             call.arguments, repairs = self._read(call, source)
@@ -205,11 +235,11 @@ class NativeParser(Parser):
         if self.stop_reason == "length" and call is self._writing:
             raise UnreadableError("the reply was cut off by the length limit while it was being written")
         try:
-            return read_arguments(source)
+            return read_arguments(call.reader)
         except UnreadableError:
             if not call.resent or call.latest == source:
                 raise
-            arguments, repairs = read_arguments(call.latest)
+            arguments, repairs = read_arguments(read_json(call.latest))
             return arguments, (*repairs, "each piece repeated the ones before it")
 
 

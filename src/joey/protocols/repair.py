@@ -30,16 +30,14 @@ class UnreadableError(ValueError):
     """The arguments cannot be read with certainty; the text says why."""
 
 
-def read_arguments(text: str) -> tuple[JsonObject, tuple[str, ...]]:
-    """The arguments of a call and the repairs that reading them took. Raises UnreadableError."""
-    body = text.strip(JS_SPACE)
-    if not body:
-        return {}, ()
-    reader = _read(body)
+def read_arguments(reader: JsonReader) -> tuple[JsonObject, tuple[str, ...]]:
+    """The arguments that were read, and the repairs that reading them took. Raises UnreadableError."""
     repairs: tuple[str, ...] = ()
     if not reader.complete:
-        fault = _fault(reader)
-        reader, repairs = _mend(body, fault)
+        body = reader.text.strip(JS_SPACE)
+        if not body:
+            return {}, ()
+        reader, repairs = _mend(body, _fault(reader))
     value = reader.value()
     repairs += reader.lenient
     if isinstance(value, dict):
@@ -47,7 +45,7 @@ def read_arguments(text: str) -> tuple[JsonObject, tuple[str, ...]]:
     if value is None:
         return {}, (*repairs, "null for no arguments")
     if isinstance(value, str) and value.strip(JS_SPACE).startswith("{"):
-        inner, more = read_arguments(value)
+        inner, more = read_arguments(read_json(value))
         return inner, (*repairs, "the arguments were a JSON string", *more)
     raise UnreadableError(f"the arguments must be a JSON object, got {_kind(value)}")
 
@@ -57,18 +55,19 @@ def _mend(body: str, fault: str) -> tuple[JsonReader, tuple[str, ...]]:
     fenced = _FENCE.fullmatch(body)
     if fenced:
         body, repairs = fenced[1], ("a code fence around the arguments",)
-        reader = _read(body)
+        reader = read_json(body)
         if reader.complete:
             return reader, repairs
     requoted = _requote(body)
     if requoted is not None:
-        reader = _read(requoted)
+        reader = read_json(requoted)
         if reader.complete:
             return reader, (*repairs, "Python quotes and words instead of JSON's")
     raise UnreadableError(fault)
 
 
-def _read(text: str) -> JsonReader:
+def read_json(text: str) -> JsonReader:
+    """A reader that was fed a whole text."""
     reader = JsonReader()
     reader.feed(text)
     reader.finish()
