@@ -5,10 +5,10 @@ the end it says whether the call is whole.
 """
 
 from joey import protocols
-from joey.chunks import StopChunk, TextChunk, ToolCallChunk
+from joey.chunks import Chunk, StopChunk, TextChunk, ToolCallChunk
 from joey.events import TextDelta, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 
-STREAM = [
+STREAM: list[Chunk] = [
     TextChunk("I'll write it. "),
     ToolCallChunk(index=0, id="toolu_1", name="write_to_file", arguments=""),
     ToolCallChunk(index=0, arguments='{"path": "hel'),

@@ -73,8 +73,8 @@ EXPRESS_SERVER = (
     ),
     Turn(
         "I've successfully created the Express.js server with a /hello endpoint. The server is configured to run on "
-        "port 3000. You can start it by running `node src/server.js` and then visit http://localhost:3000/hello to see the"
-        ' "Hello World" message.',
+        "port 3000. You can start it by running `node src/server.js` and then visit "
+        'http://localhost:3000/hello to see the "Hello World" message.',
         "toolu_04V7wX8yZa9bCd0eF1gH2i",
         "attempt_completion",
         {
