@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from joey import protocols as protocols
     from joey.errors import JoeyError as JoeyError
     from joey.protocols import parse as parse
+    from joey.tools.function import tool as tool
     from joey.toolspec import ToolSpec as ToolSpec
 
 _HOMES = {
     "JoeyError": "joey.errors",
     "ToolSpec": "joey.toolspec",
     "parse": "joey.protocols",
+    "tool": "joey.tools.function",
 }
 
-__all__ = ["JoeyError", "ToolSpec", "__version__", "parse", "protocols"]
+__all__ = ["JoeyError", "ToolSpec", "__version__", "parse", "protocols", "tool"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,1 +1,5 @@
 """What the model may call: definitions, the registry that checks a call, the toolset a mode offers."""
+
+from joey.tools.base import Group, Params, Plan, Tool, ToolContext, failed, ok
+
+__all__ = ["Group", "Params", "Plan", "Tool", "ToolContext", "failed", "ok"]

@@ -12,6 +12,7 @@ Most tools have nothing to prepare: they implement `run` and, if they touch the 
 
 from __future__ import annotations
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
@@ -97,10 +98,9 @@ class Tool(ABC, Generic[ParamsT]):
 
     @cached_property
     def description(self) -> str:
-        """The words beside the code: `read_file.md` next to `read_file.py`."""
-        source = sys.modules[type(self).__module__].__file__
-        assert source is not None
-        return Path(source).with_suffix(".md").read_text(encoding="utf-8").strip()
+        """The words beside the code: `read_file.md` next to `read_file.py`, or else the docstring of the class."""
+        words = Path(sys.modules[type(self).__module__].__file__ or "").with_suffix(".md")
+        return words.read_text(encoding="utf-8").strip() if words.is_file() else inspect.getdoc(type(self)) or ""
 
     @property
     def spec(self) -> ToolSpec:

@@ -9,12 +9,18 @@ judged as well: both must match.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from joey.actions import Action, WritePath
+from joey.actions import Action, ReadPath, WritePath
 from joey.tools.base import Group
 from joey.tools.modes.mode import GroupRule, Mode
+from joey.wire import JsonValue
+
+_PATH_NAME = re.compile(
+    r"(.*[_-])?(path|file|filename|filepath|dir|directory|folder|source|destination)s?|.*(Path|File|Dir)s?", re.DOTALL
+)
 
 
 def file_refusal(tool_name: str, group: Group, mode: Mode, actions: Iterable[Action], workspace: Path) -> str | None:
@@ -45,3 +51,23 @@ def _refusal(tool_name: str, mode: Mode, rule: GroupRule, path: str) -> str:
         f"Tool '{tool_name}' in mode '{mode.name}' can only edit files matching pattern: "
         f"{rule.file_regex}{description}. Got: {path}"
     )
+
+
+def path_actions(group: Group, arguments: JsonValue) -> tuple[Action, ...]:
+    """What a tool that we know only from outside (a server's, a user's) would touch, judged by its arguments' names.
+
+    A tool of the group `read` is taken to read what it is given; any other may change it.
+    """
+    paths = dict.fromkeys(_named_paths(arguments, is_path=False))
+    return tuple(ReadPath(path) if group == "read" else WritePath(path) for path in paths)
+
+
+def _named_paths(value: JsonValue, *, is_path: bool) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _named_paths(item, is_path=_PATH_NAME.fullmatch(str(name)) is not None)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _named_paths(item, is_path=is_path)
+    elif is_path and isinstance(value, str) and value and "://" not in value and "\n" not in value:
+        yield value

@@ -1,4 +1,4 @@
-"""Modes: what the model is, and what it may do. Built-in ones as data, others from files (see `files`)."""
+"""Modes: what the model is, and what it may do. Built-in ones are data; `files.load_modes` adds those of files."""
 
 from joey.tools.modes.builtin import BUILTIN_MODES, DEFAULT_MODE
 from joey.tools.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin

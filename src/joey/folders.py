@@ -1,0 +1,19 @@
+"""Where Joey keeps what belongs to the user, on this machine: one function each, nothing created by asking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def user_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The user's settings, modes and tools: $XDG_CONFIG_HOME/joey, or ~/.config/joey."""
+    base = environment.get("XDG_CONFIG_HOME", "")
+    # The XDG specification says that a relative path there is to be ignored.
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".config") / "joey"
+
+
+def project_folder(workspace: Path) -> Path:
+    """What a project has for Joey: its `.joey` folder."""
+    return workspace / ".joey"
