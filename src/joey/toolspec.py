@@ -20,6 +20,8 @@ class ToolSpec:
     name: str
     description: str = ""
     schema: JsonObject = field(default_factory=lambda: {"type": "object", "properties": {}})
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names that models give an argument, each with the schema's own name for it."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

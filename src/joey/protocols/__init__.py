@@ -19,6 +19,7 @@ from joey.errors import UsageError
 from joey.events import StreamEvent
 from joey.protocols.base import Call, Content, OnError, ParseError, Parser, Part, Protocol, Text, collect
 from joey.protocols.native import NativeProtocol
+from joey.protocols.xml import XmlProtocol
 from joey.toolspec import ToolSpec
 
 __all__ = [
@@ -74,5 +75,5 @@ def parse(
     return collect(events + parser.finish())
 
 
-for _protocol in (NativeProtocol(),):
+for _protocol in (NativeProtocol(), XmlProtocol()):
     register(_protocol)

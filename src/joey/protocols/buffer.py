@@ -72,3 +72,24 @@ class TagScanner:
             if text[start:] in self._prefixes:
                 return start
         return len(text)
+
+
+class Pieces:
+    """A long text that comes in small pieces, kept without a million small strings and joined only when asked for."""
+
+    __slots__ = ("_blocks", "_fresh", "length")
+
+    def __init__(self) -> None:
+        self._blocks: list[str] = []
+        self._fresh: list[str] = []
+        self.length = 0
+
+    def add(self, piece: str) -> None:
+        self._fresh.append(piece)
+        self.length += len(piece)
+        if len(self._fresh) >= 512:
+            self._blocks.append("".join(self._fresh))
+            self._fresh.clear()
+
+    def text(self) -> str:
+        return "".join(self._blocks) + "".join(self._fresh)

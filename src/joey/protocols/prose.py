@@ -1,0 +1,120 @@
+"""Which part of streamed Markdown is code, and so only talks about tags.
+
+A model that explains a tool writes its tags in a fenced block or in backticks. `Prose` reads text as it comes and
+says where the next `<` stands that is not inside code. It holds nothing back and looks at each character once.
+
+* A fence is a line that begins (after spaces, tabs and `>`) with three or more backticks or tildes. It ends at a line
+  that holds nothing but at least as many of the same character, or with the text. What follows the opening backticks
+  on their line must hold no backtick: "```x``` is inline code".
+* Inline code runs from a run of backticks to the next run of the same length, or to the end of the line. Markdown
+  lets it run over lines and calls it plain text if it is never closed; that cannot be known while streaming, and
+  an unmatched backtick must not swallow a call on the next line.
+
+Deliberately not handled: indented code (models indent calls), backslash escapes, HTML comments.
+"""
+
+from __future__ import annotations
+
+import re
+
+_INDENT = re.compile(r"[ \t>]*")
+_BLANK = re.compile(r"[ \t\r]*")
+_MARK = re.compile(r"[\n`<]")
+_LINE_END_OR_TICK = re.compile(r"[\n`]")
+
+
+class Prose:
+    """Reads text piece by piece. `calm` says that text without `<`, backticks and newlines changes nothing."""
+
+    __slots__ = ("_closing", "_code", "_fence", "_fence_length", "_info", "_line_start", "_run", "_run_length", "calm")
+
+    def __init__(self) -> None:
+        self._line_start = True  # only indentation so far on this line
+        self._fence = ""  # the character of the open fence
+        self._fence_length = 0
+        self._info = False  # on the line that opened the fence
+        self._closing = False  # after what may be the closing line of the fence
+        self._code = 0  # the length of the run that opened inline code
+        self._run = ""  # a run of backticks or tildes that may go on in the next piece
+        self._run_length = 0
+        self.calm = False
+
+    def next_tag(self, text: str, at: int) -> int:
+        """Where the next `<` outside code stands, or the length of the text. Reads up to there and no further.
+
+        To go on behind a `<` that turned out to be plain text, ask again from the place after it.
+        """
+        end = len(text)
+        while at < end:
+            if self._run:
+                at = self._read_run(text, at)
+            elif self._line_start:
+                at = self._read_indent(text, at)
+            elif self._closing:
+                at = self._read_blank(text, at)
+            else:
+                at = self._skip(text, at)
+                if at < end and text[at] == "<":
+                    break
+                at = self._read_mark(text, at) if at < end else at
+        self.calm = not (self._run or self._line_start or self._closing)
+        return at
+
+    def _read_run(self, text: str, at: int) -> int:
+        begin = at
+        while at < len(text) and text[at] == self._run:
+            at += 1
+        self._run_length += at - begin
+        if at < len(text):
+            self._end_run()
+        return at
+
+    def _read_indent(self, text: str, at: int) -> int:
+        found = _INDENT.match(text, at)
+        at = found.end() if found else at
+        if at < len(text):
+            if text[at] in "`~":
+                self._run = text[at]
+            else:
+                self._line_start = False
+        return at
+
+    def _read_blank(self, text: str, at: int) -> int:
+        found = _BLANK.match(text, at)
+        at = found.end() if found else at
+        if at < len(text):
+            if text[at] == "\n":
+                self._fence = ""
+            self._closing = False
+        return at
+
+    def _skip(self, text: str, at: int) -> int:
+        """The next character that matters here."""
+        if self._fence and not self._info:
+            place = text.find("\n", at)
+            return len(text) if place < 0 else place
+        found = (_LINE_END_OR_TICK if self._fence or self._code else _MARK).search(text, at)
+        return found.start() if found else len(text)
+
+    def _read_mark(self, text: str, at: int) -> int:
+        if text[at] == "`":
+            self._run = "`"
+            return at
+        self._line_start, self._info, self._code = True, False, 0
+        return at + 1
+
+    def _end_run(self) -> None:
+        run, length, opens_line = self._run, self._run_length, self._line_start
+        self._run, self._run_length, self._line_start = "", 0, False
+        if self._fence and self._info:
+            if run == self._fence == "`":
+                self._fence, self._info = "", False
+                self._code = 0 if length == self._fence_length else self._fence_length
+        elif self._fence:
+            self._closing = opens_line and run == self._fence and length >= self._fence_length
+        elif self._code:
+            self._code = 0 if run == "`" and length == self._code else self._code
+        elif opens_line and length >= 3:
+            self._fence, self._fence_length, self._info = run, length, True
+        elif run == "`":
+            self._code = length

@@ -1,0 +1,475 @@
+"""Reads the `xml` protocol: the tags of Cline and Roo Code.
+
+    I will write it.                         text
+    <write_to_file>                          a call begins: the tag of a known tool, outside code
+    <path>a.py</path>                        parameters, under the names in the tool's schema
+    <file_text>
+    print("</file_text>")
+    </file_text>
+    </write_to_file>                         the call is complete
+
+States, one method each, and what moves between them:
+
+    text   --<tool>-->  call  --<param>-->  value  --</param>-->  after
+    text  <--</tool>--  call  <---- white space, then a tag of the call ----  after
+                        call  --<json_parameter name=-->  json  --</json_parameter>-->  call
+                        value  <-- anything else, and the parameter is long --  after
+                        doubt  <-- anything else --  after
+                        doubt  --</param>-->  after,  doubt  --any other tag of the call-->  call
+
+In `value` nothing is looked for but the parameter's own closing tag; every other markup is part of the value. Whether
+a closing tag is one shows in what follows it, so that `echo '</command>'` and files full of tags come through. If
+something odd follows, a long parameter (see `xml_tags`) simply goes on. Any other is in doubt: the odd text belongs
+to the value if one more closing tag comes, and to nothing if not, as in the real systems.
+
+What the model sees as text of an argument is shown as soon as it is sure: half a closing tag, the white space before
+one, and everything in doubt are kept out of the `text` of the deltas until then. Their `raw` is not held back, but
+for a beginning tag, which is at most as long as the longest tag. Nothing is looked at twice but such a beginning.
+
+Deliberately not handled: attributes or spaces in tags, other case, entities in strings, calls inside code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from joey.errors import UsageError
+from joey.events import ArgumentPath, ToolCallDelta, ToolCallFinished, ToolCallStarted
+from joey.protocols.base import OnError, Parser
+from joey.protocols.buffer import Pieces
+from joey.protocols.prose import Prose
+from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, TagSet, can_be_tag
+from joey.protocols.xml_values import leaves, read_json_parameter, read_value
+from joey.toolspec import ToolSpec
+from joey.wire import JsonValue
+
+_SPACES = re.compile(f"[{WHITE_SPACE}]*")
+_SHOWN_JUNK = 60
+_CUT_TAG = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Where the value of a string parameter stands in the source of its call."""
+
+    start: int
+    end: int
+    parameter: Parameter
+
+
+class _Call:
+    """A call as far as it has come."""
+
+    __slots__ = ("arguments", "fault", "id", "junk", "shape", "source")
+
+    def __init__(self, call_id: str, shape: CallShape) -> None:
+        self.id = call_id
+        self.shape = shape
+        self.source = Pieces()
+        self.arguments: dict[str, JsonValue | _Span] = {}
+        self.junk = ""
+        self.fault = ""
+
+    def read_arguments(self) -> dict[str, JsonValue]:
+        source = self.source.text()
+        return {
+            name: value.parameter.trim(source[value.start : value.end]) if isinstance(value, _Span) else value
+            for name, value in self.arguments.items()
+        }
+
+
+class XmlParser(Parser):
+    """Reads one reply. `scanned` counts the characters looked at, for the tests."""
+
+    def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:
+        super().__init__(tools, on_error)
+        self.scanned = 0
+        self._openings = {f"<{tool.name}>": tool for tool in tools if can_be_tag(tool.name)}
+        self._opening_tags = TagSet(self._openings)
+        self._shapes: dict[str, CallShape] = {}
+        self._prose = Prose()
+        self._held = ""  # may be the beginning of a tag; not yet read
+        self._step: Callable[[str, int], int] = self._read_text
+        self._call: _Call | None = None
+        self._calls_seen: dict[str, _Call] = {}
+        # The parameter that is open, if one is.
+        self._parameter: Parameter | None = None
+        self._growing = False  # whether the state is `value`
+        self._value_start = 0
+        self._value_end = -1  # where the value ends if the last closing tag was one
+        self._at_start = True  # nothing of the value but white space so far
+        self._withheld: list[str] = []  # sent as raw, perhaps part of the value
+        self._collected = Pieces()  # the value of a typed parameter, or a JSON parameter
+
+    def arguments(self, call_id: str) -> JsonValue:
+        call = self._calls_seen.get(call_id)
+        if call is None:
+            raise UsageError(f"there is no call {call_id!r} in this reply; there are: {', '.join(self._calls_seen)}")
+        arguments = call.read_arguments()
+        if call is self._call and self._parameter is not None:
+            arguments.update(self._open_argument(call, self._parameter))
+        return arguments
+
+    def _open_argument(self, call: _Call, parameter: Parameter) -> dict[str, JsonValue]:
+        if parameter.typed:
+            value = read_value(self._collected.text(), parameter.schema, call.shape.root)
+            return {parameter.name: value} if isinstance(value, (dict, list)) and value else {}
+        end = call.source.length if self._growing else self._value_end
+        return {parameter.name: parameter.trim(call.source.text()[self._value_start : end])}
+
+    def _text(self, text: str) -> None:
+        if not self._held and "<" not in text:
+            if self._growing:
+                self.scanned += len(text)
+                self._grow(text)
+                return
+            if self._call is None and self._prose.calm and "`" not in text and "\n" not in text:
+                self.scanned += len(text)
+                self._emit_text(text)
+                return
+        text, self._held = self._held + text, ""
+        self.scanned += len(text)
+        at = 0
+        while at < len(text):
+            at = self._step(text, at)
+
+    def _hold(self, text: str, place: int) -> int:
+        self._held = text[place:]
+        return len(text)
+
+    # text
+
+    def _read_text(self, text: str, at: int) -> int:
+        place = at
+        while True:
+            place = self._prose.next_tag(text, place)
+            tag = self._opening_tags.at(text, place)
+            if tag is not None:
+                self._emit_text(text[at:place])
+                self._start_call(tag)
+                return place + len(tag)
+            if place == len(text) or self._opening_tags.may_begin(text, place):
+                self._emit_text(text[at:place])
+                return self._hold(text, place)
+            place += 1
+
+    def _start_call(self, tag: str) -> None:
+        self._close_reasoning()
+        self._close_text()
+        tool = self._openings[tag]
+        if tool.name not in self._shapes:
+            self._shapes[tool.name] = CallShape(tool)
+        self._call = call = _Call(self._new_call_id(), self._shapes[tool.name])
+        self._calls_seen[call.id] = call
+        self._step = self._read_call
+        self._out.append(ToolCallStarted(call.id, tool.name))
+        self._send(tag)
+
+    # call
+
+    def _read_call(self, text: str, at: int) -> int:
+        call = self._open_call
+        place = text.find("<", at)
+        self._drop(text[at:] if place < 0 else text[at:place])
+        if place < 0:
+            return len(text)
+        tag = call.shape.tags.at(text, place)
+        if tag is None:
+            if call.shape.tags.may_begin(text, place):
+                return self._hold(text, place)
+            self._drop("<")
+            return place + 1
+        self._send(tag)
+        if tag == call.shape.close:
+            self._finish_call(call)
+        elif tag == JSON_OPEN:
+            self._collected = Pieces()
+            self._step = self._read_json
+        else:
+            self._open_parameter(call.shape.parameters[tag])
+        return place + len(tag)
+
+    def _drop(self, text: str) -> None:
+        """Text of the call that belongs to no parameter."""
+        if text:
+            self._send(text)
+            self._note_junk(text)
+
+    def _note_junk(self, text: str) -> None:
+        call = self._open_call
+        if len(call.junk) < _SHOWN_JUNK:
+            call.junk = (call.junk + text).lstrip(WHITE_SPACE)[:_SHOWN_JUNK]
+
+    def _finish_call(self, call: _Call) -> None:
+        source, name = call.source.text(), call.shape.name
+        junk = call.junk.rstrip(WHITE_SPACE)
+        repairs = (f"left out what stood outside the parameters: {junk!r}",) if junk else ()
+        arguments = call.read_arguments()
+        if call.fault:
+            self._malformed(call.id, name, source, call.fault)
+        else:
+            self._out.append(ToolCallFinished(call.id, name, arguments, source, repairs))
+        self._call = None
+        self._step = self._read_text
+
+    # json
+
+    def _read_json(self, text: str, at: int) -> int:
+        place = text.find(JSON_CLOSE, at)
+        if place < 0:
+            place = _beginning(text, at, JSON_CLOSE)
+            self._collected.add(text[at:place])
+            self._send(text[at:place])
+            return self._hold(text, place)
+        self._collected.add(text[at:place])
+        self._send(text[at : place + len(JSON_CLOSE)])
+        self._read_json_parameter(self._collected.text())
+        self._step = self._read_call
+        return place + len(JSON_CLOSE)
+
+    def _read_json_parameter(self, source: str) -> None:
+        try:
+            name, value = read_json_parameter(source)
+        except (ValueError, RecursionError) as error:
+            self._open_call.fault = (
+                f"a <json_parameter> in the call of {self._open_call.shape.name} cannot be read: {error}. "
+                f'Write <json_parameter name="NAME">JSON</json_parameter>'
+            )
+            return
+        self._open_call.arguments[name] = value
+        self._send_leaves(value, (name,))
+
+    # value, after, doubt
+
+    def _open_parameter(self, parameter: Parameter) -> None:
+        self._parameter = parameter
+        self._value_start = self._open_call.source.length
+        self._value_end = -1
+        self._at_start = True
+        self._withheld.clear()
+        self._collected = Pieces()
+        self._enter_value()
+
+    def _enter_value(self) -> None:
+        self._growing = True
+        self._step = self._read_value
+
+    def _read_value(self, text: str, at: int) -> int:
+        close = self._open_parameter_.close
+        place = text.find(close, at)
+        if place < 0:
+            place = _beginning(text, at, close)
+            self._grow(text[at:place])
+            return self._hold(text, place)
+        self._grow(text[at:place])
+        self._doubt_close(close)
+        return place + len(close)
+
+    def _doubt_close(self, close: str) -> None:
+        """A closing tag has come. What follows will show whether it is one."""
+        self._value_end = self._open_call.source.length
+        self._withhold(close)
+        self._growing = False
+        self._step = self._read_after
+
+    def _read_after(self, text: str, at: int) -> int:
+        parameter = self._open_parameter_
+        spaces = _SPACES.match(text, at)
+        place = spaces.end() if spaces else at
+        self._withhold(text[at:place])
+        if place == len(text):
+            return place
+        if text[place] == "<":
+            if parameter.followers.at(text, place):
+                self._close_parameter(parameter)
+                return place
+            if parameter.followers.may_begin(text, place):
+                return self._hold(text, place)
+        if parameter.long:
+            self._enter_value()
+        else:
+            self._step = self._read_doubt
+        return place
+
+    def _read_doubt(self, text: str, at: int) -> int:
+        parameter = self._open_parameter_
+        place = text.find("<", at)
+        self._withhold(text[at:] if place < 0 else text[at:place])
+        if place < 0:
+            return len(text)
+        tag = parameter.after_doubt.at(text, place)
+        if tag == parameter.close:
+            self._confirm()
+            self._doubt_close(tag)
+            return place + len(tag)
+        if tag is not None:
+            self._note_junk("".join(self._withheld).split(parameter.close, 1)[-1])
+            self._close_parameter(parameter)
+            return place
+        if parameter.after_doubt.may_begin(text, place):
+            return self._hold(text, place)
+        self._withhold("<")
+        return place + 1
+
+    def _close_parameter(self, parameter: Parameter) -> None:
+        call = self._open_call
+        if parameter.typed:
+            value = read_value(self._collected.text(), parameter.schema, call.shape.root)
+            call.arguments[parameter.name] = value
+            self._send_leaves(value, (parameter.name,))
+        else:
+            call.arguments[parameter.name] = _Span(self._value_start, self._value_end, parameter)
+        self._leave_parameter()
+
+    def _leave_parameter(self) -> None:
+        self._parameter = None
+        self._growing = False
+        self._withheld.clear()
+        self._step = self._read_call
+
+    # What the deltas show of a value
+
+    def _grow(self, text: str) -> None:
+        """More of the value has come for certain, and with it all that was withheld."""
+        if not text:
+            return
+        parameter, call = self._open_parameter_, self._open_call
+        call.source.add(text)
+        if parameter.typed:
+            self._collected.add("".join(self._withheld) + text)
+            self._withheld.clear()
+            shown = ""
+        elif self._withheld or self._at_start or text[-1] in WHITE_SPACE:
+            shown = self._show_verbatim(text) if parameter.verbatim else self._show_trimmed(text)
+        else:
+            shown = text
+        self._out.append(ToolCallDelta(call.id, (parameter.name,), shown, text))
+
+    def _show_verbatim(self, text: str) -> str:
+        """The value so far but for one newline at its start and the one that may be its last."""
+        text = "".join(self._withheld) + text
+        self._withheld.clear()
+        if self._at_start:
+            self._at_start = False
+            text = text.removeprefix("\n")
+        if text.endswith("\n"):
+            self._withheld.append("\n")
+            return text[:-1]
+        return text
+
+    def _show_trimmed(self, text: str) -> str:
+        """The value so far but for the white space around it."""
+        kept = text.rstrip(WHITE_SPACE)
+        if not kept:
+            if self._withheld or not self._at_start:
+                self._withheld.append(text)
+            return ""
+        shown = "".join(self._withheld) + kept
+        self._withheld.clear()
+        if len(kept) < len(text):
+            self._withheld.append(text[len(kept) :])
+        if self._at_start:
+            self._at_start = False
+            shown = shown.lstrip(WHITE_SPACE)
+        return shown
+
+    def _withhold(self, text: str) -> None:
+        if text:
+            self._withheld.append(text)
+            self._send(text)
+
+    def _confirm(self) -> None:
+        """What was in doubt is part of the value: one more closing tag has come."""
+        text = "".join(self._withheld)
+        self._withheld.clear()
+        parameter = self._open_parameter_
+        if parameter.typed:
+            self._collected.add(text)
+            return
+        shown = self._show_verbatim(text) if parameter.verbatim else self._show_trimmed(text)
+        if shown:
+            self._send("", (parameter.name,), shown)
+
+    def _send(self, raw: str, path: ArgumentPath = (), text: str = "") -> None:
+        call = self._open_call
+        if raw:
+            call.source.add(raw)
+        elif not text:
+            return
+        self._out.append(ToolCallDelta(call.id, path, text, raw))
+
+    def _send_leaves(self, value: JsonValue, path: ArgumentPath) -> None:
+        for place, text, literal in leaves(value, path):
+            self._out.append(ToolCallDelta(self._open_call.id, place, text, "", literal))
+
+    @property
+    def _open_call(self) -> _Call:
+        assert self._call is not None
+        return self._call
+
+    @property
+    def _open_parameter_(self) -> Parameter:
+        assert self._parameter is not None
+        return self._parameter
+
+    # The end of the stream
+
+    def _close(self) -> None:
+        held, self._held = self._held, ""
+        if self._call is None:
+            self._release_text(held)
+            return
+        if self._growing:
+            self._grow(held)
+        else:
+            self._send(held)
+        if not self._close_at_last_chance(self._call):
+            self._give_up(self._call)
+
+    def _release_text(self, held: str) -> None:
+        """What could have been the tag of a tool. A good part of one is a call that was cut off."""
+        if len(held) < _CUT_TAG:
+            self._emit_text(held)
+            return
+        self._close_text()
+        self._malformed(self._new_call_id(), None, held, f"the reply ended inside the tag {held!r}{self._cut()}")
+
+    def _close_at_last_chance(self, call: _Call) -> bool:
+        """A long value whose closing tag was followed by something odd, in a call that was closed all the same."""
+        parameter, end = self._parameter, self._value_end
+        if parameter is None or not self._growing or end < 0 or self.stop_reason == "length":
+            return False
+        source = call.source.text().rstrip(WHITE_SPACE)
+        junk = source[end + len(parameter.close) : len(source) - len(call.shape.close)]
+        if not source.endswith(call.shape.close) or end + len(parameter.close) + len(call.shape.close) > len(source):
+            return False
+        self._note_junk(junk)
+        self._close_parameter(parameter)
+        self._finish_call(call)
+        return True
+
+    def _give_up(self, call: _Call) -> None:
+        parameter, name = self._parameter, call.shape.name
+        missing = call.shape.close
+        inside = f"the call of {name}"
+        if parameter is not None:
+            inside = f"the parameter {parameter.tag} of {name}"
+            missing = f"{parameter.close} and {missing}" if self._growing else missing
+            call.arguments.update(self._open_argument(call, parameter))
+            self._leave_parameter()
+        self._call = None
+        message = f"the reply ended inside {inside}: {missing} is missing{self._cut()}"
+        self._malformed(call.id, name, call.source.text(), message)
+
+    def _cut(self) -> str:
+        if self.stop_reason != "length":
+            return ". The call was not run; write it again, complete"
+        return ". The reply was cut off at its length limit, so the call was not run; do it in smaller steps"
+
+
+def _beginning(text: str, at: int, tag: str) -> int:
+    """Where the end of the text begins to look like this tag, or the length of the text."""
+    place = text.rfind("<", max(at, len(text) - len(tag) + 1))
+    return place if place >= 0 and tag.startswith(text[place:]) else len(text)
