@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from joey.protocols.coerce import resolve
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
@@ -130,10 +130,9 @@ def can_be_tag(name: str) -> bool:
 
 def kinds_of(schema: JsonValue, root: JsonObject, depth: int = 0) -> frozenset[str]:
     """The JSON types that a schema allows. Empty if it does not say."""
-    if not isinstance(schema, Mapping) or depth > 16:
+    schema = resolve(schema, root)
+    if not isinstance(schema, Mapping) or depth > 6:
         return frozenset()
-    if isinstance(schema.get("$ref"), str):
-        return kinds_of(target(schema["$ref"], root), root, depth + 1)
     kind = schema.get("type")
     if isinstance(kind, str):
         return frozenset({kind})
@@ -160,12 +159,3 @@ def kind_of(value: JsonValue) -> str:
         return "boolean"
     names: dict[type, str] = {str: "string", int: "integer", float: "number", type(None): "null", list: "array"}
     return names.get(type(value), "object")
-
-
-def target(reference: str, root: JsonObject) -> Any:
-    """What a `$ref` inside the tool's schema points to."""
-    place: Any = root
-    for step in reference.removeprefix("#").strip("/").split("/"):
-        if step:
-            place = place.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(place, Mapping) else None
-    return place

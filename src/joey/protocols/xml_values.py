@@ -2,7 +2,8 @@
 
 A string stays what the model wrote. Where the schema asks for something else, three notations are understood:
 
-* JSON: `<arguments>{"a": 1}</arguments>`, `<recursive>true</recursive>`, `<line>7</line>`;
+* JSON: `<arguments>{"a": 1}</arguments>`, `<recursive>true</recursive>`, `<line>7</line>`; text that is nearly JSON,
+  and lists written as lines, are read as `coerce` reads them;
 * elements: `<args><file><path>a.py</path></file></args>`. For an object, children are properties and repeated ones
   make a list; for an array, every child is an item, whatever it is called;
 * attributes: `<suggest mode="code">Do it</suggest>` is `{"mode": "code", "text": "Do it"}`, the text going to the
@@ -22,7 +23,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from joey.events import ArgumentPath
-from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, kinds_of, target
+from joey.protocols.coerce import coerce, resolve
+from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, kinds_of
 from joey.wire import JsonObject, JsonValue
 
 _TAG = re.compile(r"<(/?)([^\W\d][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(/?)>")
@@ -34,17 +36,23 @@ _DEEPEST = 64
 def read_value(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
     """The value of a typed parameter."""
     text = text.strip(WHITE_SPACE)
+    if text.startswith("<") and not kinds_of(schema, root).isdisjoint({"object", "array"}):
+        tree = _tree(text)
+        if tree.children:
+            return _fit(tree, schema, root)
+    return _read_text(text, schema, root)
+
+
+def _read_text(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
+    """A value without elements."""
     kinds = kinds_of(schema, root)
     if not kinds.isdisjoint({"object", "array"}):
-        if text[:1] in ("{", "["):
-            found, value = _json(text)
-            if found:
-                return value
-        elif text.startswith("<"):
-            return _fit(_tree(text), schema, root)
-        elif not text:
+        found, value = _json(text) if text[:1] in ("{", "[") else (False, None)
+        if found:
+            return value
+        if not text:
             return {} if "object" in kinds else []
-    return _scalar(text, schema, kinds, root)
+    return _coerced(text, schema, root)
 
 
 def read_json_parameter(source: str) -> tuple[str, JsonValue]:
@@ -85,33 +93,11 @@ def _json(text: str) -> tuple[bool, JsonValue]:
         return False, None
 
 
-def _scalar(text: str, schema: JsonValue, kinds: frozenset[str], root: JsonObject) -> JsonValue:
-    lowered = text.lower()
-    if "boolean" in kinds and lowered in ("true", "false"):
-        return lowered == "true"
-    if "null" in kinds and lowered in ("null", "none", ""):
-        return None
-    if not kinds.isdisjoint({"integer", "number"}):
-        number = _number(text, whole="number" not in kinds)
-        if number is not None:
-            return number
-    if "array" in kinds and text:
-        return [_item(text, _resolved(schema, root), root)]
-    return text
-
-
-def _item(text: str, schema: JsonObject, root: JsonObject) -> JsonValue:
-    kinds = kinds_of(schema.get("items"), root)
-    return text if not kinds or "string" in kinds else _scalar(text, schema.get("items"), kinds - {"array"}, root)
-
-
-def _number(text: str, *, whole: bool) -> int | float | None:
-    found, value = _json(text)
-    if not found or isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    if whole and isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    return value
+def _coerced(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
+    """Plain text as the schema asks. The schema is put beside the tool's own properties, for its references."""
+    declared = root.get("properties")
+    properties = {**(declared if isinstance(declared, Mapping) else {}), "": schema}
+    return coerce({"": text}, {**root, "type": "object", "properties": properties, "required": []})[""]
 
 
 @dataclass(slots=True)
@@ -183,14 +169,12 @@ def _end(path: _Open, depth: int, source: str, place: int) -> None:
     del path[depth:]
 
 
-def _resolved(schema: JsonValue, root: JsonObject, kind: str = "") -> JsonObject:
+def _resolved(schema: JsonValue, root: JsonObject, kind: str) -> JsonObject:
     """The schema behind references; of a union, the branch of the wanted kind."""
-    for _ in range(16):
+    for _ in range(_DEEPEST):
+        schema = resolve(schema, root)
         if not isinstance(schema, Mapping):
             return {}
-        if isinstance(schema.get("$ref"), str):
-            schema = target(schema["$ref"], root)
-            continue
         branches = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
         if not isinstance(branches, list):
             return schema
@@ -210,7 +194,7 @@ def _fit(element: _Element, schema: JsonValue, root: JsonObject) -> JsonValue:
         return _fit_object(element, _resolved(schema, root, "object"), root)
     if "string" in kinds:
         return element.inner.strip(WHITE_SPACE) if element.children else element.text
-    return read_value(element.text, schema, root)
+    return _read_text(element.text, schema, root)
 
 
 def _untyped(element: _Element) -> JsonValue:
