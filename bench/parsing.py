@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import tracemalloc
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from time import process_time
 from typing import TypeVar
@@ -131,8 +132,15 @@ def peers() -> dict[str, Reader]:
         return reader
 
     def read_jsonriver(pieces: list[str]) -> None:
-        for _value in jsonriver.parse(watched(pieces)):
-            pass
+        async def stream() -> AsyncIterator[str]:
+            for piece in watched(pieces):
+                yield piece
+
+        async def read() -> None:
+            async for _value in jsonriver.parse(stream()):
+                pass
+
+        asyncio.run(read())
 
     return {
         "jsonriver": read_jsonriver,
