@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from joey import chunks, events, messages
+from joey import chunks, commands, events, messages
 from joey.wire import Codec, tag
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -46,6 +46,11 @@ def events_page() -> str:
                 "## Stream events: what happened",
                 laws,
                 *class_sections(events.STREAM_EVENTS),
+                "## Task events: what Joey did, and what it asks",
+                *class_sections(events.TASK_EVENTS),
+                "## Commands: what a front end may ask",
+                (commands.__doc__ or "").strip(),
+                *class_sections(commands.COMMANDS),
                 "## Chunks: what a provider sent",
                 (chunks.__doc__ or "").strip(),
                 *class_sections(chunks.CHUNKS),

@@ -1,6 +1,9 @@
 """What happened, as frozen facts. Front ends watch these and nothing else.
 
-`ToolCall…` is what the model said. The laws of the stream events, which every parser keeps:
+`ToolCall…` is what the model said, `ToolRun…` is what we did about it. `…Requested` is a question that waits for an
+Answer with its request_id (see `joey.commands`), `…Answered` is its end.
+
+The laws of the stream events, which every parser keeps:
 
 * TextStarted, TextDelta…, TextFinished: text blocks do not nest, and a call starts only after open text was closed.
 * Every ToolCallStarted is followed by exactly one ToolCallFinished or ToolCallMalformed with its call_id.
@@ -14,10 +17,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from joey.messages import StopReason
-from joey.wire import Codec, JsonValue
+from joey.effects import Suggestion, Todo
+from joey.messages import ImageBlock, Shown, StopReason, ToolResult
+from joey.wire import Codec, JsonObject, JsonValue
 
 ArgumentPath: TypeAlias = tuple[str | int, ...]
 
@@ -137,3 +141,281 @@ StreamEvent: TypeAlias = (
 )
 
 STREAM_EVENTS = Codec(StreamEvent)
+
+
+# The task: what Joey did, and what it asks
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens of one request, or of a whole task. Input excludes what the prompt cache read or wrote."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+        )
+
+    @property
+    def total(self) -> int:
+        """How much of the context window the request took, its answer included."""
+        return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCount:
+    """How often a tool was called in a task, and how often that failed."""
+
+    name: str
+    calls: int
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStarted:
+    """A task begins, or goes on after a break (`resumed`)."""
+
+    text: str
+    mode: str
+    model: str
+    protocol: str
+    parent_id: str | None = None
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A request goes to the model."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The reply is complete and written down. The cost is None for a model whose price is not known."""
+
+    number: int
+    usage: TokenUsage
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetryScheduled:
+    """A request failed in a way that may pass. What the failed reply had streamed does not count."""
+
+    attempt: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessageQueued:
+    """The user said something while Joey was busy; the model reads it with the next request."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunStarted:
+    """A call has leave and is being carried out."""
+
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunProgressed:
+    """Live output of a running call."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunFinished:
+    """A call was carried out, refused or could not work; the result says which."""
+
+    call_id: str
+    name: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """A call needs the user's leave. `reason` is why, `shown` what it would do."""
+
+    request_id: str
+    call_id: str
+    name: str
+    arguments: JsonObject
+    reason: str
+    shown: tuple[Shown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswered:
+    """Leave was given or refused, perhaps with a comment."""
+
+    request_id: str
+    approved: bool
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRequested:
+    """The model asks the user something."""
+
+    request_id: str
+    question: str
+    suggestions: tuple[Suggestion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered:
+    """The user answered."""
+
+    request_id: str
+    text: str
+    images: tuple[ImageBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequested:
+    """The model says that it is done. Yes ends the task; words are feedback, and it goes on."""
+
+    request_id: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionAnswered:
+    """The user accepted the result, or has something to add."""
+
+    request_id: str
+    accepted: bool
+    feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueRequested:
+    """Something is not going well, or a limit is reached. Yes goes on, words are guidance for the model, no ends it."""
+
+    request_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueAnswered:
+    """Whether to go on."""
+
+    request_id: str
+    goes_on: bool
+    guidance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged:
+    """The task goes on in another mode."""
+
+    mode: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TodosChanged:
+    """The todo list is now this."""
+
+    todos: tuple[Todo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextShortened:
+    """The conversation neared the model's window, so that old turns are no longer sent. Nothing is deleted."""
+
+    hidden_messages: int
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskOpened:
+    """A piece of the work was handed to a task of its own, whose events carry its id."""
+
+    child_id: str
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskClosed:
+    """A subtask ended, and its result went back to this task."""
+
+    child_id: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCompleted:
+    """The model called attempt_completion and it passed the checks; the user is asked next."""
+
+    result: str
+    usage: TokenUsage
+    tools: tuple[ToolCount, ...] = ()
+    cost: float | None = None
+
+
+Outcome: TypeAlias = Literal["completed", "refused", "limit", "error", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFinished:
+    """The task is over. `message` is the result, or why there is none."""
+
+    outcome: Outcome
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAborted:
+    """The task was cancelled; it can be resumed."""
+
+    reason: str = ""
+
+
+TaskEvent: TypeAlias = (
+    TaskStarted
+    | TurnStarted
+    | TurnFinished
+    | RetryScheduled
+    | UserMessageQueued
+    | ToolRunStarted
+    | ToolRunProgressed
+    | ToolRunFinished
+    | ApprovalRequested
+    | ApprovalAnswered
+    | QuestionRequested
+    | QuestionAnswered
+    | CompletionRequested
+    | CompletionAnswered
+    | ContinueRequested
+    | ContinueAnswered
+    | ModeChanged
+    | TodosChanged
+    | ContextShortened
+    | SubtaskOpened
+    | SubtaskClosed
+    | TaskCompleted
+    | TaskFinished
+    | TaskAborted
+)
+
+Request: TypeAlias = ApprovalRequested | QuestionRequested | CompletionRequested | ContinueRequested
+Event: TypeAlias = StreamEvent | TaskEvent
+
+TASK_EVENTS = Codec(TaskEvent)
+EVENTS = Codec(Event)

@@ -1,0 +1,44 @@
+"""What a front end may ask of a task. There are three things, and they may come at any moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from joey.messages import ImageBlock
+from joey.wire import Codec
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Words for the model. While it is busy they wait; they never count as leave for anything."""
+
+    text: str
+    images: tuple[ImageBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to the request with this id: yes or no, and words where they are wanted.
+
+    For a question the words are the answer. For a completion, words are feedback unless `yes` is true. With `always`,
+    an approval holds for every call of the same kind in this task.
+    """
+
+    request_id: str
+    yes: bool = False
+    text: str = ""
+    images: tuple[ImageBlock, ...] = ()
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop: end the stream, kill what runs, leave a task that can be resumed."""
+
+    reason: str = ""
+
+
+Command: TypeAlias = Say | Answer | Cancel
+
+COMMANDS = Codec(Command)

@@ -1,0 +1,125 @@
+"""The records of a journal. One fact, one line; what a record says is true from the moment it is written.
+
+The order in which a turn is written is what makes it survive a crash at any instant:
+
+    MessageAdded(user)        before the request
+    MessageAdded(assistant)   before any of its calls run
+    RunBegan(call)            before a call touches anything
+    RunEnded(call, result)    after it did
+    MessageAdded(user)        the results, with the next request
+
+So a call without RunBegan was never run, one with RunEnded has its result, and only one with RunBegan alone may or may
+not have happened: it is never run again, and the model is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from joey.effects import Todo
+from joey.events import Outcome, TokenUsage
+from joey.messages import Message, ToolResult
+from joey.wire import Codec
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOpened:
+    """The first record: what was asked, where, and how the model is spoken to. The protocol stays for good."""
+
+    task_id: str
+    text: str
+    workspace: str
+    mode: str
+    model: str
+    protocol: str
+    parent_id: str | None = None
+    parent_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """The conversation grew by a message."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class RunBegan:
+    """A call is about to touch something."""
+
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """A call was answered."""
+
+    call_id: str
+    name: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """What a request took."""
+
+    usage: TokenUsage
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSet:
+    """The task goes on in this mode."""
+
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class TodosSet:
+    """The todo list is now this."""
+
+    todos: tuple[Todo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesHidden:
+    """The first `count` messages after the task itself are no longer sent; the summary stands for them."""
+
+    count: int
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildOpened:
+    """A subtask was opened for this call."""
+
+    child_id: str
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnded:
+    """The task came to an end. It may be taken up again; then more records follow."""
+
+    outcome: Outcome
+    message: str = ""
+
+
+Record: TypeAlias = (
+    TaskOpened
+    | MessageAdded
+    | RunBegan
+    | RunEnded
+    | TurnEnded
+    | ModeSet
+    | TodosSet
+    | MessagesHidden
+    | ChildOpened
+    | TaskEnded
+)
+
+RECORDS = Codec(Record)

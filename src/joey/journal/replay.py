@@ -1,0 +1,110 @@
+"""From records back to the task: a pure fold. Resuming a task is this and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from joey.effects import Todo
+from joey.events import TokenUsage
+from joey.journal.records import (
+    ChildOpened,
+    MessageAdded,
+    MessagesHidden,
+    ModeSet,
+    Record,
+    RunBegan,
+    RunEnded,
+    TaskEnded,
+    TaskOpened,
+    TodosSet,
+    TurnEnded,
+)
+from joey.messages import Message, ToolResult, ToolResultBlock, ToolUseBlock
+
+
+@dataclass(slots=True)
+class TaskState:
+    """A task as its journal tells it."""
+
+    opened: TaskOpened | None = None
+    messages: list[Message] = field(default_factory=list)
+    hidden: int = 0
+    """How many messages after the first are no longer sent."""
+    summary: str | None = None
+    mode: str = ""
+    todos: tuple[Todo, ...] = ()
+    turns: int = 0
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    last_usage: TokenUsage = field(default_factory=TokenUsage)
+    cost: float | None = None
+    begun: dict[str, str] = field(default_factory=dict)
+    """Calls of the last assistant message that were begun: id to tool name."""
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    """The results of those that ended and are not in a message yet."""
+    children: dict[str, str] = field(default_factory=dict)
+    """Subtasks by the call that opened them."""
+    counts: dict[str, list[int]] = field(default_factory=dict)
+    """How often each tool was called and failed."""
+    ended: TaskEnded | None = None
+
+    def apply(self, record: Record) -> None:
+        match record:
+            case TaskOpened(mode=mode):
+                self.opened, self.mode = record, mode
+            case MessageAdded(message):
+                self._add(message)
+            case RunBegan(call_id, name):
+                self.begun[call_id] = name
+                self.counts.setdefault(name, [0, 0])[0] += 1
+            case RunEnded(call_id, name, result):
+                self.results[call_id] = result
+                self.counts.setdefault(name, [0, 0])[1] += result.is_error
+            case TurnEnded(usage, cost):
+                self._count(usage, cost)
+            case ModeSet(mode):
+                self.mode = mode
+            case TodosSet(todos):
+                self.todos = todos
+            case MessagesHidden(count, summary):
+                self.hidden, self.summary = count, summary
+            case ChildOpened(child_id, call_id):
+                self.children[call_id] = child_id
+            case TaskEnded():
+                self.ended = record
+
+    def _add(self, message: Message) -> None:
+        self.messages.append(message)
+        self.ended = None
+        if message.role == "assistant":
+            self.begun, self.results = {}, {}
+
+    def _count(self, usage: TokenUsage, cost: float | None) -> None:
+        self.turns += 1
+        self.usage += usage
+        self.last_usage = usage
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+
+    @property
+    def unanswered(self) -> tuple[ToolUseBlock, ...]:
+        """The calls of the last message that have no answer in the conversation."""
+        if not self.messages or self.messages[-1].role != "assistant":
+            return ()
+        return tuple(block for block in self.messages[-1].content if isinstance(block, ToolUseBlock))
+
+    @property
+    def answered(self) -> frozenset[str]:
+        return frozenset(
+            block.tool_use_id
+            for message in self.messages
+            for block in message.content
+            if isinstance(block, ToolResultBlock)
+        )
+
+
+def replay(records: Iterable[Record]) -> TaskState:
+    state = TaskState()
+    for record in records:
+        state.apply(record)
+    return state

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from joey.effects import Todo
+from joey.errors import UsageError
+from joey.events import TokenUsage
+from joey.journal.journal import Journal, JournalError, read_journal
+from joey.journal.records import (
+    ChildOpened,
+    MessageAdded,
+    MessagesHidden,
+    ModeSet,
+    Record,
+    RunBegan,
+    RunEnded,
+    TaskEnded,
+    TaskOpened,
+    TodosSet,
+    TurnEnded,
+)
+from joey.journal.replay import replay
+from joey.journal.store import TaskStore
+from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+
+OPENED = TaskOpened("t1", "do it", "/w", "code", "m", "native")
+ASKED = MessageAdded(Message("user", (TextBlock("do it \ud83d"),)))
+CALLED = MessageAdded(Message("assistant", (ToolUseBlock("c1", "f", {"a": 1}), ToolUseBlock("c2", "g", {}))))
+RECORDS: list[Record] = [
+    OPENED,
+    ASKED,
+    CALLED,
+    RunBegan("c1", "f"),
+    RunEnded("c1", "f", ToolResult((TextBlock("ok"),))),
+    TurnEnded(TokenUsage(1, 2, 3, 4), 0.5),
+    ModeSet("ask"),
+    TodosSet((Todo("1", "write it", "pending"),)),
+    MessagesHidden(2, "they talked"),
+    ChildOpened("t2", "c2"),
+    TaskEnded("completed", "done"),
+]
+
+
+def write(path: Path, records: list[Record]) -> None:
+    with Journal(path) as journal:
+        for record in records:
+            journal.append(record)
+
+
+def test_records_come_back_as_they_were(tmp_path: Path) -> None:
+    write(tmp_path / "j", RECORDS)
+    assert list(read_journal(tmp_path / "j")) == RECORDS
+    assert json.loads((tmp_path / "j").read_text().splitlines()[0]) == {"format": "joey-journal", "version": 1}
+
+
+def test_a_torn_last_line_is_repaired_at_every_place_it_can_tear(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    write(path, RECORDS[:3])
+    whole = path.read_bytes()
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    for cut in range(last, len(whole)):
+        path.write_bytes(whole[:cut])
+        assert list(read_journal(path)) == RECORDS[:2]
+        write(path, [RECORDS[2]])
+        assert list(read_journal(path)) == RECORDS[:3]
+
+
+def test_a_torn_header_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / "j").write_bytes(b'{"format": "joe')
+    write(tmp_path / "j", [OPENED])
+    assert list(read_journal(tmp_path / "j")) == [OPENED]
+
+
+def test_a_task_cannot_be_open_twice(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j"), pytest.raises(JournalError, match="open elsewhere"):
+        Journal(tmp_path / "j")
+    Journal(tmp_path / "j").close()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('{"format":"joey-journal","version":2}\n', "is of version 2; this Joey reads version 1"),
+        ('{"other": 1}\n', "is not a journal of Joey's"),
+        ('{"format":"joey-journal","version":1}\nnonsense\n', "line 2: not JSON"),
+        ('{"format":"joey-journal","version":1}\n{"type":"mode_set"}\n', "line 2: mode_set needs a 'mode'"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "j").write_text(text)
+    with pytest.raises(JournalError) as error:
+        list(read_journal(tmp_path / "j"))
+    assert complaint in str(error.value)
+
+
+def test_appending_costs_the_same_however_long_the_journal_is(tmp_path: Path) -> None:
+    """Counted, not timed: one write a record, nothing read."""
+    written: list[int] = []
+    journal = Journal(tmp_path / "j")
+    real = os.write
+    for _ in range(300):
+        before = os.fstat(journal._file).st_size
+        journal.append(ASKED)
+        written.append(os.fstat(journal._file).st_size - before)
+    assert real is os.write
+    assert max(written) - min(written) <= 1  # the clock may take one digit less
+
+
+def test_replay_tells_what_was_begun_and_what_was_answered() -> None:
+    state = replay(RECORDS[:5])
+    assert [call.id for call in state.unanswered] == ["c1", "c2"]
+    assert state.begun == {"c1": "f"}
+    assert state.results["c1"].text == "ok"
+    answers = MessageAdded(Message("user", (ToolResultBlock("c1", ()), ToolResultBlock("c2", ()))))
+    answered = replay([*RECORDS[:5], answers])
+    assert answered.unanswered == ()
+    assert answered.answered == {"c1", "c2"}
+
+
+def test_replay_adds_up_usage_and_keeps_the_newest_of_the_rest() -> None:
+    state = replay([*RECORDS, TurnEnded(TokenUsage(10, 0, 0, 0), 0.25)])
+    assert state.usage == TokenUsage(11, 2, 3, 4)
+    assert state.last_usage.total == 10
+    assert state.cost == 0.75
+    assert (state.mode, state.hidden, state.summary) == ("ask", 2, "they talked")
+    assert state.children == {"c2": "t2"}
+    assert state.counts == {"f": [1, 0]}
+    assert state.ended == TaskEnded("completed", "done")
+
+
+def test_a_task_that_goes_on_is_open_again() -> None:
+    assert replay([*RECORDS, ASKED]).ended is None
+
+
+def test_the_store_lists_finds_and_deletes(tmp_path: Path) -> None:
+    store = TaskStore(tmp_path)
+    write(store.journal_path("abc1"), RECORDS)
+    write(store.journal_path("abd2"), RECORDS[:2])
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "journal.jsonl").write_text("nonsense\n")
+    assert {entry.task_id: entry.status for entry in store.entries()} == {
+        "abc1": "completed",
+        "abd2": "open",
+        "bad": "unreadable",
+    }
+    assert store.find("abc").text == "do it"
+    with pytest.raises(UsageError, match="beginning of 2 tasks"):
+        store.find("ab")
+    with pytest.raises(UsageError, match="no task .zz."):
+        store.find("zz")
+    store.delete("abc1")
+    assert [entry.task_id for entry in store.entries() if not entry.problem] == ["abd2"]
