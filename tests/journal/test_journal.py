@@ -150,7 +150,7 @@ def test_the_store_lists_finds_and_deletes(tmp_path: Path) -> None:
     assert store.find("abc").text == "do it"
     with pytest.raises(UsageError, match="beginning of 2 tasks"):
         store.find("ab")
-    with pytest.raises(UsageError, match="no task .zz."):
+    with pytest.raises(UsageError, match=r"no task 'zz'"):
         store.find("zz")
     store.delete("abc1")
     assert [entry.task_id for entry in store.entries() if not entry.problem] == ["abd2"]
