@@ -18,6 +18,7 @@ from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.events import StreamEvent
 from joey.protocols.base import Call, Content, OnError, ParseError, Parser, Part, Protocol, Text, collect
+from joey.protocols.json_mix import JsonMixProtocol
 from joey.protocols.native import NativeProtocol
 from joey.protocols.xml import XmlProtocol
 from joey.toolspec import ToolSpec
@@ -75,5 +76,5 @@ def parse(
     return collect(events + parser.finish())
 
 
-for _protocol in (NativeProtocol(), XmlProtocol()):
+for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol()):
     register(_protocol)
