@@ -17,3 +17,9 @@ def user_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def project_folder(workspace: Path) -> Path:
     """What a project has for Joey: its `.joey` folder."""
     return workspace / ".joey"
+
+
+def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """What Joey remembers between runs: $XDG_STATE_HOME/joey, or ~/.local/state/joey."""
+    base = environment.get("XDG_STATE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "joey"

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from joey.messages import ToolResult
+from joey.messages import ToolResult, ToolUseBlock
 from joey.tools.base import Feature, Group, Params, Tool, ToolContext, ok
 from joey.tools.modes import BUILTIN_MODES, GroupRule, Mode
+from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
 from vectors_data import cases, meta
 
@@ -147,3 +148,17 @@ def test_a_custom_tool_cannot_take_the_name_of_a_built_in_one() -> None:
     assert [(each.origin, each.reason) for each in toolset.withheld] == [
         ("custom", "A tool with the same name came first (built-in).")
     ]
+
+
+@pytest.mark.parametrize("case", cases("roo/functions", fn="resolveToolAlias"), ids=lambda case: case["test"])
+def test_an_alias_is_resolved_as_in_the_real_system(case: Any) -> None:
+    call = Registry(build_toolset(mode_of("code", None), roo_tools())).resolve(ToolUseBlock("c", case["args"][0], {}))
+    assert isinstance(call, ResolvedCall) and call.tool.name == case["out"]
+
+
+def test_a_tool_offered_under_its_alias_is_found_under_both_names() -> None:
+    chosen = ToolChoices(include=("search_and_replace",))
+    registry = Registry(build_toolset(mode_of("code", None), roo_tools(), choices=chosen))
+    found = [registry.resolve(ToolUseBlock("c", name, {})) for name in ("edit", "search_and_replace")]
+    assert all(isinstance(call, ResolvedCall) and call.tool.name == "edit" for call in found)
+    assert "search_and_replace" in [spec.name for spec in registry.toolset.specs]

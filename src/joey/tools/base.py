@@ -111,6 +111,10 @@ class Tool(ABC, Generic[ParamsT]):
         """The JSON Schema of the arguments, as the model reads it."""
         return tool_schema(self.params)
 
+    def adapted(self, arguments: JsonObject) -> JsonObject:
+        """The arguments in the shape of `params`, where a model used another one it knows. Must not raise."""
+        return arguments
+
     def actions(self, params: ParamsT, context: ToolContext) -> tuple[Action, ...]:
         """What the call would touch. None means that it needs no leave."""
         return ()

@@ -147,6 +147,10 @@ class _Check:
             return None
         fitting = Fitting(self._schema)
         fitted = fitting.arguments(named)
+        adapted = self._tool.adapted(fitted)
+        if adapted != fitted:
+            fitting.repairs.append("the arguments were in another shape")
+            fitted = fitting.arguments(adapted)
         self.repairs += fitting.repairs
         return self._validated(fitted)
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from joey.wire import JsonObject
 
+_ORDER = ("type", "description", "enum", "items", "anyOf", "properties", "required", "additionalProperties")
 _MAPS_OF_SCHEMAS = ("properties", "patternProperties")
 
 
@@ -25,6 +26,7 @@ def tool_schema(model: type[BaseModel]) -> JsonObject:
     tidy.pop("description", None)  # the model class's docstring; the tool has words of its own
     tidy.setdefault("properties", {})
     tidy["additionalProperties"] = False
+    tidy = _in_reading_order(tidy)
     if recursive := {name: _Tidy({}).schema(each, ()) for name, each in definitions.items() if _refers(tidy, name)}:
         tidy["$defs"] = recursive
     return tidy
@@ -48,7 +50,7 @@ class _Tidy:
             del tidy["default"]
         if tidy.get("properties"):
             tidy.setdefault("additionalProperties", False)
-        return tidy
+        return _in_reading_order(tidy)
 
     def _inlined(self, schema: dict[str, Any], inside: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
         if len(schema.get("allOf", ())) == 1:
@@ -67,6 +69,13 @@ class _Tidy:
         if key in ("items", "additionalProperties", "not"):
             return self.schema(value, inside)
         return value
+
+
+def _in_reading_order(schema: dict[str, Any]) -> dict[str, Any]:
+    """What a thing is, before what is in it."""
+    return {
+        key: schema[key] for key in sorted(schema, key=lambda key: _ORDER.index(key) if key in _ORDER else len(_ORDER))
+    }
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

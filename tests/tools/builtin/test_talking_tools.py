@@ -56,6 +56,19 @@ async def test_suggestions_may_come_as_a_string_of_json(tmp_path: Path) -> None:
     assert result.effect == QuestionAsked("Go?", (Suggestion("Yes"),))
 
 
+@pytest.mark.parametrize(
+    "follow_up",
+    [
+        ["Yes", {"text": "No", "mode": "ask"}],
+        "<suggest>Yes</suggest>\n<suggest mode='ask'>\nNo\n</suggest>",
+        '["Yes", {"text": "No", "mode": "ask"}]',
+    ],
+)
+async def test_suggestions_are_understood_in_the_shapes_models_know(tmp_path: Path, follow_up: Any) -> None:
+    result = await call("ask_followup_question", {"question": "Go?", "follow_up": follow_up}, context(tmp_path))
+    assert result.effect == QuestionAsked("Go?", (Suggestion("Yes"), Suggestion("No", "ask")))
+
+
 async def test_a_suggestion_cannot_lead_to_a_mode_that_does_not_exist(tmp_path: Path) -> None:
     follow_up = [{"text": "Yes", "mode": "nope"}]
     result = await call("ask_followup_question", {"question": "Go?", "follow_up": follow_up}, context(tmp_path))

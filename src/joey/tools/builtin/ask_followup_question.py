@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -10,6 +11,9 @@ from joey.actions import Action, AskUser
 from joey.effects import QuestionAsked, Suggestion
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.wire import JsonObject
+
+_SUGGEST = re.compile(r"""<suggest(?:\s+mode=["']([^"']*)["'])?\s*>(.*?)</suggest>""", re.DOTALL)
 
 Words = Annotated[str, StringConstraints(min_length=1)]
 
@@ -39,6 +43,17 @@ class AskFollowupQuestion(Tool[AskFollowupQuestionParams]):
         "question": "Which port should the server listen on?",
         "follow_up": [{"text": "8080"}, {"text": "Take it from the PORT environment variable."}],
     }
+
+    def adapted(self, arguments: JsonObject) -> JsonObject:
+        """Answers as plain strings, or as the `<suggest>` tags of older prompts."""
+        answers = arguments.get("follow_up")
+        if isinstance(answers, str) and (tags := _SUGGEST.findall(answers)):
+            read = [{"text": text.strip(), "mode": mode or None} for mode, text in tags]
+        elif isinstance(answers, list):
+            read = [{"text": each} if isinstance(each, str) else each for each in answers]
+        else:
+            return arguments
+        return {**arguments, "follow_up": read}
 
     def actions(self, params: AskFollowupQuestionParams, context: ToolContext) -> tuple[Action, ...]:
         return (AskUser(),)
