@@ -1,0 +1,43 @@
+"""Change parts of a file with SEARCH/REPLACE blocks."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from joey.tools.base import Params, ToolContext
+from joey.tools.edit.block_edit import apply_blocks
+from joey.tools.edit.blocks import BlockError, read_blocks
+from joey.tools.edit.planning import EditRefused, Prepared, missing_file, open_source
+from joey.tools.edit.tool import OneFileTool
+from joey.tools.edit.verdict import report
+
+
+class ApplyDiffParams(Params):
+    path: str = Field(description="The file to change, relative to the workspace folder. It must exist.")
+    diff: str = Field(description="One or more SEARCH/REPLACE blocks, as described.")
+
+
+class ApplyDiff(OneFileTool[ApplyDiffParams]):
+    """`fuzzy` is how alike (0 to 1) lines must be that are found nowhere else; None leaves that stage out."""
+
+    name = "apply_diff"
+    params = ApplyDiffParams
+
+    def __init__(self, *, fuzzy: float | None = None) -> None:
+        self._fuzzy = fuzzy
+
+    def target(self, params: ApplyDiffParams) -> str:
+        return params.path
+
+    def prepare(self, params: ApplyDiffParams, context: ToolContext) -> Prepared:
+        source = open_source(context, params.path)
+        if source is None:
+            raise missing_file(params.path)
+        blocks = read_blocks(params.diff)
+        if isinstance(blocks, BlockError):
+            raise EditRefused(f"{blocks.message}\nNothing was changed.")
+        outcome = apply_blocks(source.document, blocks, fuzzy=self._fuzzy)
+        verdicts = report(outcome.verdicts, "Block")
+        if outcome.failed:
+            raise EditRefused(f"The diff was not applied to {params.path}; nothing was changed.\n{verdicts}")
+        return Prepared((source.edited(outcome.document),), f"Changes applied to {params.path}", (verdicts,))

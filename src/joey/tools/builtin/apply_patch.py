@@ -1,0 +1,33 @@
+"""Change, create, delete and move files with one patch."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from joey.actions import Action
+from joey.tools.base import Params, ToolContext
+from joey.tools.edit.patch import PatchError, read_patch
+from joey.tools.edit.patch_planning import patch_actions, prepare_patch
+from joey.tools.edit.planning import EditRefused, Prepared
+from joey.tools.edit.tool import EditTool
+
+
+class ApplyPatchParams(Params):
+    patch: str = Field(description="The whole patch, from '*** Begin Patch' to '*** End Patch'.")
+
+
+class ApplyPatch(EditTool[ApplyPatchParams]):
+    name = "apply_patch"
+    params = ApplyPatchParams
+    opt_in = True
+
+    def actions(self, params: ApplyPatchParams, context: ToolContext) -> tuple[Action, ...]:
+        sections = read_patch(params.patch)
+        return () if isinstance(sections, PatchError) else patch_actions(sections)
+
+    def prepare(self, params: ApplyPatchParams, context: ToolContext) -> Prepared:
+        sections = read_patch(params.patch)
+        if isinstance(sections, PatchError):
+            where = "" if sections.line is None else f"Line {sections.line}: "
+            raise EditRefused(f"The patch cannot be read. {where}{sections.message}\nNothing was changed.")
+        return prepare_patch(context, sections)

@@ -1,0 +1,36 @@
+"""Replace one unique string of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from joey.tools.base import Params, ToolContext
+from joey.tools.edit.planning import Prepared
+from joey.tools.edit.text_edit import Remedies, TextEdit
+from joey.tools.edit.text_planning import prepare_text_edits
+from joey.tools.edit.tool import OneFileTool
+
+_REMEDIES = Remedies("Make old_string unique by adding lines around it.")
+
+
+class SearchReplaceParams(Params):
+    file_path: str = Field(description="The file to change, relative to the workspace folder. It must exist.")
+    old_string: str = Field(description="The text to replace, exactly as it is in the file, and only once there.")
+    new_string: str = Field(description="The text to put there, exactly as it should be.")
+
+
+class SearchReplace(OneFileTool[SearchReplaceParams]):
+    name = "search_replace"
+    params = SearchReplaceParams
+    field_aliases: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+    opt_in = True
+
+    def target(self, params: SearchReplaceParams) -> str:
+        return params.file_path
+
+    def prepare(self, params: SearchReplaceParams, context: ToolContext) -> Prepared:
+        edits = [TextEdit(params.old_string, params.new_string)]
+        return prepare_text_edits(context, params.file_path, edits, _REMEDIES)

@@ -1,0 +1,51 @@
+"""Write a whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from joey.tools.base import Params, ToolContext
+from joey.tools.edit.document import with_ends_of
+from joey.tools.edit.planning import EditRefused, Prepared, new_file, open_source
+from joey.tools.edit.tool import OneFileTool
+from joey.tools.seen_files import changed_since_seen
+
+
+class WriteToFileParams(Params):
+    path: str = Field(description="The file to write, relative to the workspace folder.")
+    file_text: str = Field(description="The whole new content of the file, exactly as it should be.")
+
+
+class WriteToFile(OneFileTool[WriteToFileParams]):
+    name = "write_to_file"
+    params = WriteToFileParams
+    aliases = ("write_file",)
+    field_aliases: ClassVar[Mapping[str, str]] = {"content": "file_text"}
+
+    def target(self, params: WriteToFileParams) -> str:
+        return params.path
+
+    def prepare(self, params: WriteToFileParams, context: ToolContext) -> Prepared:
+        source = open_source(context, params.path)
+        if source is None:
+            change = new_file(context, params.path, params.file_text)
+            return Prepared((change,), f"File successfully written to {params.path}", show_state=False)
+        if changed_since_seen(context, source.path, source.data):
+            raise EditRefused(
+                f"{params.path} was changed by somebody else since you last read it; writing it whole would undo that. "
+                "Nothing was changed. Read the file again, then write it or edit the part you mean."
+            )
+        document = with_ends_of(source.document, params.file_text)
+        change = source.edited(document)
+        if change.is_void:
+            return Prepared((), f"{params.path} already has exactly this content.")
+        kept = []
+        if document.text != params.file_text:
+            kept.append("line ends")
+        if not source.file.is_plain:
+            kept.append(f"encoding ({source.file.encoding_name})")
+        details = (f"The {' and '.join(kept)} of the file were kept.",) if kept else ()
+        return Prepared((change,), f"File successfully written to {params.path}", details, show_state=False)

@@ -1,0 +1,25 @@
+"""String replacements in one file, prepared: one after the other, all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from joey.tools.base import ToolContext
+from joey.tools.edit.planning import EditRefused, Prepared, missing_file, open_source
+from joey.tools.edit.text_edit import Remedies, TextEdit, apply_text_edit
+from joey.tools.edit.verdict import report
+
+
+def prepare_text_edits(context: ToolContext, name: str, edits: Sequence[TextEdit], remedies: Remedies) -> Prepared:
+    """Each edit works on what the ones before it made of the file."""
+    source = open_source(context, name)
+    if source is None:
+        raise missing_file(name)
+    document, verdicts = source.document, []
+    for edit in edits:
+        document, verdict = apply_text_edit(document, edit, remedies)
+        verdicts.append(verdict)
+    words = report(verdicts, "Replacement")
+    if any(verdict.failed for verdict in verdicts):
+        raise EditRefused(f"Nothing was changed in {name}.\n{words}")
+    return Prepared((source.edited(document),), f"Changes applied to {name}", (words,))
