@@ -10,12 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from joey.tools.base import Tool
+from joey.tools.builtin.apply_diff import ApplyDiff
+from joey.tools.builtin.apply_patch import ApplyPatch
 from joey.tools.builtin.ask_followup_question import AskFollowupQuestion
 from joey.tools.builtin.attempt_completion import AttemptCompletion
+from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.fetch_instructions import FetchInstructions
 from joey.tools.builtin.new_task import NewTask
+from joey.tools.builtin.search_and_replace import SearchAndReplace
+from joey.tools.builtin.search_replace import SearchReplace
 from joey.tools.builtin.switch_mode import SwitchMode
 from joey.tools.builtin.update_todo_list import UpdateTodoList
+from joey.tools.builtin.write_to_file import WriteToFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +32,24 @@ class BuiltinOptions:
     """Refuse attempt_completion while todos are open."""
     subtask_needs_todos: bool = False
     """Make `todos` a required argument of new_task."""
+    edit_likeness: float | None = None
+    """How alike (0 to 1) lines must be that apply_diff finds nowhere as they are; None: only equal ones are found."""
 
 
 def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...]:
     """Every built-in tool, made for these options, in the order models see them."""
     options = options or BuiltinOptions()
     return (
+        ApplyDiff(fuzzy=options.edit_likeness),
+        ApplyPatch(),
         AskFollowupQuestion(),
         AttemptCompletion(needs_closed_todos=options.completion_needs_closed_todos),
         FetchInstructions(),
         NewTask(needs_todos=options.subtask_needs_todos),
+        SearchReplace(),
+        EditFile(),
+        SearchAndReplace(),
         SwitchMode(),
         UpdateTodoList(),
+        WriteToFile(),
     )

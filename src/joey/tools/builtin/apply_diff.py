@@ -10,6 +10,7 @@ from joey.tools.edit.blocks import BlockError, read_blocks
 from joey.tools.edit.planning import EditRefused, Prepared, missing_file, open_source
 from joey.tools.edit.tool import OneFileTool
 from joey.tools.edit.verdict import report
+from joey.wire import JsonObject
 
 
 class ApplyDiffParams(Params):
@@ -22,6 +23,10 @@ class ApplyDiff(OneFileTool[ApplyDiffParams]):
 
     name = "apply_diff"
     params = ApplyDiffParams
+    example: JsonObject = {
+        "path": "src/area.py",
+        "diff": "<<<<<<< SEARCH\n    return w + h\n=======\n    return w * h\n>>>>>>> REPLACE",
+    }
 
     def __init__(self, *, fuzzy: float | None = None) -> None:
         self._fuzzy = fuzzy

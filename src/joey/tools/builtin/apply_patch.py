@@ -10,6 +10,7 @@ from joey.tools.edit.patch import PatchError, read_patch
 from joey.tools.edit.patch_planning import patch_actions, prepare_patch
 from joey.tools.edit.planning import EditRefused, Prepared
 from joey.tools.edit.tool import EditTool
+from joey.wire import JsonObject
 
 
 class ApplyPatchParams(Params):
@@ -19,6 +20,9 @@ class ApplyPatchParams(Params):
 class ApplyPatch(EditTool[ApplyPatchParams]):
     name = "apply_patch"
     params = ApplyPatchParams
+    example: JsonObject = {
+        "patch": "*** Begin Patch\n*** Update File: area.py\n@@\n-    return w + h\n+    return w * h\n*** End Patch"
+    }
     opt_in = True
 
     def actions(self, params: ApplyPatchParams, context: ToolContext) -> tuple[Action, ...]:

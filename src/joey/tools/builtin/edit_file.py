@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -13,6 +12,7 @@ from joey.tools.edit.planning import EditRefused, Prepared, new_file, open_sourc
 from joey.tools.edit.text_edit import Remedies, TextEdit
 from joey.tools.edit.text_planning import prepare_text_edits
 from joey.tools.edit.tool import OneFileTool
+from joey.wire import JsonObject
 
 _REMEDIES = Remedies("Make old_string fit by adding lines around it,", "or set expected_replacements to the number.")
 
@@ -27,7 +27,8 @@ class EditFileParams(Params):
 class EditFile(OneFileTool[EditFileParams]):
     name = "edit_file"
     params = EditFileParams
-    field_aliases: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+    example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
+    field_aliases: Mapping[str, str] = {"path": "file_path"}
     opt_in = True
 
     def target(self, params: EditFileParams) -> str:

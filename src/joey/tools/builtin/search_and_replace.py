@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -12,6 +11,7 @@ from joey.tools.edit.planning import EditRefused, Prepared
 from joey.tools.edit.text_edit import Remedies, TextEdit
 from joey.tools.edit.text_planning import prepare_text_edits
 from joey.tools.edit.tool import OneFileTool
+from joey.wire import JsonObject
 
 _REMEDIES = Remedies("Make the old string unique by adding lines around it", "or set replace_all to change all.")
 
@@ -34,8 +34,9 @@ class SearchAndReplaceParams(Params):
 class SearchAndReplace(OneFileTool[SearchAndReplaceParams]):
     name = "search_and_replace"
     params = SearchAndReplaceParams
+    example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
     aliases = ("edit",)
-    field_aliases: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+    field_aliases: Mapping[str, str] = {"path": "file_path"}
     opt_in = True
 
     def target(self, params: SearchAndReplaceParams) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -12,6 +11,7 @@ from joey.tools.edit.planning import Prepared
 from joey.tools.edit.text_edit import Remedies, TextEdit
 from joey.tools.edit.text_planning import prepare_text_edits
 from joey.tools.edit.tool import OneFileTool
+from joey.wire import JsonObject
 
 _REMEDIES = Remedies("Make old_string unique by adding lines around it.")
 
@@ -25,7 +25,8 @@ class SearchReplaceParams(Params):
 class SearchReplace(OneFileTool[SearchReplaceParams]):
     name = "search_replace"
     params = SearchReplaceParams
-    field_aliases: ClassVar[Mapping[str, str]] = {"path": "file_path"}
+    example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
+    field_aliases: Mapping[str, str] = {"path": "file_path"}
     opt_in = True
 
     def target(self, params: SearchReplaceParams) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -12,6 +11,7 @@ from joey.tools.edit.document import with_ends_of
 from joey.tools.edit.planning import EditRefused, Prepared, new_file, open_source
 from joey.tools.edit.tool import OneFileTool
 from joey.tools.seen_files import changed_since_seen
+from joey.wire import JsonObject
 
 
 class WriteToFileParams(Params):
@@ -22,8 +22,9 @@ class WriteToFileParams(Params):
 class WriteToFile(OneFileTool[WriteToFileParams]):
     name = "write_to_file"
     params = WriteToFileParams
+    example: JsonObject = {"path": "src/greet.py", "file_text": "print('hello')\n"}
     aliases = ("write_file",)
-    field_aliases: ClassVar[Mapping[str, str]] = {"content": "file_text"}
+    field_aliases: Mapping[str, str] = {"content": "file_text"}
 
     def target(self, params: WriteToFileParams) -> str:
         return params.path

@@ -65,7 +65,9 @@ class Document:
         inner = self._ends_for(first, last, lines)
         chosen = [given or own for given, own in zip(ends or [None] * len(lines), inner, strict=True)]
         if not after:
-            del chosen[-1:]
+            chosen[-1:] = []
+        if first == len(self.lines):
+            chosen[:0] = [self.usual_end]
         return Document((*before, *lines, *after), (*self.ends[:first], *chosen, *self.ends[last:]))
 
     def replace(self, start: int, stop: int, new: str, *, literal_ends: bool = False) -> Document:

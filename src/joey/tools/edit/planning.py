@@ -67,21 +67,19 @@ def named_path(context: ToolContext, name: str) -> Path:
     """The entry a path names: like `real_path`, but a link at its end stays a link."""
     if "\0" in name or not name.strip():
         raise EditRefused(f"{name!r} is no path. Give the path of a file, relative to the workspace folder.")
-    path = context.workspace / name
+    # Dots are taken out before links are followed, as the rules for paths do it: what is judged is what is written.
+    path = Path(os.path.normpath(context.workspace / name))
     return Path(os.path.realpath(path.parent)) / path.name
 
 
 def open_source(context: ToolContext, name: str) -> Source | None:
     """A text file to be edited; None if it is not there. Raises EditRefused if it cannot be edited."""
     path = real_path(context, name)
+    data = read_present(path, name)
     try:
-        data = read_present(path, name)
         return None if data is None else Source(name, path, data, read_text(data))
-    except ChangeFailed as error:
-        words = str(error)
-        raise EditRefused(
-            words if words.startswith(name) else f"{name}: {words}; it cannot be edited as text."
-        ) from None
+    except NotTextError as error:
+        raise EditRefused(f"{name} cannot be edited as text: {error}.") from None
 
 
 def new_file(context: ToolContext, name: str, text: str) -> FileChange:

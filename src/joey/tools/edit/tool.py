@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from typing import ClassVar
 
 from joey.actions import Action, WritePath
 from joey.messages import ToolResult
@@ -15,7 +14,7 @@ from joey.tools.edit.planning import EditRefused, Prepared, plan_edit, real_path
 class EditTool(Tool[ParamsT]):
     """Subclasses work the edit out and list its actions; asking, writing and answering is done here."""
 
-    group: ClassVar[Group] = "edit"
+    group: Group = "edit"
 
     @abstractmethod
     def prepare(self, params: ParamsT, context: ToolContext) -> Prepared:
