@@ -331,13 +331,53 @@ def test_a_bad_json_parameter_is_a_failed_call() -> None:
     assert "json_parameter" in content.errors[0].message
 
 
+# The cases on which serving engines fail when a stream comes in coarse pieces
+
+LS = "<execute_command>\n<command>ls</command>\n</execute_command>"
+COARSE = {
+    "one call with prose": (f"I look.\n{LS}", [{"command": "ls"}], "I look.\n"),
+    "two calls": (f"{LS}\n{LS}", [{"command": "ls"}, {"command": "ls"}], "\n"),
+    "text after the call": (f"{LS}\nand more", [{"command": "ls"}], "\nand more"),
+    "no arguments": ("<execute_command></execute_command>", [{}], ""),
+    "unicode": (LS.replace("ls", "echo é🎉𝒳\u202e日本"), [{"command": "echo é🎉𝒳\u202e日本"}], ""),
+    "blank lines": (
+        "<write_to_file><path>a</path><content>\n\n\nx\n\n\n</content></write_to_file>",
+        [{"path": "a", "file_text": "\n\nx\n\n"}],
+        "",
+    ),
+    "its closing tag in a value": (LS.replace("ls", "echo </command>"), [{"command": "echo </command>"}], ""),
+    "the tool's closing tag in a value": (
+        LS.replace("ls", "echo </execute_command>"),
+        [{"command": "echo </execute_command>"}],
+        "",
+    ),
+    "a whole call in a value": (
+        f"<write_to_file><path>a</path><content>{LS}</content></write_to_file>",
+        [{"path": "a", "file_text": LS}],
+        "",
+    ),
+    "a string that looks like null": (LS.replace("ls", "null"), [{"command": "null"}], ""),
+    "a string that looks like a number": (LS.replace("ls", "007"), [{"command": "007"}], ""),
+}
+
+
+@pytest.mark.parametrize("case", COARSE)
+def test_coarse_pieces_change_nothing(case: str) -> None:
+    text, arguments, prose = COARSE[case]
+    for pieces in cuttings(text, seed=7, count=200):
+        content = collect(read(XmlParser(TOOLS), pieces))
+        assert [call.input for call in content.calls] == arguments
+        assert content.text == prose
+        assert not content.errors
+
+
 # Cost
 
 
 def _scanned(text: str, size: int) -> int:
     parser = XmlParser(TOOLS)
     read(parser, cut_at(text, range(0, len(text), size)))
-    return parser.scanned
+    return len(text) + parser.rescanned
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from joey.chunks import Chunk, TextChunk
 from joey.errors import UsageError
-from joey.events import ArgumentPath, ToolCallDelta, ToolCallFinished, ToolCallStarted
+from joey.events import ArgumentPath, StreamEvent, TextDelta, ToolCallDelta, ToolCallFinished, ToolCallStarted
 from joey.protocols.base import OnError, Parser
 from joey.protocols.buffer import Pieces
 from joey.protocols.prose import Prose
+from joey.protocols.xml_shown import CollectedValue, ShownValue
 from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, TagSet, can_be_tag
 from joey.protocols.xml_values import leaves, read_json_parameter, read_value
 from joey.toolspec import ToolSpec
@@ -47,7 +49,7 @@ from joey.wire import JsonValue
 
 _SPACES = re.compile(f"[{WHITE_SPACE}]*")
 _SHOWN_JUNK = 60
-_CUT_TAG = 4
+_CUT_TAG = 4  # "<" and three letters: less of a tag at the end of a reply is more likely to be text
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,18 @@ class _Call:
             for name, value in self.arguments.items()
         }
 
+    def note_junk(self, text: str) -> None:
+        """Text of the call that belongs to no parameter; the beginning of it is enough to name it."""
+        if len(self.junk) < _SHOWN_JUNK:
+            self.junk = (self.junk + text).lstrip(WHITE_SPACE)[:_SHOWN_JUNK]
+
 
 class XmlParser(Parser):
-    """Reads one reply. `scanned` counts the characters looked at, for the tests."""
+    """Reads one reply. `rescanned` counts the characters looked at a second time, for the tests."""
 
     def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:
         super().__init__(tools, on_error)
-        self.scanned = 0
+        self.rescanned = 0
         self._openings = {f"<{tool.name}>": tool for tool in tools if can_be_tag(tool.name)}
         self._opening_tags = TagSet(self._openings)
         self._shapes: dict[str, CallShape] = {}
@@ -94,14 +101,13 @@ class XmlParser(Parser):
         self._step: Callable[[str, int], int] = self._read_text
         self._call: _Call | None = None
         self._calls_seen: dict[str, _Call] = {}
-        # The parameter that is open, if one is.
+        self._json = Pieces()  # the JSON parameter that is open
+        # The parameter that is open.
         self._parameter: Parameter | None = None
-        self._growing = False  # whether the state is `value`
+        self._value: ShownValue | None = None
         self._value_start = 0
         self._value_end = -1  # where the value ends if the last closing tag was one
-        self._at_start = True  # nothing of the value but white space so far
-        self._withheld: list[str] = []  # sent as raw, perhaps part of the value
-        self._collected = Pieces()  # the value of a typed parameter, or a JSON parameter
+        self._growing = False  # whether the state is `value`
 
     def arguments(self, call_id: str) -> JsonValue:
         call = self._calls_seen.get(call_id)
@@ -113,24 +119,26 @@ class XmlParser(Parser):
         return arguments
 
     def _open_argument(self, call: _Call, parameter: Parameter) -> dict[str, JsonValue]:
-        if parameter.typed:
-            value = read_value(self._collected.text(), parameter.schema, call.shape.root)
+        if isinstance(self._value, CollectedValue):
+            value = read_value(self._value.text(), parameter.schema, call.shape.root)
             return {parameter.name: value} if isinstance(value, (dict, list)) and value else {}
         end = call.source.length if self._growing else self._value_end
         return {parameter.name: parameter.trim(call.source.text()[self._value_start : end])}
 
-    def _text(self, text: str) -> None:
-        if not self._held and "<" not in text:
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        """The events that the next chunk brings. A plain string is a TextChunk."""
+        text = chunk.text if type(chunk) is TextChunk else chunk
+        if text and type(text) is str and not self._held and "<" not in text:
+            # Most pieces of a long value or text: there is nothing in them to look at.
             if self._growing:
-                self.scanned += len(text)
-                self._grow(text)
-                return
-            if self._call is None and self._prose.calm and "`" not in text and "\n" not in text:
-                self.scanned += len(text)
-                self._emit_text(text)
-                return
+                return [self._grown(text)]
+            if self._text_open and self._prose.calm and "`" not in text and "\n" not in text:
+                return [TextDelta(text)]
+        return super().feed(chunk)
+
+    def _text(self, text: str) -> None:
+        self.rescanned += len(self._held)
         text, self._held = self._held + text, ""
-        self.scanned += len(text)
         at = 0
         while at < len(text):
             at = self._step(text, at)
@@ -185,7 +193,7 @@ class XmlParser(Parser):
         if tag == call.shape.close:
             self._finish_call(call)
         elif tag == JSON_OPEN:
-            self._collected = Pieces()
+            self._json = Pieces()
             self._step = self._read_json
         else:
             self._open_parameter(call.shape.parameters[tag])
@@ -195,12 +203,7 @@ class XmlParser(Parser):
         """Text of the call that belongs to no parameter."""
         if text:
             self._send(text)
-            self._note_junk(text)
-
-    def _note_junk(self, text: str) -> None:
-        call = self._open_call
-        if len(call.junk) < _SHOWN_JUNK:
-            call.junk = (call.junk + text).lstrip(WHITE_SPACE)[:_SHOWN_JUNK]
+            self._open_call.note_junk(text)
 
     def _finish_call(self, call: _Call) -> None:
         source, name = call.source.text(), call.shape.name
@@ -218,16 +221,16 @@ class XmlParser(Parser):
 
     def _read_json(self, text: str, at: int) -> int:
         place = text.find(JSON_CLOSE, at)
+        end = place + len(JSON_CLOSE)
         if place < 0:
-            place = _beginning(text, at, JSON_CLOSE)
-            self._collected.add(text[at:place])
-            self._send(text[at:place])
+            place = end = _beginning(text, at, JSON_CLOSE)
+        self._json.add(text[at:place])
+        self._send(text[at:end])
+        if end == place:
             return self._hold(text, place)
-        self._collected.add(text[at:place])
-        self._send(text[at : place + len(JSON_CLOSE)])
-        self._read_json_parameter(self._collected.text())
+        self._read_json_parameter(self._json.text())
         self._step = self._read_call
-        return place + len(JSON_CLOSE)
+        return end
 
     def _read_json_parameter(self, source: str) -> None:
         try:
@@ -245,11 +248,8 @@ class XmlParser(Parser):
 
     def _open_parameter(self, parameter: Parameter) -> None:
         self._parameter = parameter
-        self._value_start = self._open_call.source.length
-        self._value_end = -1
-        self._at_start = True
-        self._withheld.clear()
-        self._collected = Pieces()
+        self._value = CollectedValue(parameter) if parameter.typed else ShownValue(parameter)
+        self._value_start, self._value_end = self._open_call.source.length, -1
         self._enter_value()
 
     def _enter_value(self) -> None:
@@ -257,7 +257,7 @@ class XmlParser(Parser):
         self._step = self._read_value
 
     def _read_value(self, text: str, at: int) -> int:
-        close = self._open_parameter_.close
+        close = self._now_open[0].close
         place = text.find(close, at)
         if place < 0:
             place = _beginning(text, at, close)
@@ -275,7 +275,7 @@ class XmlParser(Parser):
         self._step = self._read_after
 
     def _read_after(self, text: str, at: int) -> int:
-        parameter = self._open_parameter_
+        parameter, _ = self._now_open
         spaces = _SPACES.match(text, at)
         place = spaces.end() if spaces else at
         self._withhold(text[at:place])
@@ -283,7 +283,7 @@ class XmlParser(Parser):
             return place
         if text[place] == "<":
             if parameter.followers.at(text, place):
-                self._close_parameter(parameter)
+                self._close_parameter()
                 return place
             if parameter.followers.may_begin(text, place):
                 return self._hold(text, place)
@@ -294,111 +294,64 @@ class XmlParser(Parser):
         return place
 
     def _read_doubt(self, text: str, at: int) -> int:
-        parameter = self._open_parameter_
+        parameter, value = self._now_open
         place = text.find("<", at)
         self._withhold(text[at:] if place < 0 else text[at:place])
         if place < 0:
             return len(text)
         tag = parameter.after_doubt.at(text, place)
         if tag == parameter.close:
-            self._confirm()
+            self._send("", value.path, value.confirm())
             self._doubt_close(tag)
             return place + len(tag)
         if tag is not None:
-            self._note_junk("".join(self._withheld).split(parameter.close, 1)[-1])
-            self._close_parameter(parameter)
+            self._open_call.note_junk(value.doubtful.split(parameter.close, 1)[-1])
+            self._close_parameter()
             return place
         if parameter.after_doubt.may_begin(text, place):
             return self._hold(text, place)
         self._withhold("<")
         return place + 1
 
-    def _close_parameter(self, parameter: Parameter) -> None:
-        call = self._open_call
-        if parameter.typed:
-            value = read_value(self._collected.text(), parameter.schema, call.shape.root)
-            call.arguments[parameter.name] = value
-            self._send_leaves(value, (parameter.name,))
+    def _close_parameter(self) -> None:
+        call, (parameter, value) = self._open_call, self._now_open
+        if isinstance(value, CollectedValue):
+            read = read_value(value.text(), parameter.schema, call.shape.root)
+            call.arguments[parameter.name] = read
+            self._send_leaves(read, value.path)
         else:
             call.arguments[parameter.name] = _Span(self._value_start, self._value_end, parameter)
         self._leave_parameter()
 
     def _leave_parameter(self) -> None:
-        self._parameter = None
+        self._parameter = self._value = None
         self._growing = False
-        self._withheld.clear()
         self._step = self._read_call
 
-    # What the deltas show of a value
+    # Deltas
 
     def _grow(self, text: str) -> None:
-        """More of the value has come for certain, and with it all that was withheld."""
-        if not text:
-            return
-        parameter, call = self._open_parameter_, self._open_call
+        if text:
+            self._out.append(self._grown(text))
+
+    def _grown(self, text: str) -> ToolCallDelta:
+        call, value = self._call, self._value
+        assert call is not None
+        assert value is not None
         call.source.add(text)
-        if parameter.typed:
-            self._collected.add("".join(self._withheld) + text)
-            self._withheld.clear()
-            shown = ""
-        elif self._withheld or self._at_start or text[-1] in WHITE_SPACE:
-            shown = self._show_verbatim(text) if parameter.verbatim else self._show_trimmed(text)
-        else:
-            shown = text
-        self._out.append(ToolCallDelta(call.id, (parameter.name,), shown, text))
-
-    def _show_verbatim(self, text: str) -> str:
-        """The value so far but for one newline at its start and the one that may be its last."""
-        text = "".join(self._withheld) + text
-        self._withheld.clear()
-        if self._at_start:
-            self._at_start = False
-            text = text.removeprefix("\n")
-        if text.endswith("\n"):
-            self._withheld.append("\n")
-            return text[:-1]
-        return text
-
-    def _show_trimmed(self, text: str) -> str:
-        """The value so far but for the white space around it."""
-        kept = text.rstrip(WHITE_SPACE)
-        if not kept:
-            if self._withheld or not self._at_start:
-                self._withheld.append(text)
-            return ""
-        shown = "".join(self._withheld) + kept
-        self._withheld.clear()
-        if len(kept) < len(text):
-            self._withheld.append(text[len(kept) :])
-        if self._at_start:
-            self._at_start = False
-            shown = shown.lstrip(WHITE_SPACE)
-        return shown
+        return ToolCallDelta(call.id, value.path, value.grow(text), text)
 
     def _withhold(self, text: str) -> None:
         if text:
-            self._withheld.append(text)
+            self._now_open[1].withhold(text)
             self._send(text)
-
-    def _confirm(self) -> None:
-        """What was in doubt is part of the value: one more closing tag has come."""
-        text = "".join(self._withheld)
-        self._withheld.clear()
-        parameter = self._open_parameter_
-        if parameter.typed:
-            self._collected.add(text)
-            return
-        shown = self._show_verbatim(text) if parameter.verbatim else self._show_trimmed(text)
-        if shown:
-            self._send("", (parameter.name,), shown)
 
     def _send(self, raw: str, path: ArgumentPath = (), text: str = "") -> None:
         call = self._open_call
         if raw:
             call.source.add(raw)
-        elif not text:
-            return
-        self._out.append(ToolCallDelta(call.id, path, text, raw))
+        if raw or text:
+            self._out.append(ToolCallDelta(call.id, path, text, raw))
 
     def _send_leaves(self, value: JsonValue, path: ArgumentPath) -> None:
         for place, text, literal in leaves(value, path):
@@ -410,9 +363,10 @@ class XmlParser(Parser):
         return self._call
 
     @property
-    def _open_parameter_(self) -> Parameter:
+    def _now_open(self) -> tuple[Parameter, ShownValue]:
         assert self._parameter is not None
-        return self._parameter
+        assert self._value is not None
+        return self._parameter, self._value
 
     # The end of the stream
 
@@ -445,8 +399,8 @@ class XmlParser(Parser):
         junk = source[end + len(parameter.close) : len(source) - len(call.shape.close)]
         if not source.endswith(call.shape.close) or end + len(parameter.close) + len(call.shape.close) > len(source):
             return False
-        self._note_junk(junk)
-        self._close_parameter(parameter)
+        call.note_junk(junk)
+        self._close_parameter()
         self._finish_call(call)
         return True
 

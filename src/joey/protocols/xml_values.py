@@ -15,7 +15,6 @@ Elements left open end with the value, a closing tag that fits nothing is text, 
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -24,6 +23,7 @@ from typing import Any, TypeAlias
 
 from joey.events import ArgumentPath
 from joey.protocols.coerce import coerce, resolve
+from joey.protocols.rxml import decode_entities
 from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, kinds_of
 from joey.wire import JsonObject, JsonValue
 
@@ -126,7 +126,7 @@ def _tree(source: str) -> _Element:
         place = source.find("<", at)
         if place < 0:
             break
-        path[-1].words.append(html.unescape(source[at:place]))
+        path[-1].words.append(decode_entities(source[at:place]))
         if cdata and source.startswith(_CDATA, place):
             end = source.find(_CDATA_END, place)
             cdata = end >= 0  # once there is no end, there is none for the rest either: do not look again
@@ -135,7 +135,7 @@ def _tree(source: str) -> _Element:
                 at = end + len(_CDATA_END)
                 continue
         at = _read_tag(source, place, path)
-    path[-1].words.append(html.unescape(source[at:]))
+    path[-1].words.append(decode_entities(source[at:]))
     _end(path, 0, source, len(source))
     return root
 
@@ -155,7 +155,7 @@ def _read_tag(source: str, place: int, path: _Open) -> int:
     elif len(path) > _DEEPEST:
         path[-1].words.append(found.group())
     else:
-        given = {key: html.unescape(a or b) for key, a, b in _ATTRIBUTE.findall(attributes)}
+        given = {key: decode_entities(a or b) for key, a, b in _ATTRIBUTE.findall(attributes)}
         path.append(_Element(name, given, inner_start=found.end()))
         path[-2].children.append(path[-1])
         if empty:
