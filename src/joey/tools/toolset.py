@@ -56,7 +56,7 @@ class Offered:
 
     @property
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.tool.description, self.tool.schema)
+        return ToolSpec(self.name, self.tool.description, self.tool.schema, self.tool.field_aliases)
 
 
 @dataclass(frozen=True, slots=True)
