@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from joey.protocols.xml import XmlProtocol
 from joey.protocols.xml_tags import WHITE_SPACE
 from joey.testing import check_laws, cuttings, read
 from joey.toolspec import ToolSpec
-from vectors_data import cases, meta
+from vectors_data import ROOT, cases, meta
 
 _CUT = "the real parser cuts the value at a closing tag inside it and loses the rest"
 _FENCE = "a tag in a code fence is prose; the real parser runs it"
@@ -154,3 +155,32 @@ def test_half_a_closing_tag_is_not_shown_and_nothing_else_is_hidden(case: Any) -
         assert shown == case["expected"].strip(WHITE_SPACE)
     else:
         assert shown == text.strip(WHITE_SPACE)
+
+
+STREAMS = {
+    "qwen15-xml-forced-hello": ["write_to_file"],
+    "qwen15-xml-forced-html": ["read_file"],
+    "qwen15-xml-forced-module": ["write_to_file"],
+    "qwen15-xml-forced-cut": [],
+    "qwen15-xml-free-hello": ["write_to_file"],
+    "qwen15-xml-free-html": ["read_file"],  # the file that follows is never closed, so neither it nor the rest is run
+    "qwen15-xml-free-module": ["write_to_file", "execute_command", "attempt_completion"],
+    "smol135-xml-forced-hello": ["read_file"],
+    "smol135-xml-forced-html": ["attempt_completion"],
+    "smol135-xml-forced-cut": [],
+    "smol135-xml-free-hello": [],
+    "smol135-xml-free-html": [],
+    "smol135-xml-free-module": [],
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_calls_of_a_real_token_stream_are_found(name: str) -> None:
+    stream = json.loads((ROOT / "streams" / f"{name}.json").read_text(encoding="utf-8"))
+    tokens = [text for _, kind, text in stream["tokens"] if kind == "content"]
+    events = read(XmlProtocol().parser(_tools("cline_2025_05")), tokens)
+    check_laws(events, stream["text"])
+    assert [event.name for event in events if isinstance(event, ToolCallFinished)] == STREAMS[name]
+    if name.endswith("module") and STREAMS[name]:
+        [first, *_] = [event for event in events if isinstance(event, ToolCallFinished)]
+        compile(first.arguments["content"], "calc.py", "exec")
