@@ -265,6 +265,15 @@ def test_what_only_looked_like_a_tool_is_shown_as_soon_as_that_is_clear() -> Non
     assert parser.feed("tor>") == [TextStarted(), TextDelta("<executor>")]
 
 
+@pytest.mark.parametrize("value", ["echo '</command>' x", "a</command> b </command>c", "x  y\n\nz", "<b> </comman"])
+def test_the_deltas_put_together_are_the_value(value: str) -> None:
+    text = f"<execute_command><command>\n {value} \n</command></execute_command>"
+    for pieces in cuttings(text, seed=3):
+        events = read(XmlParser(TOOLS), pieces)
+        deltas = [event for event in events if isinstance(event, ToolCallDelta) and event.path == ("command",)]
+        assert "".join(delta.text for delta in deltas) == value
+
+
 def test_typed_arguments_are_shown_when_they_are_complete() -> None:
     parser = XmlParser(TOOLS)
     parser.feed("<execute_command><timeout>1")
@@ -438,7 +447,7 @@ def test_history_is_written_in_the_models_own_words() -> None:
     assert _encode({"path": "a", "file_text": "x"}, WRITE, name="write_to_file") == file
 
 
-@pytest.mark.parametrize("value", [" ls", "</command>", "7", None, 7, {"a": "<b>"}])
+@pytest.mark.parametrize("value", [" ls", "x</command>\n<timeout>3</timeout>", "7", None, 7, {"a": "<b>"}])
 def test_what_plain_tags_cannot_carry_is_written_as_json(value: Any) -> None:
     text = _encode({"command": value})
     assert "<json_parameter" in text
