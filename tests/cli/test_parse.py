@@ -112,3 +112,19 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     command = f"{sys.executable} -m joey parse --batch | head -c 10"
     run = subprocess.run(["sh", "-c", command], input=(request * 300).encode(), capture_output=True, check=False)
     assert run.stderr == b""
+
+
+def test_debug_shows_on_stderr_how_a_reply_is_read() -> None:
+    text = '<tool_call>{"name": "f"}</tool_call>'
+    run = joey("parse", "-p", "json_mix", "--debug", stdin=text)
+    assert json.loads(run.stdout)["content"] == [{"type": "tool_call", "name": "f", "input": {}, "id": "call_1"}]
+    assert run.stderr.decode().startswith('raw   {"type": "text_chunk"')
+    assert f"\x1b[30;43m{text}\x1b[0m" in run.stderr.decode()
+
+
+def test_batch_errors_are_what_the_error_callback_was_told() -> None:
+    chunks = [["<tool_call>{bad}</tool_call>"], ['<tool_call>{"name": "f"']]
+    requests = [{"id": number, "protocol": "json_mix", "chunks": each} for number, each in enumerate(chunks)]
+    broken, cut_off = lines(joey("parse", "--batch", stdin="\n".join(map(json.dumps, requests))))
+    assert [error["segment"] for error in broken["errors"]] == chunks[0]
+    assert cut_off == {"id": 1, "content": [{"type": "text", "text": chunks[1][0]}], "errors": []}

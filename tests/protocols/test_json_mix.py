@@ -270,10 +270,10 @@ def test_results_go_back_in_tags_and_pictures_as_they_are() -> None:
         ToolResultBlock("1", (TextBlock("done"), picture)),
         ToolResultBlock("2", (TextBlock("no such file"),), is_error=True),
     ]
-    assert JsonMixProtocol().encode_results(results) == (
+    assert JsonMixProtocol().encode_results(results, [ToolUseBlock("2", "read_file", {})]) == (
         TextBlock('<tool_response>{"result": "done"}</tool_response>'),
         picture,
-        TextBlock('<tool_response>{"error": "no such file"}</tool_response>'),
+        TextBlock('<tool_response>{"name": "read_file", "error": "no such file"}</tool_response>'),
     )
 
 

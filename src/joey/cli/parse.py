@@ -9,6 +9,12 @@ the moment it happens.
 
 --batch reads one reply a line, {"id", "protocol", "tools", "chunks"}, and writes one line each:
 {"id", "content": [{"type": "text", "text"} or {"type": "tool_call", "name", "input", "id"}], "errors": [...]}.
+The errors are what a parser's error callback is told. A json_mix call that the end of the reply cuts off is none of
+them: it stays in the text.
+
+--debug writes every chunk and every event to stderr, then the reply with its calls highlighted. JOEY_DEBUG_PARSER does
+the same without the option: off, stream (no summary) or parse; JOEY_DEBUG_PARSER_STYLE is bg, inverse, underline or
+bold.
 
 examples:
   joey parse --protocol xml --tools tools.json reply.txt
@@ -20,8 +26,10 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import dataclasses
 import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -30,7 +38,7 @@ from typing import Any, BinaryIO
 from joey import protocols
 from joey.chunks import CHUNKS, Chunk, ToolCallChunk
 from joey.errors import JoeyError, UsageError, WireError
-from joey.protocols import Content, Parser, Text, collect
+from joey.protocols import Content, ParseError, Parser, Text, collect, debug
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 
@@ -44,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chunks", action="store_true", help="the input is one JSON chunk a line, not plain text")
     parser.add_argument("--cut", type=int, metavar="N", help="feed text N characters at a time")
     parser.add_argument("--events", action="store_true", help="write every event as a JSON line, as it happens")
+    parser.add_argument("--debug", action="store_true", help="show on stderr how the reply is read, see above")
     parser.add_argument("--batch", action="store_true", help="one whole reply a line, see above")
 
 
@@ -69,7 +78,10 @@ def _open(name: str) -> BinaryIO:
 
 def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
     protocol = protocols.get(args.protocol)
-    parser = protocol.parser(_read_tools(args.tools))
+    mode, style = debug.settings(os.environ)
+    if args.debug and mode == "off":
+        mode = "parse"
+    parser = debug.wrap(protocol.parser(_read_tools(args.tools)), mode, style, sys.stderr.write)
     chunks: Iterable[str | Chunk] = (
         _json_chunks(stream) if args.chunks or not protocol.in_text else _text_chunks(stream, args.cut)
     )
@@ -192,9 +204,14 @@ def _parse_request(request: dict[str, Any]) -> Content:
     tools = request.get("tools") or []
     if not isinstance(tools, list):
         raise UsageError('expected "tools": a JSON array of tool objects')
-    return protocols.parse(
-        [chunk_from_json(chunk) for chunk in chunks], protocol=request.get("protocol", "native"), tools=tools
+    errors: list[ParseError] = []
+    content = protocols.parse(
+        [chunk_from_json(chunk) for chunk in chunks],
+        protocol=request.get("protocol", "native"),
+        tools=tools,
+        on_error=errors.append,
     )
+    return dataclasses.replace(content, errors=tuple(errors))
 
 
 def as_json(content: Content) -> dict[str, Any]:

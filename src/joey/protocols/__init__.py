@@ -20,6 +20,7 @@ from joey.events import StreamEvent
 from joey.protocols.base import Call, Content, OnError, ParseError, Parser, Part, Protocol, Text, collect
 from joey.protocols.json_mix import JsonMixProtocol
 from joey.protocols.native import NativeProtocol
+from joey.protocols.tool_choice import ToolChoiceProtocol
 from joey.protocols.xml import XmlProtocol
 from joey.toolspec import ToolSpec
 
@@ -76,5 +77,5 @@ def parse(
     return collect(events + parser.finish())
 
 
-for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol()):
+for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol(), ToolChoiceProtocol()):
     register(_protocol)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joey.chunks import ReasoningChunk, StopChunk
+from joey.errors import UsageError
+from joey.events import StreamFinished
+from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from joey.protocols import Call, Content, ParseError, Text, collect, get
+from joey.protocols.tool_choice import ToolChoiceProtocol
+from joey.testing.streams import by_character, check_laws, cut_at, read, whole
+from joey.toolspec import ToolSpec
+from vectors_data import cases
+
+
+def outcome(pieces: list[Any], text: str) -> tuple[Content, list[ParseError]]:
+    errors: list[ParseError] = []
+    events = read(ToolChoiceProtocol().parser((), on_error=errors.append), pieces)
+    check_laws(events, text)
+    return collect(events), errors
+
+
+def test_recorded_answers_are_ours() -> None:
+    for case in cases("ai-sdk-tool/tool_choice"):
+        for pieces in (whole(case["text"]), by_character(case["text"])):
+            content, errors = outcome(pieces, case["text"])
+            (call,) = content.calls
+            got = [{"type": "tool_call", "name": call.name, "input": call.input}]
+            assert {"content": got, "errors": len(errors)} == case["expected"], case["id"]
+            assert content.stop_reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "is not JSON: expected a value at character 0, got the end"),
+        ("[1]", "must be an object, got [1]"),
+        ("null", "must be an object, got null"),
+        ('{"name": "f", "arguments": {"a": 1e999}}', "a number that is too large"),
+        ('{"name": "f", "arguments": [1]}', "the arguments of a forced tool call must be an object, got [1]"),
+    ],
+)
+def test_what_is_wrong_is_reported_and_the_arguments_are_empty(text: str, complaint: str) -> None:
+    content, (error,) = outcome([text], text)
+    assert content.calls[0].input == {}
+    assert complaint in error.message
+    assert error.segment == text
+
+
+def test_a_call_without_arguments_is_no_mistake() -> None:
+    assert outcome(['{"name": "noop"}'], '{"name": "noop"}') == (
+        Content((Call("noop", {}, "call_1"),), (), "tool_calls"),
+        [],
+    )
+
+
+def test_only_the_first_text_block_is_the_call() -> None:
+    pieces = [ReasoningChunk("hm"), '{"name": "f"', "}", ReasoningChunk("so"), "and words"]
+    content, errors = outcome(pieces, '{"name": "f"}and words')
+    assert content.parts == (Call("f", {}, "call_1"), Text("and words"))
+    assert errors == []
+
+
+def test_a_reply_that_was_cut_off_says_so() -> None:
+    events = read(ToolChoiceProtocol().parser(()), ['{"name": "f', StopChunk("length", "max_tokens")])
+    assert events[-1] == StreamFinished("length", "max_tokens")
+
+
+def test_arguments_can_be_asked_for_when_the_call_is_there() -> None:
+    parser = ToolChoiceProtocol().parser(())
+    parser.feed('{"name": "f", "arguments": {"a": 1}}')
+    with pytest.raises(UsageError, match="no call 'call_1' in this reply yet"):
+        parser.arguments("call_1")
+    parser.finish()
+    assert parser.arguments("call_1") == {"a": 1}
+
+
+def test_the_description_names_the_one_tool_or_offers_all() -> None:
+    protocol = get("tool_choice")
+    read_file = ToolSpec("read_file", "Read a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
+    assert "calling the tool read_file." in protocol.describe([read_file])
+    assert "one of the tools below" in protocol.describe([read_file, ToolSpec("noop")])
+    assert protocol.describe([]) == ""
+    assert "read_file" in protocol.reminder([read_file])
+    (block,) = protocol.encode_results([ToolResultBlock("1", (TextBlock("ok"),))])
+    assert block == TextBlock('<tool_response>{"result": "ok"}</tool_response>')
+
+
+@pytest.mark.property
+@given(st.text() | st.sampled_from(['{"name": 5}', '{"arguments": {', "{}"]), st.lists(st.integers(0, 40), max_size=5))
+def test_any_reply_becomes_one_call_however_it_is_cut(text: str, cuts: list[int]) -> None:
+    expected = outcome([text], text)
+    assert outcome(cut_at(text, cuts), text) == expected
+    assert len(expected[0].calls) == 1
+
+
+@pytest.mark.property
+@given(st.text(min_size=1), st.dictionaries(st.text(), st.none() | st.integers() | st.lists(st.text())))
+def test_an_encoded_call_comes_back_equal(name: str, arguments: dict[str, Any]) -> None:
+    block = ToolChoiceProtocol().encode_call(ToolUseBlock("", name, arguments))
+    content, errors = outcome(by_character(block.text), block.text)
+    assert content.parts == (Call(name, arguments, "call_1"),)
+    assert errors == []
