@@ -54,7 +54,8 @@ class ToolSpec:
         schema = next((body[key] for key in ("schema", "parameters", "input_schema") if key in body), None)
         if schema is not None and not isinstance(schema, Mapping):
             raise UsageError(f"the schema of tool {body['name']!r} must be a JSON object")
-        return cls(body["name"], body.get("description") or "", schema or {"type": "object", "properties": {}})
+        no_arguments = {"type": "object", "properties": {}}
+        return cls(body["name"], body.get("description") or "", no_arguments if schema is None else schema)
 
     def to_openai(self) -> dict[str, Any]:
         """This tool as an OpenAI ChatCompletionTool."""

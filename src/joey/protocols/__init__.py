@@ -19,6 +19,7 @@ from joey.errors import UsageError
 from joey.events import StreamEvent
 from joey.protocols.base import Call, Content, OnError, ParseError, Parser, Part, Protocol, Text, collect
 from joey.protocols.json_mix import JsonMixProtocol
+from joey.protocols.morph_xml import MorphXmlProtocol
 from joey.protocols.native import NativeProtocol
 from joey.protocols.tool_choice import ToolChoiceProtocol
 from joey.protocols.xml import XmlProtocol
@@ -77,5 +78,5 @@ def parse(
     return collect(events + parser.finish())
 
 
-for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol(), ToolChoiceProtocol()):
+for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol(), MorphXmlProtocol(), ToolChoiceProtocol()):
     register(_protocol)

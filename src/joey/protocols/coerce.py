@@ -39,7 +39,7 @@ MAX_DEPTH = 200
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 _TYPE_ORDER = ("object", "array", "boolean", "number", "integer", "string")
-_NOT_NUMBERED = re.compile(r"[^0-9]")
+_INDEX = re.compile(r"[0-9]{1,9}\Z")
 
 
 class _NoSchema:
@@ -214,7 +214,7 @@ class _Coercion:
                 return inner
             if isinstance(inner, dict) and _properties(items) and key not in _properties(items):
                 return [inner]
-        if value and not any(_NOT_NUMBERED.search(key) for key in value):
+        if value and all(map(_INDEX.match, value)):
             return [value[key] for key in sorted(value, key=int)]
         return _rows_from_columns(value, items) or [value]
 

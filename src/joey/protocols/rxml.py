@@ -5,7 +5,7 @@
 The text is the inside of a call: elements that are its arguments. The schema decides how each is read.
 
     string           the raw text between its tags, white space and markup included, entities decoded;
-                     a value that is one CDATA section is what the section holds
+                     a CDATA section it begins with is unpacked
     anything else    its child elements, else its trimmed text; then `coerce` makes of it what the schema asks for
 
 Child elements become an object; repeated ones a list; `<item>`s alone and `<0>`, `<1>`… alone a list; attributes become
@@ -13,8 +13,8 @@ Child elements become an object; repeated ones a list; `<item>`s alone and `<0>`
 (`<args>…</args>`). `<key xsi:nil="true"/>` is null. Entities are decoded only where the schema says string.
 
 Where a string ends is the hard question, since it may hold anything, its own closing tag included. `StringEnd` answers
-it by structure. A closing tag ends the value when white space and then a known sibling, another opening tag or the
-parent's end follow it; nested tags of the same name are counted; where nothing fits, the first closing tag counts.
+it by structure. A closing tag ends the value when white space and then an opening tag or the parent's end follow it;
+nested tags of the same name are counted; where nothing fits, the first closing tag counts.
 
 Errors (RxmlError): tags that do not match or are never closed, a bare `<` outside strings, a string argument given
 twice, more than MAX_DEPTH levels. Every character is looked at a bounded number of times.
@@ -35,11 +35,12 @@ MAX_DEPTH = 100
 _NAME = re.compile(r"[^\s<>/=\"'!?&][^\s<>/=]*")
 _ATTRIBUTE = re.compile(r"\s*([^\s=>/\"'<]+)(\s*=\s*)?")
 _SPACE = re.compile(r"\s*")
-_OPENING = re.compile(r"<[A-Za-z_]")
+OPENING = re.compile(r"<[\w$@:]")
+TAG_END = re.compile(r"[^<>]*>")
 _ENTITY = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _NAMED = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 _RAW_ELEMENTS = frozenset({"script", "style"})
-_CDATA, _CDATA_END = "<![CDATA[", "]]>"
+CDATA, CDATA_END = "<![CDATA[", "]]>"
 
 
 class RxmlError(ValueError):
@@ -75,11 +76,14 @@ def decode_entities(text: str) -> str:
 
 
 def string_value(raw: str) -> str:
-    """What a string argument says: the text in its one CDATA section, or its raw inner text with entities decoded."""
-    bare = raw.strip()
-    if bare.startswith(_CDATA) and bare.find(_CDATA_END) == len(bare) - len(_CDATA_END):
-        return bare[len(_CDATA) : -len(_CDATA_END)]
-    return decode_entities(raw)
+    """What a string argument says: its raw inner text, entities decoded. A CDATA section it begins with is unpacked."""
+    bare = raw.lstrip()
+    if not bare.startswith(CDATA):
+        return decode_entities(raw)
+    inside, end, rest = bare.removeprefix(CDATA).partition(CDATA_END)
+    if not end:
+        return decode_entities(raw)
+    return inside + (decode_entities(rest) if rest.strip() else "")
 
 
 def _decode_entity(match: re.Match[str]) -> str:
@@ -177,18 +181,17 @@ class _Reader:
         if empty:
             return _Element(name, attributes, start, start, raw, _Content())
         if raw or name in _RAW_ELEMENTS:
-            end = self._skip_string(name, parent, _known(schema, self._root))
+            end = self._skip_string(name, parent)
             return _Element(name, attributes, start, end, True, None)
         inner = self.content(mine, name, depth + 1)
         end = self._text.rindex("</", start, self._at)
         return _Element(name, attributes, start, end, False, inner)
 
-    def _skip_string(self, name: str, parent: str | None, known: Collection[str]) -> int:
+    def _skip_string(self, name: str, parent: str | None) -> int:
         """Go behind the closing tag of a raw element; the offset where its text ends."""
-        if self._text.startswith(_CDATA, _SPACE.match(self._text, self._at).end()):  # type: ignore[union-attr]
-            self._at = self._find(_CDATA_END, self._at)
-        finder = StringEnd(name, parent, known)
-        found = finder.find(self._text, self._at, eager=name in self._ambiguous)
+        if self._text.startswith(CDATA, _SPACE.match(self._text, self._at).end()):  # type: ignore[union-attr]
+            self._at = self._find(CDATA_END, self._at)
+        found = StringEnd(name, parent).find(self._text, self._at, eager=name in self._ambiguous)
         if found is None:
             raise RxmlError(f"<{name}> is never closed")
         if not found.certain:
@@ -234,9 +237,9 @@ class _Reader:
         if self._text.startswith("<!--", start):
             self._at = self._find("-->", start)
             return ""
-        if self._text.startswith(_CDATA, start):
-            self._at = self._find(_CDATA_END, start)
-            return self._text[start + len(_CDATA) : self._at].removesuffix(_CDATA_END)
+        if self._text.startswith(CDATA, start):
+            self._at = self._find(CDATA_END, start)
+            return self._text[start + len(CDATA) : self._at].removesuffix(CDATA_END)
         self._at = self._find(">", start)
         if "[" in self._text[start : self._at]:
             self._at = self._find("]>", start)
@@ -329,42 +332,37 @@ class Found:
 
 
 class StringEnd:
-    """Finds where a string element ends, by what stands around its closing tags."""
+    """Finds where a string element ends, by what stands around its closing tags. The stream parser keeps its rules."""
 
-    def __init__(self, name: str, parent: str | None, known: Collection[str]) -> None:
-        self._tag = re.compile(rf"<(/?)\s*{re.escape(name)}(?=[\s/>])")
-        self._tag_end = re.compile(r"[^<>]*>")
+    def __init__(self, name: str, parent: str | None) -> None:
+        self._tag = re.compile(rf"<(/\s*)?{re.escape(name)}(?=[\s/>])")
         self._parent = re.compile(rf"</\s*{re.escape(parent)}\s*>" if parent is not None else r"\Z")
-        self._known = re.compile(rf"<(?:{'|'.join(map(re.escape, known))})(?=[\s/>])" if known else r"(?!)")
 
     def find(self, text: str, start: int, *, eager: bool = False) -> Found | None:
+        """The end of the string that starts here. An eager search takes the first closing tag of its depth."""
         depth = 0
         possible: Found | None = None
         for match in self._tag.finditer(text, start):
-            end = self._tag_end.match(text, match.end())
+            end = TAG_END.match(text, match.end())
             if end is None:
                 continue
             if not match[1]:
                 depth += not end.group().endswith("/>")
-                continue
-            here = self._judge(text, match.start(), end.end(), depth, ambiguous=possible is not None)
-            if here is not None and here.certain:
-                return here
-            if depth == 0:
+            elif self._is_certain(text, end.end(), depth, ambiguous=possible is not None):
+                return Found(match.start(), end.end(), certain=True)
+            elif depth:
+                depth -= 1
+            else:
                 possible = possible or Found(match.start(), end.end(), certain=False)
                 if eager:
-                    return possible
-            else:
-                depth -= 1
+                    break
         return possible
 
-    def _judge(self, text: str, start: int, after: int, depth: int, *, ambiguous: bool) -> Found | None:
+    def _is_certain(self, text: str, after: int, depth: int, *, ambiguous: bool) -> bool:
         following = _SPACE.match(text, after).end()  # type: ignore[union-attr]
         if self._parent.match(text, following):
-            certain = depth == 0 or not ambiguous
-        else:
-            certain = depth == 0 and bool(self._known.match(text, following) or _OPENING.match(text, following))
-        return Found(start, after, certain=True) if certain else None
+            return depth == 0 or not ambiguous
+        return depth == 0 and OPENING.match(text, following) is not None
 
 
 def child_schema(schema: Schema, name: str, root: Schema, hops: int = 8) -> Schema:
@@ -429,8 +427,8 @@ def _is_list_of_strings(schema: Schema, root: Schema) -> bool:
 
 
 def _is_wrapper(element: _Element, root: Schema) -> bool:
-    known = _known(root, root)
-    return bool(known) and element.name not in known
+    declares = isinstance(root, Mapping) and isinstance(root.get("properties"), Mapping)
+    return declares and element.name not in root["properties"]
 
 
 def _drop_duplicates(body: _Content, root: Schema, *, first_wins: bool) -> None:
