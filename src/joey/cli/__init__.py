@@ -13,6 +13,7 @@ from joey import __version__
 from joey.errors import JoeyError
 
 COMMANDS: dict[str, str] = {
+    "approvals": "the verdict on a command or a path under the rules in force, and why",
     "demo": "watch tool calls being read from a stream while they grow (offline)",
     "parse": "what Joey sees in a model's stream: text or JSON chunks in, events or content out",
 }

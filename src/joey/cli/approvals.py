@@ -1,0 +1,136 @@
+"""The verdict on a command or a path under the rules in force, and why.
+
+  joey approvals explain 'git log | head' --allow head
+  joey approvals explain --path ../notes.txt --profile edits
+
+Prints allow, ask or deny, every simple command found, and the rule that decided. --allow adds to the profile's
+rules (git log, git diff, git show), --deny adds rules for what never runs; both can be given several times.
+The exit code is 0 whatever the verdict, and 2 when the question was asked wrongly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joey.errors import UsageError
+
+if TYPE_CHECKING:
+    from joey.policy import Settings, Verdict, Workspace
+    from joey.policy.verdict import Part
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["explain"], help="explain: say what would be decided, and why")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="a command line, as the model would give it")
+    parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="a rule such as 'git log', or '*'")
+    parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="a rule for what never runs")
+    parser.add_argument("--path", action="append", default=[], metavar="P", help="judge a path, to read and to write")
+    parser.add_argument("--profile", default="ask", metavar="NAME", help="ask (default), edits, read-only or all")
+    parser.add_argument("--headless", action="store_true", help="what holds when nobody is there to be asked")
+    parser.add_argument("--workspace", default=".", metavar="DIR", help="the workspace (default: the current folder)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.command is None and not args.path:
+        raise UsageError("give a command line to explain, or --path P")
+    settings, workspace = _settings(args), _workspace(Path(args.workspace))
+    answer = _answer(args, settings, workspace)
+    print(_as_json(answer) if args.json else _as_text(answer))
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from joey.policy import Settings
+
+    base = Settings.for_profile(args.profile)
+    return replace(base, allow=(*base.allow, *args.allow), deny=(*base.deny, *args.deny))
+
+
+def _workspace(folder: Path) -> Workspace:
+    from joey.policy import IgnoreRules, Workspace
+    from joey.policy.ignore import NAMES
+
+    if not folder.is_dir():
+        raise UsageError(f"--workspace: there is no folder {str(folder)!r}")
+    files = {name: (folder / name).read_text("utf-8", "replace") for name in NAMES if (folder / name).is_file()}
+    return Workspace(str(folder.absolute()), os.path.expanduser("~"), IgnoreRules.read(files))  # noqa: PTH111
+
+
+def _answer(args: argparse.Namespace, settings: Settings, workspace: Workspace) -> dict[str, Any]:
+    from joey.actions import RunCommand
+    from joey.policy import judge
+
+    verdicts = [judge([RunCommand(args.command)], settings, workspace)] if args.command is not None else []
+    paths = [_path_answer(path, settings, workspace) for path in args.path]
+    verdicts += [verdict for _, verdict in paths]
+    verdict = _strictest(verdicts) if len(verdicts) > 1 else verdicts[0]
+    verdict = verdict.without_asking() if args.headless else verdict
+    commands = [part for part in verdicts[0].parts if part.kind != "path"] if args.command is not None else []
+    touched = [_touched(part) for part in verdicts[0].parts if part.kind == "path"] if args.command is not None else []
+    return {
+        "verdict": verdict.decision,
+        "reason": verdict.reason,
+        "commands": [_found(part) for part in commands],
+        "paths": [*touched, *(answer for answer, _ in paths)],
+    }
+
+
+def _strictest(verdicts: list[Verdict]) -> Verdict:
+    """One verdict for several questions: the strictest."""
+    return max(verdicts, key=lambda verdict: ("allow", "ask", "deny").index(verdict.decision))
+
+
+def _path_answer(path: str, settings: Settings, workspace: Workspace) -> tuple[dict[str, Any], Verdict]:
+    from joey.actions import ReadPath, WritePath
+    from joey.policy import judge
+
+    located = workspace.locate(path)
+    read, write = (judge([action], settings, workspace) for action in (ReadPath(path), WritePath(path)))
+    answer = {
+        "path": path,
+        "resolved": located.resolved,
+        "inside": located.inside,
+        "protected": located.protected,
+        "ignored_by": located.hidden_by,
+        "read": read.decision,
+        "write": write.decision,
+        "reason": write.reason,
+    }
+    return answer, _strictest([read, write])
+
+
+def _found(part: Part) -> dict[str, Any]:
+    return {
+        "command": part.subject,
+        "words": list(part.words),
+        "verdict": part.decision,
+        "rule": part.rule,
+        "reason": part.reason,
+    }
+
+
+def _touched(part: Part) -> dict[str, Any]:
+    return {"path": part.subject, "verdict": part.decision, "reason": part.reason}
+
+
+def _as_json(answer: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _as_text(answer: dict[str, Any]) -> str:
+    lines = [f"{answer['verdict']}: {answer['reason']}"]
+    for found in answer["commands"]:
+        lines.append(f"  {found['verdict']:<5}  {' '.join(found['command'].split())}")
+        lines.append(f"         {found['reason']}")
+    for path in answer["paths"]:
+        decision = path.get("verdict") or f"read {path['read']}, write {path['write']}"
+        lines.append(f"  {decision}  {path['path']}")
+        lines.append(f"         {path['reason']}")
+    return "\n".join(lines)

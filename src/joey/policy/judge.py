@@ -1,0 +1,90 @@
+"""May this be done? Actions in, one verdict out.
+
+A pure function of what a call would do, what the user has allowed, and the facts about the workspace. Nothing a model
+or a tool's result says is looked at, so nothing it says can grant leave; and a denial is final: an answer the user
+typed before it, for something else, does not reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from joey.actions import (
+    Action,
+    AskUser,
+    CallServer,
+    ReadPath,
+    RunCode,
+    RunCommand,
+    StartSubtask,
+    SwitchMode,
+    VisitUrl,
+    WritePath,
+)
+from joey.policy.lines import judge_line, write_part
+from joey.policy.paths import Located, Workspace
+from joey.policy.settings import Settings
+from joey.policy.verdict import Decision, Part, Verdict, combine
+
+
+def judge(actions: Sequence[Action], settings: Settings, workspace: Workspace, *, headless: bool = False) -> Verdict:
+    """The verdict on everything a call would do: the strictest part decides. Headless, a question is a refusal."""
+    verdict = combine(part for action in actions for part in _parts(action, settings, workspace))
+    return verdict.without_asking() if headless else verdict
+
+
+def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable[Part]:
+    match action:
+        case ReadPath(path):
+            return [read_part(workspace.locate(path), settings)]
+        case WritePath(path):
+            return [write_part(workspace.locate(path), settings)]
+        case RunCommand(command, cwd):
+            return _command_parts(command, cwd, settings, workspace)
+        case CallServer(server, tool):
+            return [_server_part(server, tool, settings)]
+        case VisitUrl(url):
+            return [_plain(url, settings.browser, "opening pages")]
+        case RunCode(tool, origin):
+            allowed: Decision = "allow" if tool in settings.custom_tools_allow else settings.custom_tools
+            return [_plain(tool, allowed, f"running a custom tool (from {origin})")]
+        case SwitchMode(mode):
+            return [_plain(mode, settings.mode_switches, "switching modes")]
+        case StartSubtask(mode):
+            return [_plain(mode, settings.subtasks, "starting subtasks")]
+        case AskUser():
+            return []
+
+
+def _plain(subject: str, decision: Decision, doing: str) -> Part:
+    needs = {"allow": "is allowed", "ask": "needs leave", "deny": "is not allowed"}[decision]
+    return Part(subject, decision, f"{doing} {needs}")
+
+
+def read_part(located: Located, settings: Settings) -> Part:
+    """The decision about looking at a file or folder."""
+    if located.problem:
+        return Part(located.path, "deny", located.problem, kind="path")
+    if located.hidden_by:
+        return Part(located.path, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+    if not located.inside:
+        reason = f"it is outside the workspace ({located.resolved})"
+        return Part(located.path, settings.reads_outside, reason, kind="path")
+    return Part(located.path, settings.reads, "it is inside the workspace", kind="path")
+
+
+def _command_parts(command: str, cwd: str | None, settings: Settings, workspace: Workspace) -> Iterable[Part]:
+    base = workspace.join(workspace.root, cwd) if cwd else workspace.root
+    if cwd:
+        located = workspace.locate(cwd)
+        if not located.inside or located.problem:
+            yield Part(cwd, settings.writes_outside, "it would run outside the workspace", kind="path")
+    yield from judge_line(command, settings, workspace, base)
+
+
+def _server_part(server: str, tool: str | None, settings: Settings) -> Part:
+    if tool is None:
+        return _plain(server, settings.mcp_resources, "reading a resource of this server")
+    listed = f"{server}/{tool}" in settings.mcp_allow or f"{server}/*" in settings.mcp_allow
+    decision: Decision = "allow" if listed and settings.mcp != "deny" else settings.mcp
+    return _plain(f"{server}/{tool}", decision, "calling this server's tool")

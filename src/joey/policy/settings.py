@@ -1,0 +1,147 @@
+"""What the user has allowed, read once and frozen.
+
+A profile is a starting point; every setting can be given on top of it.
+
+| profile   | reads           | edits           | commands                        | the rest |
+|-----------|-----------------|-----------------|---------------------------------|----------|
+| ask       | ask             | ask             | by rules, else ask              | ask      |
+| edits     | in the workspace| in the workspace| by rules, else ask              | ask      |
+| read-only | in the workspace| never           | by rules, else never            | never    |
+| all       | anywhere        | anywhere        | any that no rule denies         | allowed  |
+
+Deny rules and ignore files hold in every profile.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
+
+from joey.errors import UsageError
+from joey.policy.verdict import Decision
+
+DEFAULT_ALLOW = ("git log", "git diff", "git show")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    profile: str = "ask"
+    reads: Decision = "ask"
+    reads_outside: Decision = "ask"
+    writes: Decision = "ask"
+    writes_outside: Decision = "ask"
+    writes_protected: Decision = "ask"
+    allow: tuple[str, ...] = DEFAULT_ALLOW
+    """Rules for commands that may run without asking."""
+    deny: tuple[str, ...] = ()
+    """Rules for commands that never run."""
+    commands: Decision = "ask"
+    """What happens to a command that no rule names."""
+    mcp: Decision = "ask"
+    mcp_allow: tuple[str, ...] = ()
+    """Tools of MCP servers that may be called without asking: `server/tool`, or `server/*`."""
+    mcp_resources: Decision = "ask"
+    browser: Decision = "ask"
+    custom_tools: Decision = "ask"
+    custom_tools_allow: tuple[str, ...] = ()
+    mode_switches: Decision = "ask"
+    subtasks: Decision = "ask"
+    followup_timeout: float | None = None
+    """Seconds after which a question is answered with its first suggestion; None waits for the user."""
+    max_requests: int | None = None
+    """Requests to the model before the user is asked whether to go on."""
+    max_cost: float | None = None
+    """The same for dollars."""
+
+    @classmethod
+    def for_profile(cls, name: str) -> Settings:
+        if name not in PROFILES:
+            raise UsageError(
+                f"there is no profile {name!r}{_nearest(name, PROFILES)}; there are: {', '.join(PROFILES)}"
+            )
+        return PROFILES[name]
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Settings:
+        """From plain data, such as a table of a settings file. Wrong keys and values are named."""
+        known = {field.name: field for field in fields(cls)}
+        for key in data:
+            if key not in known:
+                raise UsageError(f"there is no approval setting {key!r}{_nearest(str(key), known)}")
+        base = cls.for_profile(_string("profile", data.get("profile", "ask")))
+        values = {key: _value(key, value, str(known[key].type)) for key, value in data.items()}
+        return replace(base, **values)
+
+    def over_limit(self, requests: int, cost: float) -> str | None:
+        """Why the user must be asked before the next request, counting since the last yes; None to go on."""
+        if self.max_requests is not None and requests + 1 > self.max_requests:
+            return f"the task has made {requests} requests; the limit is {self.max_requests}"
+        # A hair of slack: costs are sums of small fractions.
+        if self.max_cost is not None and cost > self.max_cost + 0.0001:
+            return f"the task has cost ${cost:.2f}; the limit is ${self.max_cost:.2f}"
+        return None
+
+    def answer_after(self, suggestions: int) -> float | None:
+        """After how many seconds a question with so many suggestions is answered with the first; None waits."""
+        return self.followup_timeout if suggestions and self.followup_timeout else None
+
+
+def _everything() -> Settings:
+    decisions: dict[str, Any] = {field.name: "allow" for field in fields(Settings) if field.type == "Decision"}
+    return Settings(profile="all", allow=("*",), **decisions)
+
+
+PROFILES: dict[str, Settings] = {
+    "ask": Settings(),
+    "edits": Settings(profile="edits", reads="allow", writes="allow"),
+    "read-only": Settings(
+        profile="read-only", reads="allow", writes="deny", writes_outside="deny", writes_protected="deny",
+        commands="deny", mcp="deny", mcp_resources="deny", browser="deny", custom_tools="deny", subtasks="deny",
+    ),
+    "all": _everything(),
+}  # fmt: skip
+
+
+def _nearest(name: str, known: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(name.replace("-", "_"), known, n=1) or difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else f" (known: {', '.join(known)})"
+
+
+def _value(key: str, value: Any, kind: str) -> Any:
+    if kind == "Decision":
+        return _decision(key, value)
+    if kind.startswith("tuple"):
+        return _strings(key, value)
+    if kind == "str":
+        return _string(key, value)
+    return _limit(key, value, whole="int" in kind)
+
+
+def _decision(key: str, value: Any) -> Decision:
+    for decision in get_args(Decision):
+        if value == decision:
+            return decision  # type: ignore[no-any-return]
+    raise UsageError(f"{key} must be 'allow', 'ask' or 'deny', got {value!r}")
+
+
+def _string(key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{key} must be a string, got {value!r}")
+    return value
+
+
+def _strings(key: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) and item.strip() for item in value):
+        raise UsageError(f"{key} must be a list of non-empty strings, got {value!r}")
+    return tuple(value)
+
+
+def _limit(key: str, value: Any, *, whole: bool) -> int | float | None:
+    if value is None:
+        return None
+    kinds = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or value < 0:
+        raise UsageError(f"{key} must be a {'whole ' if whole else ''}number of 0 or more, or null, got {value!r}")
+    return value

@@ -1,0 +1,65 @@
+"""What was decided, and why, in words both the user and the model can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+Decision: TypeAlias = Literal["allow", "ask", "deny"]
+
+_SEVERITY: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that was judged: a simple command, a file, a server's tool."""
+
+    subject: str
+    decision: Decision
+    reason: str
+    rule: str | None = None
+    """The rule that decided, as the user wrote it; None when no rule did."""
+    kind: Literal["command", "path", "other"] = "other"
+    words: tuple[str, ...] = ()
+
+    def worse(self, decision: Decision, reason: str) -> Part:
+        """The same part after another look, which can only make it stricter."""
+        if _SEVERITY[decision] <= _SEVERITY[self.decision]:
+            return self
+        return replace(self, decision=decision, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Allow, deny (the reason is for the model) or ask (the parts are what the user must see)."""
+
+    decision: Decision
+    reason: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def allowed(self) -> bool:
+        return self.decision == "allow"
+
+    def without_asking(self) -> Verdict:
+        """What holds when nobody is there to be asked: a question is a refusal."""
+        if self.decision != "ask":
+            return self
+        return Verdict("deny", f"{self.reason} (nobody is there to ask, so this is refused)", self.parts)
+
+
+def combine(parts: Iterable[Part], *, nothing: str = "nothing here needs leave") -> Verdict:
+    """The strictest part decides for all."""
+    parts = tuple(parts)
+    if not parts:
+        return Verdict("allow", nothing)
+    worst = max(parts, key=lambda part: _SEVERITY[part.decision])
+    if worst.decision == "allow" and len(parts) > 1:
+        return Verdict("allow", "every part is allowed", parts)
+    return Verdict(worst.decision, f"`{_short(worst.subject)}`: {worst.reason}", parts)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:77] + "..."

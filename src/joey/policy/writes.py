@@ -1,0 +1,108 @@
+"""Which files a command would change, for the programs whose habit it is to change files.
+
+Not complete, and it cannot be: a compiler writes files too. It knows the programs whose purpose is to put, move or
+remove files at the place they are told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from joey.policy.rules import program
+from joey.policy.words import Word
+
+_ALL = frozenset(
+    {"rm", "rmdir", "unlink", "touch", "mkdir", "tee", "truncate", "shred", "mv", "mkfifo", "mknod", "sponge", "trash"}
+    | {"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "setfacl", "rename", "srm", "del", "rd", "erase"}
+)
+_AFTER_FIRST = frozenset({"chmod", "chown", "chgrp", "chattr"})
+_LAST = frozenset({"cp", "ln", "install", "rsync", "scp", "link", "ditto"})
+_OPTION: dict[str, tuple[str, ...]] = {
+    "curl": ("-o", "--output", "--output-dir", "-c", "--cookie-jar", "-D", "--dump-header", "--trace", "--trace-ascii"),
+    "wget": ("-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file", "-a"),
+    "sort": ("-o", "--output"),
+    "tar": ("-C", "--directory", "--one-top-level"),
+    "unzip": ("-d",),
+    "git": ("--output", "-C"),
+    "find": ("-fprint", "-fprint0", "-fprintf", "-fls"),
+    "gcc": ("-o",),
+    "cc": ("-o",),
+    "clang": ("-o",),
+    "g++": ("-o",),
+    "pandoc": ("-o", "--output"),
+    "openssl": ("-out",),
+    "sqlite3": (),
+    "patch": ("-o", "--output", "-d", "--directory"),
+    "split": (),
+    "make": ("-C", "--directory"),
+    "cp": ("-t", "--target-directory"),
+    "mv": ("-t", "--target-directory"),
+    "ln": ("-t", "--target-directory"),
+    "install": ("-t", "--target-directory"),
+    "time": ("-o", "--output"),
+    "jq": (),
+    "yq": (),
+    "ssh-keygen": ("-f",),
+    "npm": ("--prefix",),
+    "pip": ("--target", "-t"),
+}
+
+
+def written(words: Sequence[Word]) -> list[Word]:
+    """The words that name files or folders which the command changes, removes or puts things into."""
+    if not words or words[0].value is None:
+        return []
+    name = program(words[0].value)
+    found = _after_options(words, _OPTION.get(name, ()))
+    rest = _arguments(words)
+    if name in _ALL:
+        found += rest
+    elif name in _AFTER_FIRST:
+        found += rest[1:]
+    elif name in _LAST and not any(re.match(r"-t|--target", word.prefix) for word in words):
+        found += rest[-1:] if len(rest) > 1 else rest[:0]
+    elif name == "dd":
+        found += [Word.literal(word.text[3:]) for word in words if word.prefix.startswith("of=")]
+    elif name in ("sed", "gsed", "perl") and any(re.match(r"-[A-Za-z]*i|--in-place", word.prefix) for word in words):
+        found += rest if name == "perl" or any(word.prefix.startswith("-e") for word in words) else rest[1:]
+    elif name == "tar" and _creates(words):
+        found += _archive(words)
+    return found
+
+
+def _after_options(words: Sequence[Word], options: tuple[str, ...]) -> list[Word]:
+    found: list[Word] = []
+    for at, word in enumerate(words[1:], 1):
+        for option in options:
+            if word.value == option:
+                found += words[at + 1 : at + 2]
+            elif option.startswith("--") and word.prefix.startswith(option + "="):
+                found.append(_tail(word, len(option) + 1))
+            elif re.match(r"-[A-Za-z]$", option) and word.prefix.startswith(option):
+                found.append(_tail(word, 2))
+    return found
+
+
+def _tail(word: Word, count: int) -> Word:
+    """A word without its first characters, which are known."""
+    return Word.literal(word.value[count:]) if word.value is not None else word
+
+
+def _arguments(words: Sequence[Word]) -> list[Word]:
+    rest: list[Word] = []
+    options = True
+    for word in words[1:]:
+        if options and word.value == "--":
+            options = False
+        elif not (options and re.match(r"-.", word.prefix)):
+            rest.append(word)
+    return rest
+
+
+def _creates(words: Sequence[Word]) -> bool:
+    return len(words) > 1 and bool(re.match(r"-?[A-Za-z]*[cru]", words[1].prefix) or words[1].value == "--create")
+
+
+def _archive(words: Sequence[Word]) -> list[Word]:
+    return [words[at + 1] for at in range(1, len(words) - 1) if re.fullmatch(r"-?[A-Za-z]*f|--file", words[at].prefix)]

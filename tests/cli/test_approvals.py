@@ -1,0 +1,84 @@
+"""`joey approvals explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joey.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def explain(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    assert main(["approvals", "explain", *args, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_it_names_every_command_and_the_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explain(capsys, 'echo "$(rm x)" | cat', "--allow", "echo", "--deny", "rm")
+    assert answer["verdict"] == "deny"
+    found = {command["command"]: (command["verdict"], command["rule"]) for command in answer["commands"]}
+    assert found == {"rm x": ("deny", "rm"), 'echo "$(rm x)"': ("allow", "echo"), "cat": ("ask", None)}
+    assert answer["commands"][0]["words"] == ["rm", "x"]
+    assert answer["paths"] == []
+
+
+def test_without_rules_a_command_asks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(capsys, "ls")["verdict"] == "ask"
+    assert explain(capsys, "pwd")["verdict"] == "ask"
+    assert explain(capsys, "git log")["verdict"] == "allow"
+
+
+def test_headless_a_question_is_a_refusal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explain(capsys, "ls", "--headless")
+    assert answer["verdict"] == "deny"
+    assert "nobody is there to ask" in answer["reason"]
+
+
+def test_files_a_command_writes_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explain(capsys, "echo x > ../y", "--allow", "echo")
+    assert answer["verdict"] == "ask"
+    assert [path["path"] for path in answer["paths"]] == ["../y"]
+
+
+def test_paths_are_judged_for_reading_and_writing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ".joeyignore").write_text("secret.txt\n")
+    edits = ("--profile", "edits")
+    assert explain(capsys, "--path", "a.txt", *edits)["verdict"] == "allow"
+    assert explain(capsys, "--path", "../a.txt", *edits)["verdict"] == "ask"
+    assert explain(capsys, "--path", "secret.txt", *edits)["verdict"] == "deny"
+    protected = explain(capsys, "--path", "AGENTS.md", *edits)
+    assert (protected["verdict"], protected["paths"][0]["read"], protected["paths"][0]["write"]) == (
+        "ask",
+        "allow",
+        "ask",
+    )
+
+
+def test_a_path_through_a_link_is_where_the_link_leads(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "out").symlink_to(folder.parent)
+    answer = explain(capsys, "--path", "out/x", "--profile", "edits")
+    assert answer["verdict"] == "ask"
+    assert answer["paths"][0]["inside"] is False
+
+
+def test_text_says_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["approvals", "explain", "git log && rm x", "--deny", "rm"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("deny: `rm x`: denied by the rule `rm`\n")
+    assert "allow  git log" in out
+
+
+def test_asking_wrongly_says_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["approvals", "explain"]) == 2
+    assert "give a command line" in capsys.readouterr().err
+    assert main(["approvals", "explain", "ls", "--profile", "edit"]) == 2
+    assert "did you mean 'edits'?" in capsys.readouterr().err
