@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from joey.actions import Action, CallServer, ReadPath, RunCommand, StartSubtask, SwitchMode, WritePath
 from joey.policy import Settings, Workspace, judge
 from joey.policy.verdict import Decision
@@ -79,29 +77,28 @@ def asked(case: Any) -> Action | None:
 
 
 ALL = cases("roo/command_approval", set="auto_approval")
-ACTIONS = [pytest.param(case, id=case["id"]) for case in ALL if asked(case) is not None]
-QUESTIONS = [pytest.param(case, id=case["id"]) for case in ALL if case["input"]["ask"] == "followup"]
 
 
-@pytest.mark.parametrize("case", ACTIONS)
-def test_actions_are_decided_alike(case: Any) -> None:
-    wanted = asked(case)
-    assert wanted is not None
-    verdict = judge([wanted], settings(case["input"].get("state") or {}), WORKSPACE)
+def test_actions_are_decided_alike() -> None:
     names = {"allow": "approve", "ask": "ask", "deny": "deny"}
-    assert names[verdict.decision] == case["expected"]["decision"]
+    judged = 0
+    for case in ALL:
+        wanted = asked(case)
+        if wanted is None:
+            continue
+        judged += 1
+        verdict = judge([wanted], settings(case["input"].get("state") or {}), WORKSPACE)
+        assert names[verdict.decision] == case["expected"]["decision"], case
+    assert judged > 150
 
 
-@pytest.mark.parametrize("case", QUESTIONS)
-def test_questions_are_answered_after_the_same_time(case: Any) -> None:
-    given, expected = case["input"], case["expected"]
-    try:
-        suggestions = len(json.loads(given["text"]).get("suggest") or ())
-    except (ValueError, TypeError, AttributeError):
-        suggestions = 0
-    seconds = settings(given.get("state") or {}).answer_after(suggestions)
-    assert (seconds * 1000 if seconds else None) == expected.get("timeout")
-
-
-def test_most_of_the_recorded_cases_have_a_counterpart() -> None:
-    assert len(ACTIONS) + len(QUESTIONS) > len(ALL) / 2
+def test_questions_are_answered_after_the_same_time() -> None:
+    questions = [case for case in ALL if case["input"]["ask"] == "followup"]
+    for case in questions:
+        try:
+            suggestions = len(json.loads(case["input"]["text"]).get("suggest") or ())
+        except (ValueError, TypeError, AttributeError):
+            suggestions = 0
+        seconds = settings(case["input"].get("state") or {}).answer_after(suggestions)
+        assert (seconds * 1000 if seconds else None) == case["expected"].get("timeout"), case
+    assert questions

@@ -5,8 +5,6 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
-import pytest
-
 from joey.actions import RunCommand
 from joey.policy import IgnoreRules, Settings, Workspace, judge
 from vectors_data import cases
@@ -26,11 +24,6 @@ def workspace(rules: str | None) -> Workspace:
     )
 
 
-def rows(name: str) -> list[Any]:
-    # getInstructions makes words for the prompt, not a decision.
-    return [pytest.param(case, id=case["id"]) for case in cases(name) if case.get("op") != "getInstructions"]
-
-
 def answer(case: Any) -> Any:
     place, given = workspace(case["rooignore"]), case["input"]
     if case["op"] == "validateAccess":
@@ -41,12 +34,15 @@ def answer(case: Any) -> Any:
     return next((part.subject for part in verdict.parts if part.decision == "deny"), None)
 
 
-@pytest.mark.parametrize("case", rows("roo/rooignore"))
-def test_ignore_files_hide_the_same(case: Any) -> None:
-    assert (answer(case) == case["expected"]) == (case["id"] not in OTHERWISE)
+def test_ignore_files_hide_the_same_except_where_listed() -> None:
+    # getInstructions makes words for the prompt, not a decision.
+    decisions = [case for case in cases("roo/rooignore") if case["op"] != "getInstructions"]
+    differing = {case["id"] for case in decisions if answer(case) != case["expected"]}
+    assert differing == {name for name in OTHERWISE if name.startswith("ign")}
 
 
-@pytest.mark.parametrize("case", rows("roo/rooignore.protected"))
-def test_the_same_files_are_protected(case: Any) -> None:
-    protected = workspace(None).locate(case["path"]).protected is not None
-    assert (protected == case["expected"]) == (case["id"] not in OTHERWISE)
+def test_the_same_files_are_protected_except_where_listed() -> None:
+    place = workspace(None)
+    found = {case["id"]: place.locate(case["path"]).protected is not None for case in cases("roo/rooignore.protected")}
+    differing = {case["id"] for case in cases("roo/rooignore.protected") if found[case["id"]] != case["expected"]}
+    assert differing == {name for name in OTHERWISE if name.startswith("prot")}
