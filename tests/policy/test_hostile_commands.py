@@ -100,6 +100,13 @@ HIDDEN = [
     "GIT_SSH_COMMAND='rm x' git fetch", "EDITOR='rm x' git commit", "PAGER='rm x' git log", "IFS=x; ls",
     "PROMPT_COMMAND='rm x'", "PS4='$(rm x)'; set -x; ls", "NODE_OPTIONS='-r ./x' node y.js", "PYTHONSTARTUP=x python y.py",
     "env PATH=. ls", "env LD_PRELOAD=./x.so ls", "hash -p /bin/rm ls; ls x", "enable -f ./x.so y",
+    # words after a redirection, which belong to the command before it
+    "git >f push", "git 2>&1 push", "time >f rm x", "ls && git >f push", "find . >f -exec rm {} +", "git <<EOF push\nx\nEOF",
+    "coproc { >f rm x; }", "time { rm x; }", "time if rm x; then ls; fi", "env >f rm x", "git >&- push",
+    # text that is written here and run there
+    "echo 'rm x' > a.sh; bash a.sh", "cat > a.sh <<'EOF'\nrm x\nEOF\nchmod +x a.sh && ./a.sh", "echo 'rm x' | tee a.sh; . ./a.sh",
+    "printf 'a:\\n\\trm x' > Makefile; make", "ssh host <<'EOF'\nrm x\nEOF", "ssh host <<< 'rm x'", "cp /bin/rm y; ./y x",
+    "ln -s /bin/rm y; ./y x", "(ls() { :; }); command rm x", "cp $(which rm) y", "docker exec -i c sh <<'EOF'\nrm x\nEOF",
     # what cannot be read
     "ls; rm x'", 'echo "unterminated; rm x', "ls $(rm x", "ls `rm x", "ls &&", "| rm x", "ls ((", "echo ${x", "rm x)",
     "\x1b[2Jrm x", "ls \u202exr mr", "a" * 200_000 + "; rm x", "(" * 3000 + "rm x" + ")" * 3000,
@@ -117,6 +124,8 @@ BEYOND = [
     "cp --target-directory=/etc a", "mv a ../b", "mv .git x", "tee /etc/passwd < a", "tee -a ~/.zshrc < a", "sed -i s/a/b/ /etc/hosts",
     "sed -i.bak s/a/b/ .git/config", "sort -o /etc/x f", "curl -o ~/.bashrc http://x", "curl --output=/etc/x http://x",
     "find . -fprintf ../x y", "git log --output=/etc/x", "git diff --output ../x", "tar xf a -C /", "tar xf a -C ..",
+    "(tool() { :; }); tool x", "false && tool() { :; }; tool x", "tool x; tool() { :; }", "tool() { :; }; unset -f tool; tool x",
+    "tool() { :; }; command tool x", "tool() { :; }; env tool x", "ln -s .. up; tee up/x < a", "ln -s /etc e && tee e/x < a",
     "cd /tmp && ls", "cd .. && ls", "cd; ls", "cd ~ && ls", "cd - && ls", "cd $X && ls", "cd .git && tee config < a",
     "cd src/../.. && ls", "pushd /tmp; ls", "git -C /tmp/other log", "FOO=bar git log", "CC=x make", "python -c 'print(1)'",
     "node -e '1'", "bash", "sh", "python", "node", "perl", "cat ~/.ssh/id_rsa", "cat ~/.aws/credentials", "cat /etc/shadow",

@@ -14,7 +14,7 @@ from joey.policy.words import Word
 
 NEUTRAL = frozenset(
     {":", "true", "false", "test", "[", "[[", "cd", "pushd", "popd", "pwd", "exit", "return", "break", "continue"}
-    | {"shift", "wait", "set", "export", "local", "declare", "typeset", "readonly", "unset"}
+    | {"shift", "wait", "set", "export", "local", "declare", "typeset", "readonly", "unset", "read"}
 )
 """Parts of the shell that do nothing by themselves. They need no rule beside a command that has one."""
 
@@ -46,6 +46,20 @@ INERT = frozenset(
 )
 """Programs that do not run the words they are given. One that is not here, and is given a denied program's name,
 may be about to run it."""
+
+REDEFINES = frozenset(
+    {"eval", "source", ".", "builtin", "command", "alias", "unalias", "trap", "enable", "unset", "hash"}
+)
+"""Parts of the shell after which a name may no longer mean what the line has defined."""
+
+LISTENERS = frozenset(
+    {"ssh", "mysql", "psql", "sqlite3", "docker", "podman", "kubectl", "at", "batch", "ed", "ex", "vim", "vi", "gdb"}
+    | {"telnet", "nc", "ftp", "sftp", "screen", "tmux", "expect", "fish", "csh", "tcsh", "pwsh", "powershell"}
+)
+"""Programs that may run what they read from their input."""
+
+INFORMERS = frozenset({"ls", "file", "stat", "which", "type", "man", "test", "[", "[[", "echo", "printf", "grep", "rg"})
+"""Programs that tell about a program when they are given its path, and do nothing with it."""
 
 SUBCOMMANDS = frozenset(
     {"docker", "podman", "kubectl", "helm", "uv", "conda", "systemctl", "aws", "gcloud", "az", "nix"}
@@ -85,7 +99,7 @@ def dangerous_variable(assignment: Assignment) -> bool:
 
 _SPAWNS = re.compile(
     r"system|exec|spawn|popen|subprocess|child_process|fork|eval|__import__|importlib|getattr|globals|builtins|compile"
-    r"|ctypes|chr\s*\(|\\x|\\u|base64|b64|decode|fromCharCode|require|Function|`|shell|\$\(|qx|open\s*\(|pty|os\.|IO\.|!",
+    r"|ctypes|chr\s*\(|\\x|\\u|base64|b64|decode|fromCharCode|require|Function|`|shell|\$\(|qx|open\s*\(|pty|os\.|IO\.",
 )
 
 

@@ -24,6 +24,7 @@ from typing import TypeAlias
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from joey.policy.suspicions import doubts
 from joey.policy.words import Word, read_word
 
 Place: TypeAlias = tuple[str, ...] | None
@@ -55,6 +56,8 @@ class Simple:
     assignments: tuple[Assignment, ...] = ()
     places: Places = HERE
     source: str = ""
+    function: bool = False
+    """Whether it calls a function that the line has defined before, whose body is judged where it stands."""
 
     @property
     def name(self) -> str | None:
@@ -79,7 +82,6 @@ class Line:
     commands: list[Simple] = field(default_factory=list)
     redirects: list[Redirect] = field(default_factory=list)
     assignments: list[Assignment] = field(default_factory=list)
-    functions: set[str] = field(default_factory=set)
     doubts: list[str] = field(default_factory=list)
 
     def doubt(self, text: str) -> None:
@@ -120,32 +122,6 @@ _SEQUENCES = frozenset(
 _BRANCHES = _SEQUENCES | {"compound_statement", "while_statement", "for_statement", "c_style_for_statement"}
 _APART = frozenset({"subshell", "command_substitution", "process_substitution"})
 _LOOPS = frozenset({"while_statement", "for_statement", "c_style_for_statement"})
-_ARITHMETIC = frozenset(
-    {"arithmetic_expansion", "binary_expression", "unary_expression", "postfix_expression", "ternary_expression"}
-    | {"parenthesized_expression", "subscript"}
-)
-_WORDS = frozenset(
-    {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number", "expansion"}
-    | {"simple_expansion", "brace_expression", "regex", "extglob_pattern", "test_operator", "array", "command_name"}
-)
-_LEAVES = frozenset(
-    {"variable_name", "special_variable_name", "file_descriptor", "string_content", "heredoc_start", "heredoc_end"}
-    | {"heredoc_content", "comment"}
-)
-_KNOWN = (
-    _BRANCHES
-    | _APART
-    | _ARITHMETIC
-    | _WORDS
-    | _LEAVES
-    | {"list", "pipeline", "redirected_statement", "negated_command", "test_command", "declaration_command"}
-    | {"unset_command", "command", "variable_assignment", "variable_assignments", "function_definition"}
-    | {"file_redirect", "heredoc_redirect", "herestring_redirect", "heredoc_body"}
-)
-_PLAIN = _WORDS | {"string_content", "heredoc_content", "variable_name"}
-_SUBSTITUTION = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[({\[]|`)")
-_OPERATOR = re.compile(r"(?<!\\)(?:\\\\)*[;|&<>()\n'\"`]")
-_PROMPT_OPERATORS = frozenset("PQEAakKUuL")
 
 
 class _Walk:
@@ -154,6 +130,9 @@ class _Walk:
         self._source = source
         self._places: Places = HERE
         self._reached: Places = frozenset()
+        self._functions: set[str] = set()
+        self._more_words: dict[int, list[Word]] = {}
+        """Words of a command that the grammar takes for part of a redirection before them, by the command's node."""
 
     def run(self) -> None:
         root = _parser().parse(self._source).root_node
@@ -165,7 +144,8 @@ class _Walk:
         if depth > _DEEPEST:
             self._line.doubt("it is nested too deeply")
             return
-        self._check(node)
+        for doubt in doubts(node, self._source):
+            self._line.doubt(doubt)
         handler = getattr(self, f"_visit_{node.type}", None)
         if handler is not None:
             handler(node, depth)
@@ -261,8 +241,12 @@ class _Walk:
                 words.append(read_word(child))
             else:
                 words.append(Word.literal(child.type))
+        words += self._more_words.get(node.id, [])
+        if _reserved(words):
+            self._line.doubt("a word of the shell's own stands where the name of a program should")
         self._visit_children(node, depth)
-        self._found(Simple(tuple(words), tuple(assignments), self._places, _text(node)))
+        defined = bool(words) and words[0].value in self._functions
+        self._found(Simple(tuple(words), tuple(assignments), self._places, _text(node), defined))
 
     def _found(self, command: Simple) -> None:
         self._line.commands.append(command)
@@ -279,6 +263,7 @@ class _Walk:
 
     def _visit_unset_command(self, node: Node, depth: int) -> None:
         words = tuple(read_word(child) for child in node.children)
+        self._functions.clear()
         self._visit_children(node, depth)
         self._found(Simple(words, (), self._places, _text(node)))
 
@@ -299,80 +284,70 @@ class _Walk:
 
     def _visit_function_definition(self, node: Node, depth: int) -> None:
         name = node.child_by_field_name("name")
-        if name is not None:
-            self._line.functions.add(_text(name))
         before = self._places
         self._visit_children(node, depth)
+        # Elsewhere than at the top the definition may not happen, or not last.
+        if name is not None and node.parent is not None and node.parent.type == "program":
+            self._functions.add(_text(name))
         # It runs when it is called, wherever that is.
         self._places = before | (NOWHERE_KNOWN if self._places != before else frozenset())
 
     # Files that are opened, text that is fed
 
+    def _visit_redirected_statement(self, node: Node, depth: int) -> None:
+        """`git >f push` is `git push >f`: what follows the file's name belongs to the last command before it."""
+        more = [word for child in node.children for word in _after_target(child)]
+        if more:
+            command = _last_command(node.child_by_field_name("body"))
+            if command is None:
+                self._line.doubt("words follow a redirection where the shell expects none")
+            else:
+                self._more_words[command.id] = more
+        self._visit_children(node, depth)
+
     def _visit_file_redirect(self, node: Node, depth: int) -> None:
-        operator = next((child.type for child in node.children if not child.is_named), "")
-        for target in node.children_by_field_name("destination"):
+        operator, target, _ = _redirect(node)
+        if target is not None:
             self._line.redirects.append(Redirect(operator, read_word(target), self._places))
         self._visit_children(node, depth)
 
-    def _visit_heredoc_redirect(self, node: Node, depth: int) -> None:
-        _check_heredoc(node, self._line)
-        self._visit_children(node, depth)
 
-    def _visit_herestring_redirect(self, node: Node, depth: int) -> None:
-        if node.named_children and node.named_children[-1].type == "command_substitution":
-            self._line.doubt("what a command prints is fed to another one as it is")
-        self._visit_children(node, depth)
+def _redirect(node: Node) -> tuple[str, Node | None, list[Node]]:
+    """The operator, the file, and the words after it."""
+    operator = next((child.type for child in node.children if not child.is_named), "")
+    targets = node.children_by_field_name("destination")
+    if operator.endswith("-") or not targets:
+        return operator, None, targets
+    return operator, targets[0], targets[1:]
 
-    # What the grammar may have got wrong
 
-    def _check(self, node: Node) -> None:
-        kind = node.type
-        if kind == "ERROR" or node.is_missing:
-            self._line.doubt("it is not a complete shell command line")
-        elif node.is_named and kind not in _KNOWN:
-            self._line.doubt(f"it has a part that is not understood ({kind})")
-        elif kind == "expansion":
-            self._check_expansion(node)
-        elif kind == "comment":
-            before = self._source[: node.start_byte][-1:]
-            if before not in (b"", b" ", b"\t", b"\n", b";", b"&", b"|", b"(", b")"):
-                self._line.doubt("it is not clear where a comment begins")
-        elif kind == "raw_string":
-            self._check_raw(node)
-        elif kind == "command_substitution" and _text(node).startswith("`") and "\\" in _text(node):
-            self._line.doubt("backslashes inside backquotes are read twice")
-        elif not node.named_child_count and kind in _PLAIN:
-            self._check_leaf(node)
-        if kind == "word" and re.match(r"=[^=~]", _text(node)):
-            self._line.doubt("a word that begins with `=` names a program in some shells")
+def _after_target(node: Node) -> list[Word]:
+    if node.type == "file_redirect":
+        return [read_word(word) for word in _redirect(node)[2]]
+    if node.type == "heredoc_redirect":
+        words = [read_word(word) for word in node.children_by_field_name("argument")]
+        return words + [word for child in node.children for word in _after_target(child)]
+    return []
 
-    def _check_expansion(self, node: Node) -> None:
-        kinds = [child.type for child in node.children]
-        if "!" in kinds:
-            self._line.doubt("it expands a variable that is named by another one")
-        if any(kind == "@" and set(kinds[at + 1]) <= _PROMPT_OPERATORS for at, kind in enumerate(kinds[:-1])):
-            self._line.doubt("it expands a variable as a prompt or as code")
-        if re.search(r"\\(?:[0-7]{1,3}|x[0-9A-Fa-f]|[uU][0-9A-Fa-f])", _text(node)):
-            self._line.doubt("it hides characters behind escapes in an expansion")
 
-    def _check_raw(self, node: Node) -> None:
-        """Single quotes do not quote inside arithmetic, nor inside an expansion that is in double quotes."""
-        if not _SUBSTITUTION.search(_text(node)):
-            return
-        parent = node.parent
-        while parent is not None and parent.type in ("concatenation", "command_name"):
-            parent = parent.parent
-        if parent is None or parent.type not in ("command", "file_redirect", "herestring_redirect"):
-            self._line.doubt("quoted text holds a substitution which the shell may run")
+def _last_command(node: Node | None) -> Node | None:
+    while node is not None and node.type in ("list", "pipeline", "negated_command", "redirected_statement"):
+        node = node.child_by_field_name("body") or (node.named_children[-1] if node.named_children else None)
+    return node if node is not None and node.type == "command" else None
 
-    def _check_leaf(self, node: Node) -> None:
-        text = _text(node)
-        if node.type == "ansi_c_string":
-            return
-        if _SUBSTITUTION.search(text) and text != "`":
-            self._line.doubt("plain text seems to hold a substitution")
-        if node.type in ("word", "variable_name") and _OPERATOR.search(text):
-            self._line.doubt("a word seems to hold an operator")
+
+_RESERVED = frozenset(
+    {"{", "}", "!", "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "for", "while", "until", "select"}
+    | {"function", "in", "[[", "]]", "((", "))"}
+)
+
+
+def _reserved(words: list[Word]) -> bool:
+    """Whether it is no simple command after all: the grammar does not know `time { …; }` or `coproc if …`."""
+    sources = [word.source for word in words]
+    if sources and sources[0] in ("time", "coproc"):
+        return any(source in _RESERVED for source in sources)
+    return bool(sources) and sources[0] in _RESERVED
 
 
 def _assignment(node: Node) -> Assignment:
@@ -385,32 +360,3 @@ def _assignment(node: Node) -> Assignment:
 
 def _text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
-
-
-def _check_heredoc(node: Node, line: Line) -> None:
-    """The document must end where the shell ends it, and what it expands must be in the tree."""
-    operator = next((child.type for child in node.children if child.type.startswith("<<")), "<<")
-    start = next((child for child in node.children if child.type == "heredoc_start"), None)
-    body = next((child for child in node.children if child.type == "heredoc_body"), None)
-    end = next((child for child in node.children if child.type == "heredoc_end"), None)
-    if start is None or end is None:
-        line.doubt("a here-document does not end")
-        return
-    quoted = bool(re.search(r"['\"\\]", _text(start)))
-    delimiter = re.sub(r"['\"\\]", "", _text(start))
-    content = _text(body) if body is not None else ""
-    lines = [each.lstrip("\t") if operator == "<<-" else each for each in content.split("\n")]
-    if delimiter in lines or not re.fullmatch(r"[\w.!-]+", delimiter) or _text(end).strip("\t") != delimiter:
-        line.doubt("it is not clear where a here-document ends")
-    if not quoted and body is not None and _SUBSTITUTION.search(_outside_children(body)):
-        line.doubt("a here-document seems to hold a substitution")
-
-
-def _outside_children(node: Node) -> str:
-    """The text of a node that no child accounts for, and that of its plain children."""
-    source, at, kept = node.text or b"", 0, b""
-    for child in node.named_children:
-        begin, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
-        kept += source[at:begin] + (source[begin:end] if child.type == "heredoc_content" else b" ")
-        at = end
-    return (kept + source[at:]).decode("utf-8", "replace")

@@ -400,10 +400,10 @@ def _editor(words: Sequence[Word]) -> list[Danger]:
 
 def _ssh(words: Sequence[Word]) -> list[Danger]:
     rest = _positional(words)
-    if len(rest) < 2:
+    if not rest:
         return []
     named = tuple(word.value or "" for word in rest[:1])
-    return [Danger(named, "it runs a command on another machine", _known(rest[1:]), commands=True)]
+    return [Danger(named, "it runs commands on another machine", _known(rest[1:]), commands=True)]
 
 
 def _always(why: str) -> Callable[[Sequence[Word]], list[Danger]]:

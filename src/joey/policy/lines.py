@@ -17,12 +17,13 @@ from joey.policy.rules import Rule, Rules, program
 from joey.policy.settings import Settings
 from joey.policy.verdict import Decision, Part
 from joey.policy.words import Word
-from joey.policy.wrappers import Unwrapped, unwrap
+from joey.policy.wrappers import SHELLS, Unwrapped, unwrap
 from joey.policy.writes import written
 
 _DEEPEST = 6
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 _NEUTRAL = "does nothing by itself"
+RUNS_FILES = SHELLS | {"source", ".", "python", "python3", "perl", "ruby", "node", "php", "lua", "make", "npm", "xargs"}
 
 
 def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) -> list[Part]:
@@ -30,7 +31,8 @@ def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) ->
     if not text.strip():
         return []
     judge = _Judge(settings, workspace, cwd)
-    parts = judge.line(parse(text), HERE, 0, None)
+    line = parse(text)
+    parts = [*judge.line(line, HERE, 0, None), *judge.as_a_whole(text, line)]
     commands = [part for part in parts if part.kind == "command"]
     if all(part.rule is None and part.reason == _NEUTRAL for part in commands) and not judge.any_allowed:
         parts.append(Part(text, settings.commands, "no rule names a command in it"))
@@ -57,6 +59,15 @@ class _Judge:
                 parts.append(Part(f"{assignment.name}=…", "ask", f"setting {assignment.name} can change what runs"))
         return parts
 
+    def as_a_whole(self, text: str, line: Line) -> Iterator[Part]:
+        """A denied program may be in text that one command writes or prints and another one runs."""
+        names = {program(command.name or "") for command in line.commands}
+        writes = any(redirect.writes for redirect in line.redirects) or names & {"tee", "dd", "cp", "sed", "awk"}
+        runs_file = names & RUNS_FILES or any("/" in (command.name or "") for command in line.commands)
+        rule = builtins.mentioned(text, self._rules) if (writes and runs_file) or names & builtins.LISTENERS else None
+        if rule is not None:
+            yield Part("this line", "ask", f"it may run text that mentions what the rule `{rule}` denies")
+
     def _command(self, command: Simple, line: Line, places: Places, depth: int, cover: Rule | None) -> Iterator[Part]:
         if not command.source:  # the grammar made it up to complete the line
             return
@@ -80,13 +91,14 @@ class _Judge:
         words = command.words
         subject = command.source or " ".join(word.source for word in words)
         shown = tuple(word.value if word.value is not None else word.source for word in words)
-        decision, reason, rule = self._decide(words, line, where, cover)
+        decision, reason, rule = self._decide(command, line, where, cover)
         allow = rule if decision == "allow" else None
         return Part(subject, decision, reason, rule.text if rule else None, "command", shown), allow
 
     def _decide(
-        self, words: Sequence[Word], line: Line, where: Places, cover: Rule | None
+        self, command: Simple, line: Line, where: Places, cover: Rule | None
     ) -> tuple[Decision, str, Rule | None]:
+        words = command.words
         deny, allow = self._rules.denying(words), self._longer(self._allowing(words, where), cover)
         if deny is not None and (allow is None or deny.length >= allow.length):
             return "deny", f"denied by the rule `{deny.text}`", deny
@@ -98,7 +110,8 @@ class _Judge:
         name = words[0].value
         if name is None:
             return "ask", "which program runs is only known when it runs", None
-        if name in line.functions or self._neutral(name, words, where):
+        redefined = any(program(each.name or "") in builtins.REDEFINES for each in line.commands)
+        if (command.function and not redefined) or self._neutral(name, words, where):
             return "allow", _NEUTRAL, None
         return self._settings.commands, "no rule names it", None
 
@@ -155,7 +168,7 @@ class _Judge:
         ):
             yield f"`{name}` sets a variable that changes what runs"
         understood = unwrapped is not None and not unwrapped.doubts
-        if not understood and name not in builtins.INERT and (hit := self._denied_word(words, name)):
+        if not understood and (hit := self._denied_word(words, name)):
             yield f"it is given the name of a denied program (`{hit}`) and may run it"
 
     def _denied_word(self, words: Sequence[Word], name: str) -> str | None:
@@ -163,7 +176,7 @@ class _Judge:
         first = 2 if name in builtins.SUBCOMMANDS else 1
         for at in range(first, len(words)):
             value = words[at].value
-            if value is None:
+            if value is None or name in builtins.INFORMERS or (name in builtins.INERT and not value.startswith("/")):
                 continue
             if self._rules.denying(words[at:]) or (" " in value and builtins.mentioned(value, self._rules)):
                 return value

@@ -13,11 +13,26 @@ from joey.policy.rules import program
 from joey.policy.words import Word
 
 _ALL = frozenset(
-    {"rm", "rmdir", "unlink", "touch", "mkdir", "tee", "truncate", "shred", "mv", "mkfifo", "mknod", "sponge", "trash"}
+    {
+        "rm",
+        "rmdir",
+        "unlink",
+        "ln",
+        "touch",
+        "mkdir",
+        "tee",
+        "truncate",
+        "shred",
+        "mv",
+        "mkfifo",
+        "mknod",
+        "sponge",
+        "trash",
+    }
     | {"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "setfacl", "rename", "srm", "del", "rd", "erase"}
 )
 _AFTER_FIRST = frozenset({"chmod", "chown", "chgrp", "chattr"})
-_LAST = frozenset({"cp", "ln", "install", "rsync", "scp", "link", "ditto"})
+_LAST = frozenset({"cp", "install", "rsync", "scp", "link", "ditto"})
 _OPTION: dict[str, tuple[str, ...]] = {
     "curl": ("-o", "--output", "--output-dir", "-c", "--cookie-jar", "-D", "--dump-header", "--trace", "--trace-ascii"),
     "wget": ("-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file", "-a"),
