@@ -106,7 +106,7 @@ HIDDEN = [
     # text that is written here and run there
     "echo 'rm x' > a.sh; bash a.sh", "cat > a.sh <<'EOF'\nrm x\nEOF\nchmod +x a.sh && ./a.sh", "echo 'rm x' | tee a.sh; . ./a.sh",
     "printf 'a:\\n\\trm x' > Makefile; make", "ssh host <<'EOF'\nrm x\nEOF", "ssh host <<< 'rm x'", "cp /bin/rm y; ./y x",
-    "ln -s /bin/rm y; ./y x", "(ls() { :; }); command rm x", "cp $(which rm) y", "docker exec -i c sh <<'EOF'\nrm x\nEOF",
+    "ln -s /bin/rm y; ./y x", "(ls() { :; }); command rm x", "cp $(which rm) y; ./y x", "docker exec -i c sh <<'EOF'\nrm x\nEOF",
     # what cannot be read
     "ls; rm x'", 'echo "unterminated; rm x', "ls $(rm x", "ls `rm x", "ls &&", "| rm x", "ls ((", "echo ${x", "rm x)",
     "\x1b[2Jrm x", "ls \u202exr mr", "a" * 200_000 + "; rm x", "(" * 3000 + "rm x" + ")" * 3000,

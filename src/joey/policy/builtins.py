@@ -110,7 +110,8 @@ def may_start_programs(code: str) -> bool:
 
 def mentioned(code: str, rules: Rules) -> str | None:
     """The deny rule that fits some words in a piece of code, whatever its language."""
-    words = [Word.literal(word) for word in re.findall(r"[\w./+-]+", code)]
+    plain = re.sub(r"\\[a-z]", " ", code)  # `\\n` in a string is not the beginning of a name
+    words = [Word.literal(word) for text in dict.fromkeys((code, plain)) for word in re.findall(r"[\w./+-]+", text)]
     found = (rules.denying(words[at:]) for at in range(len(words)))
     return next((rule.text for rule in found if rule is not None), None)
 
