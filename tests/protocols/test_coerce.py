@@ -18,7 +18,10 @@ ROW = {"properties": {"a": {"type": "number"}, "b": {"type": "string"}}, "additi
 
 _KEEPS_OTHER_KEYS = "the real one drops the keys beside 'item'; we keep the object whole"
 _UNION = "facts 11: in the real one values of a union stay strings even when no member takes strings"
+_PROTO = "facts 3: __proto__ and constructor are keys like any other in Python"
 DECIDED_OTHERWISE = {
+    "coerce/0172": _PROTO,
+    "coerce/0174": _PROTO,
     "coerce/0119": _KEEPS_OTHER_KEYS,
     "coerce/0120": _KEEPS_OTHER_KEYS,
     "coerce/1414": _KEEPS_OTHER_KEYS,
@@ -80,6 +83,9 @@ def test_every_recorded_coercion_comes_out_the_same() -> None:
         ("1 d", {"type": "string", "enum": ["1d", "2d"]}, "1d"),
         ("a b", {"type": "string", "enum": ["ab", "a  b"]}, "a b"),
         ('["it\'s"]', STRINGS, ["it's"]),
+        ("[it, 'is', \"it's\",]", STRINGS, ["it", "is", "it's"]),
+        ("{a: '1', // one\n}", NUMBERED, {"a": 1}),
+        ("[not, [json", STRINGS, ["[not", "[json"]),
         ({"a": "1"}, {"type": "array", "items": NUMBERED}, [{"a": 1}]),
         ({"file": {"a": "1"}}, {"type": "array", "items": NUMBERED}, [{"a": 1}]),
         ({"filePath": "x"}, STRICT | {"additionalProperties": False}, {"file_path": "x"}),

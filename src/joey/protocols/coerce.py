@@ -12,7 +12,7 @@ How a string is read, by the schema that applies:
     number, integer  -?digits, fraction, exponent; nothing else (+5, .5, 0x10, 1e999 stay strings)
     boolean          true or false in any case
     null             null, and so in every type list or union that takes null but no string
-    object           JSON, then JSON with single quotes
+    object           JSON, relaxed or not
     array            the same, then its lines or comma-separated parts; a scalar becomes the only element
 
 Arrays also take what XML makes of them: `{"item": [...]}`, `{"anything": [...]}`, `{"0": ..., "1": ...}`, a single
@@ -30,6 +30,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from joey.protocols import rjson
 from joey.wire import JsonValue
 
 Schema: TypeAlias = Any
@@ -362,17 +363,20 @@ def _read_json(text: str) -> _Json | None:
 
 
 def _read_json_loosely(text: str) -> _Json | None:
-    """JSON, or an object or array written with single quotes."""
+    """JSON, or an object or array in relaxed JSON: single quotes, words without quotes, trailing commas."""
     text = text.strip()
     read = _read_json(text)
-    if read or "'" not in text:
+    if read or text[:1] not in ("{", "["):
         return read
-    read = _read_json(text.replace("'", '"'))
-    return read if read and isinstance(read.value, (dict, list)) else None
+    try:
+        return _Json(rjson.loads(text))
+    except rjson.RelaxedJsonError:
+        return None
 
 
 def _list_from_text(text: str) -> list[Any]:
-    read = _read_json_loosely(text)
+    """A JSON array, one other JSON value as the only element, else the lines or comma-separated parts of the text."""
+    read = _read_json_loosely(text) if text.lstrip().startswith("[") else _read_json(text)
     if read and isinstance(read.value, list):
         return read.value
     if read:
