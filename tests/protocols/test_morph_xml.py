@@ -223,6 +223,13 @@ def test_original_schemas_win_over_transformed_ones() -> None:
     assert collect(read(everywhere, ["<get_weather><days>3</days></get_weather>"])).calls[0].input == {"days": 3}
 
 
+def test_a_json_object_instead_of_elements_is_read_as_the_arguments() -> None:
+    text = '<write_to_file>\n{"path": "p", content: "<content>x</content> <b>",}\n</write_to_file>.'
+    assert _parts(text) == [("write_to_file", {"path": "p", "content": "<content>x</content> <b>"}), "."]
+    broken = '<get_weather>{"city": </get_weather>'
+    assert _parts(broken) == [broken]
+
+
 def test_comments_and_sections_between_arguments_are_skipped() -> None:
     text = "<get_weather><!-- <city>no</city> </get_weather> --><city>A</city><![CDATA[ <city> ]]></get_weather>"
     assert _parts(text) == [("get_weather", {"city": "A"})]

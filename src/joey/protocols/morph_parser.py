@@ -24,16 +24,14 @@ of a call that was never closed: it is malformed and its source stands in the co
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-from joey.events import ArgumentPath, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
+from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.protocols import rxml
 from joey.protocols.base import OnError, Parser
-from joey.protocols.buffer import Pieces
-from joey.protocols.coerce import Schema, coerce, resolve
+from joey.protocols.coerce import Schema, resolve
+from joey.protocols.morph_call import OpenCall, Tags, leaves, read_body
 from joey.toolspec import ToolSpec
 from joey.wire import JsonValue
 
@@ -42,103 +40,11 @@ _ANYTHING = re.compile(r"(?s).")
 _TAG_EDGE = re.compile(r"[<>]")
 _NOT_SPACE = re.compile(r"\S")
 _ELEMENT = re.compile(r"<([^\s<>/=\"'!?&][^\s<>/=]*)([^<>]*)>")
-_CLOSING_HEAD = re.compile(r"</\s*")
 _TAG_HEAD = re.compile(r"<(?:/\s*)?")
 _PARTIAL_ENTITY = re.compile(r"&(?:[a-z]{0,4}|#[0-9]{0,7}|#[xX][0-9a-fA-F]{0,6})\Z")
 _BLOCK = 8192
 """Longer chunks are read in blocks of this size, so that reading on after an early end copies no more than that."""
 _SECTIONS = {"<!--": "-->", rxml.CDATA: rxml.CDATA_END}
-
-
-class _Tags(NamedTuple):
-    """What is looked for inside an argument: tags of its own name and of the tools, and what may grow into them."""
-
-    pattern: re.Pattern[str]
-    prefixes: set[str]
-
-
-class _Call:
-    """An open call."""
-
-    __slots__ = (
-        "ambiguous",
-        "body_start",
-        "depth",
-        "eager",
-        "element_start",
-        "end_tag",
-        "end_tag_length",
-        "ended",
-        "fresh",
-        "given",
-        "id",
-        "kept",
-        "key",
-        "live",
-        "name",
-        "out",
-        "path",
-        "prefixes",
-        "schema",
-        "section",
-        "source",
-        "streamed",
-        "tag",
-        "tool_depth",
-        "value_start",
-        "verbatim",
-    )
-
-    def __init__(self, call_id: str, name: str, schema: Schema, *, eager: bool) -> None:
-        self.id = call_id
-        self.name = name
-        self.schema = schema
-        self.eager = eager
-        """This text was held back once already, so nothing in it is held back again."""
-        self.end_tag = re.compile(rf"</\s*{re.escape(name)}\s*>")
-        self.end_tag_length = 0
-        self.source = Pieces()
-        self.out: list[str] = []
-        self.path: ArgumentPath = ()
-        self.body_start = 0
-        self.given: set[str] = set()
-        self.streamed: set[str] = set()
-        self.section = ""
-        """What ends the comment or CDATA section we are in."""
-        self.key: str | None = None
-        self.ended: int | None = None
-        self.kept: Pieces | None = None
-        self.close_value()
-
-    def open_value(self, key: str, tags: _Tags, *, live: bool, string: bool) -> None:
-        self.tag, self.prefixes = tags
-        self.key = key
-        self.live = live
-        self.fresh = string
-        self.path = (key,) if live else ()
-        self.given.add(key)
-
-    def close_value(self) -> None:
-        self.key = None
-        self.live = False
-        self.fresh = False
-        self.verbatim = False
-        self.path = ()
-        self.depth = self.tool_depth = 0
-        self.ambiguous = False
-        self.kept = None
-        self.ended = None
-        self.value_start = self.element_start = 0
-
-    @property
-    def flows(self) -> bool:
-        """Whether the text of a growing argument can be given away as it is, unless it holds markup."""
-        return self.live and self.kept is None and not self.fresh and not self.section
-
-    def hold(self) -> Pieces:
-        """From here on the argument's text is kept back."""
-        self.kept = self.kept or Pieces()
-        return self.kept
 
 
 class MorphXmlParser(Parser):
@@ -159,9 +65,9 @@ class MorphXmlParser(Parser):
         self._start_partly = re.compile(rf"<(?:{either})\s*/?\Z")
         self._start_prefixes = {f"<{name[:end]}" for name in names for end in range(len(name) + 1)}
         self._first_letters = {"", *(name[:1] for name in names)} if names else set()
-        self._call: _Call | None = None
+        self._call: OpenCall | None = None
         self._arguments: dict[str, JsonValue] = {}
-        self._tags: dict[str, _Tags] = {}
+        self._tags: dict[str, Tags] = {}
         self._waiting: list[str] = []
         self._until: re.Pattern[str] | None = None
         self._buffer = ""
@@ -173,19 +79,7 @@ class MorphXmlParser(Parser):
         call = self._call
         if call is None or call.id != call_id:
             return self._arguments.get(call_id, {})
-        source = call.source.text()
-        found = self._read_so_far(call, source[call.body_start : call.element_start if call.key else len(source)])
-        if call.live and call.key:
-            text = source[call.value_start :]
-            found[call.key] = text if call.verbatim else rxml.decode_entities(text)
-        return found
-
-    def _read_so_far(self, call: _Call, body: str) -> dict[str, JsonValue]:
-        try:
-            value = rxml.loads(body, call.schema)
-        except rxml.RxmlError:
-            return {}
-        return value if isinstance(value, dict) else {}
+        return call.arguments_so_far()
 
     # Reading
 
@@ -301,7 +195,7 @@ class MorphXmlParser(Parser):
     def _begin(self, name: str, tag: str, at: int, *, empty: bool) -> None:
         self._close_text()
         eager = self._offset + at < self._read_before
-        call = self._call = _Call(self._new_call_id(), name, self._schemas[name], eager=eager)
+        call = self._call = OpenCall(self._new_call_id(), name, self._schemas[name], eager=eager)
         self._out.append(ToolCallStarted(call.id, name))
         call.out.append(tag)
         call.body_start = len(tag)
@@ -310,8 +204,10 @@ class MorphXmlParser(Parser):
 
     # Between arguments
 
-    def _in_body(self, call: _Call, at: int) -> int:
+    def _in_body(self, call: OpenCall, at: int) -> int:
         buffer = self._buffer
+        if call.is_json is None and not buffer[at:].isspace():
+            call.is_json = buffer[at:].lstrip().startswith("{")
         start = buffer.find("<", at)
         if start < 0:
             call.out.append(buffer[at:])
@@ -321,21 +217,29 @@ class MorphXmlParser(Parser):
         if end:
             self._end(call, end.group())
             return end.end()
-        for opening, closing in _SECTIONS.items():
-            if buffer.startswith(opening, start):
-                call.section = closing
-                call.out.append(opening)
-                return start + len(opening)
-        element = _ELEMENT.match(buffer, start)
-        if element:
-            self._open_element(call, element)
-            return element.end()
+        if not call.is_json:
+            after = self._open(call, start)
+            if after:
+                return after
         if _TAG_EDGE.search(buffer, start + 1) is None:
             return self._wait(start, _TAG_EDGE)
         call.out.append("<")
         return start + 1
 
-    def _open_element(self, call: _Call, element: re.Match[str]) -> None:
+    def _open(self, call: OpenCall, start: int) -> int:
+        """Open the section or the argument that begins here, and go behind its tag; 0 if none does."""
+        for opening, closing in _SECTIONS.items():
+            if self._buffer.startswith(opening, start):
+                call.section = closing
+                call.out.append(opening)
+                return start + len(opening)
+        element = _ELEMENT.match(self._buffer, start)
+        if element is None:
+            return 0
+        self._open_element(call, element)
+        return element.end()
+
+    def _open_element(self, call: OpenCall, element: re.Match[str]) -> None:
         self._flush()
         call.out.append(element.group())
         if element[2].endswith("/"):
@@ -346,29 +250,28 @@ class MorphXmlParser(Parser):
         string = rxml.takes_raw_text(schema, root)
         start = call.source.length
         self._flush()
-        plain = (
-            not element[2].strip() and key not in call.given and not (isinstance(schema, Mapping) and "enum" in schema)
-        )
-        call.open_value(key, self._tags_inside(key), live=string and plain, string=string)
+        chosen = isinstance(schema, Mapping) and "enum" in schema
+        live = string and not chosen and not element[2].strip() and key not in call.given
+        call.open_value(key, self._tags_inside(key), live=live, string=string)
         call.element_start, call.value_start = start, call.source.length
 
-    def _tags_inside(self, key: str) -> _Tags:
+    def _tags_inside(self, key: str) -> Tags:
         if key not in self._tags:
             names = sorted({key, *self.tools}, key=len, reverse=True)
             pattern = re.compile(rf"<(/\s*)?({'|'.join(map(re.escape, names))})(?=[\s/>])")
-            self._tags[key] = _Tags(pattern, {name[:end] for name in names for end in range(len(name) + 1)})
+            self._tags[key] = Tags(pattern, {name[:end] for name in names for end in range(len(name) + 1)})
         return self._tags[key]
 
-    def _in_section(self, call: _Call, at: int) -> int:
+    def _in_section(self, call: OpenCall, at: int) -> int:
         """Inside a comment or a CDATA section: all of it is passed on, its end included."""
         buffer = self._buffer
         end = buffer.find(call.section, at)
         if end < 0:
             held = next((size for size in (2, 1) if buffer.endswith(call.section[:size], at)), 0)
             safe = len(buffer) - held
-            self._pass(call, buffer[at:safe])
+            call.pass_on(buffer[at:safe])
             return self._wait(safe) if safe < len(buffer) else safe
-        self._pass(call, buffer[at:end])
+        call.pass_on(buffer[at:end])
         if call.verbatim:
             self._flush()
             call.verbatim = False
@@ -378,14 +281,14 @@ class MorphXmlParser(Parser):
             self._flush()
             call.path = (call.key,) if call.key else ()
         else:
-            self._pass(call, call.section)
+            call.pass_on(call.section)
         after = end + len(call.section)
         call.section = ""
         return after
 
     # Inside an argument
 
-    def _at_value_start(self, call: _Call, at: int) -> int:
+    def _at_value_start(self, call: OpenCall, at: int) -> int:
         """A string may begin with a CDATA section: then that is what it says."""
         buffer = self._buffer
         start = _SPACE.match(buffer, at).end()  # type: ignore[union-attr]
@@ -403,7 +306,7 @@ class MorphXmlParser(Parser):
         call.fresh = False
         return at
 
-    def _in_value(self, call: _Call, at: int) -> int:
+    def _in_value(self, call: OpenCall, at: int) -> int:
         buffer = self._buffer
         start = buffer.find("<", at)
         while start >= 0:
@@ -411,22 +314,22 @@ class MorphXmlParser(Parser):
             if tag:
                 edge = _TAG_EDGE.search(buffer, tag.end())
                 if edge is None or edge.group() == ">":
-                    self._pass(call, buffer[at:start])
+                    call.pass_on(buffer[at:start])
                     return self._wait(start, _TAG_EDGE) if edge is None else self._at_tag(call, tag, edge.end())
             elif self._may_be_tag(call, start):
-                self._pass(call, buffer[at:start])
+                call.pass_on(buffer[at:start])
                 return self._wait(start, _NOT_SPACE if buffer[-1].isspace() else _ANYTHING)
             start = buffer.find("<", start + 1)
         partial = _PARTIAL_ENTITY.search(buffer, max(at, len(buffer) - 10)) if call.live else None
         end = partial.start() if partial else len(buffer)
-        self._pass(call, buffer[at:end])
+        call.pass_on(buffer[at:end])
         return self._wait(end) if partial else end
 
-    def _may_be_tag(self, call: _Call, start: int) -> bool:
+    def _may_be_tag(self, call: OpenCall, start: int) -> bool:
         head = _TAG_HEAD.match(self._buffer, start).end()  # type: ignore[union-attr]
         return len(self._buffer) - head < 200 and self._buffer[head:] in call.prefixes
 
-    def _at_tag(self, call: _Call, tag: re.Match[str], after: int) -> int:
+    def _at_tag(self, call: OpenCall, tag: re.Match[str], after: int) -> int:
         text = self._buffer[tag.start() : after]
         closing, empty = bool(tag[1]), text.endswith("/>")
         if tag[2] == call.key:
@@ -444,11 +347,11 @@ class MorphXmlParser(Parser):
                 return self._end_early(call, tag.start())
         elif tag[2] == call.name:
             call.tool_depth += not empty
-        self._pass(call, text)
+        call.pass_on(text)
         return after
 
-    def _at_own_closing_tag(self, call: _Call, text: str, after: int) -> int:
-        certain = self._ends_value(call, after)
+    def _at_own_closing_tag(self, call: OpenCall, text: str, after: int) -> int:
+        certain = call.ends_value(self._buffer, after)
         if certain is None:
             return self._wait(after - len(text), _NOT_SPACE if self._buffer[-1].isspace() else _ANYTHING)
         if certain:
@@ -462,37 +365,16 @@ class MorphXmlParser(Parser):
         else:
             call.ambiguous = True
             call.hold()
-        self._pass(call, text)
+        call.pass_on(text)
         return after
 
-    def _ends_value(self, call: _Call, after: int) -> bool | None:
-        """Whether a closing tag ends the argument for sure; None when more must be seen to know."""
-        buffer = self._buffer
-        following = _SPACE.match(buffer, after).end()  # type: ignore[union-attr]
-        if call.end_tag.match(buffer, following):
-            return call.depth == 0 or not (call.ambiguous or call.tool_depth or call.key == call.name)
-        if following == len(buffer) or buffer.endswith("<", following) or self._may_be_end(call, following):
-            return None
-        return call.depth == 0 and rxml.OPENING.match(buffer, following) is not None
-
-    def _may_be_end(self, call: _Call, at: int) -> bool:
-        """Whether the buffer ends in what may become the tool's closing tag."""
-        head = _CLOSING_HEAD.match(self._buffer, at)
-        if head is None:
-            return False
-        name = self._buffer[head.end() : head.end() + len(call.name)]
-        end = head.end() + len(name)
-        if name == call.name:
-            end = _SPACE.match(self._buffer, end).end()  # type: ignore[union-attr]
-        return end == len(self._buffer) and call.name.startswith(name)
-
-    def _at_tool_closing_tag(self, call: _Call, text: str, after: int) -> int:
+    def _at_tool_closing_tag(self, call: OpenCall, text: str, after: int) -> int:
         if call.tool_depth:
             call.tool_depth -= 1
         elif call.ended is None:
             kept = call.hold()
             call.ended, call.end_tag_length = kept.length + len(text), len(text)
-        self._pass(call, text)
+        call.pass_on(text)
         return self._end_early(call, after) if call.eager and call.ended is not None else after
 
     def _goes_on_as_call(self, after: int) -> bool | None:
@@ -505,15 +387,7 @@ class MorphXmlParser(Parser):
 
     # Passing on
 
-    def _pass(self, call: _Call, raw: str) -> None:
-        if not raw:
-            return
-        if call.kept is not None:
-            call.kept.add(raw)
-        else:
-            call.out.append(raw)
-
-    def _release(self, call: _Call) -> None:
+    def _release(self, call: OpenCall) -> None:
         """What was held back is text of the argument after all; blanks behind a CDATA section are not."""
         if call.kept is None:
             return
@@ -525,24 +399,13 @@ class MorphXmlParser(Parser):
         self._flush()
 
     def _flush(self) -> None:
-        call = self._call
-        if call is None or not call.out:
-            return
-        raw = "".join(call.out)
-        call.out.clear()
-        if not raw:
-            return
-        text = ""
-        if call.path:
-            text = raw if call.verbatim else rxml.decode_entities(raw)
-        call.source.add(raw)
-        self._out.append(ToolCallDelta(call.id, call.path, text, raw))
-        if call.path:
-            call.streamed.add(str(call.path[0]))
+        delta = self._call.take_delta() if self._call else None
+        if delta:
+            self._out.append(delta)
 
     # Ends
 
-    def _end_early(self, call: _Call, at: int) -> int:
+    def _end_early(self, call: OpenCall, at: int) -> int:
         """The call ended at its first `</tool>`: finish it there and read what came after it again."""
         held = call.hold().text()
         mine, rest = held[: call.ended], held[call.ended :]
@@ -557,54 +420,21 @@ class MorphXmlParser(Parser):
         self.scanned += len(rest)
         return 0
 
-    def _end(self, call: _Call, tag: str) -> None:
+    def _end(self, call: OpenCall, tag: str) -> None:
         call.out.append(tag)
         self._flush()
         self._call = None
         source = call.source.text()
         body = source[call.body_start : len(source) - (len(tag) or call.end_tag_length)]
         try:
-            arguments = _read_body(body, call.schema)
+            arguments = read_body(body, call.schema)
         except rxml.RxmlError as error:
             self._malformed(call.id, call.name, source, f"the arguments of {call.name} cannot be read: {error}")
             return
         for key, value in arguments.items():
             if key not in call.streamed:
                 self._out += [
-                    ToolCallDelta(call.id, path, text, "", literal) for path, text, literal in _leaves((key,), value)
+                    ToolCallDelta(call.id, path, text, "", literal) for path, text, literal in leaves((key,), value)
                 ]
         self._arguments[call.id] = arguments
         self._out.append(ToolCallFinished(call.id, call.name, arguments, source))
-
-
-def _read_body(body: str, schema: Schema) -> dict[str, JsonValue]:
-    """The arguments of a call: its elements, or a JSON object. Words alone are none: they may be prose."""
-    value = rxml.loads(body, schema) if "<" in body else _read_plain(body.strip(), resolve(schema, schema))
-    if not isinstance(value, dict):
-        raise rxml.RxmlError("they are no elements named after the arguments")
-    return value
-
-
-def _read_plain(words: str, schema: Schema) -> JsonValue:
-    if not words:
-        return coerce({}, schema)
-    if words.startswith("{"):
-        try:
-            return coerce(json.loads(words), schema)
-        except (ValueError, RecursionError):
-            pass
-    raise rxml.RxmlError("there are words where elements named after the arguments were expected")
-
-
-def _leaves(path: ArgumentPath, value: JsonValue) -> Iterator[tuple[ArgumentPath, str, bool]]:
-    """The strings and other scalars in a value, as deltas tell them: path, text, whether the text is a literal."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves((*path, key), item)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _leaves((*path, index), item)
-    elif isinstance(value, str):
-        yield path, value, False
-    else:
-        yield path, json.dumps(value), True
