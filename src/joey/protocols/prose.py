@@ -19,6 +19,7 @@ import re
 
 _INDENT = re.compile(r"[ \t>]*")
 _BLANK = re.compile(r"[ \t\r]*")
+_LINE_STARTS = frozenset(" \t>`~")
 _MARK = re.compile(r"[\n`<]")
 _LINE_END_OR_TICK = re.compile(r"[\n`]")
 
@@ -46,19 +47,30 @@ class Prose:
         """
         end = len(text)
         while at < end:
-            if self._run:
-                at = self._read_run(text, at)
-            elif self._line_start:
-                at = self._read_indent(text, at)
-            elif self._closing:
-                at = self._read_blank(text, at)
+            if self._line_start or self._run or self._closing:
+                at = self._read_line_start(text, at)
+                continue
+            at = self._skip(text, at)
+            if at == end or text[at] == "<":
+                break
+            if text[at] == "`":
+                self._run = "`"
             else:
-                at = self._skip(text, at)
-                if at < end and text[at] == "<":
-                    break
-                at = self._read_mark(text, at) if at < end else at
-        self.calm = not (self._run or self._line_start or self._closing)
+                self._line_start, self._info, self._code = True, False, 0
+                at += 1
+        self.calm = not (self._line_start or self._run or self._closing)
         return at
+
+    def _read_line_start(self, text: str, at: int) -> int:
+        """What decides about fences: the beginning of a line, runs of backticks and tildes, what follows them."""
+        if self._run:
+            return self._read_run(text, at)
+        if self._closing:
+            return self._read_blank(text, at)
+        if text[at] not in _LINE_STARTS:
+            self._line_start = False
+            return at
+        return self._read_indent(text, at)
 
     def _read_run(self, text: str, at: int) -> int:
         begin = at
@@ -95,13 +107,6 @@ class Prose:
             return len(text) if place < 0 else place
         found = (_LINE_END_OR_TICK if self._fence or self._code else _MARK).search(text, at)
         return found.start() if found else len(text)
-
-    def _read_mark(self, text: str, at: int) -> int:
-        if text[at] == "`":
-            self._run = "`"
-            return at
-        self._line_start, self._info, self._code = True, False, 0
-        return at + 1
 
     def _end_run(self) -> None:
         run, length, opens_line = self._run, self._run_length, self._line_start

@@ -81,6 +81,11 @@ class _Call:
             for name, value in self.arguments.items()
         }
 
+    def close(self, arguments: dict[str, JsonValue]) -> None:
+        """Keep the arguments alone, for those who ask for them later."""
+        self.arguments = dict(arguments)
+        self.source = Pieces()
+
     def note_junk(self, text: str) -> None:
         """Text of the call that belongs to no parameter; the beginning of it is enough to name it."""
         if len(self.junk) < _SHOWN_JUNK:
@@ -150,18 +155,18 @@ class XmlParser(Parser):
     # text
 
     def _read_text(self, text: str, at: int) -> int:
-        place = at
-        while True:
-            place = self._prose.next_tag(text, place)
+        place = self._prose.next_tag(text, at)
+        while place < len(text):
             tag = self._opening_tags.at(text, place)
             if tag is not None:
                 self._emit_text(text[at:place])
                 self._start_call(tag)
                 return place + len(tag)
-            if place == len(text) or self._opening_tags.may_begin(text, place):
-                self._emit_text(text[at:place])
-                return self._hold(text, place)
-            place += 1
+            if self._opening_tags.may_begin(text, place):
+                break
+            place = self._prose.next_tag(text, place + 1)
+        self._emit_text(text[at:place])
+        return self._hold(text, place)
 
     def _start_call(self, tag: str) -> None:
         self._close_reasoning()
@@ -214,6 +219,7 @@ class XmlParser(Parser):
             self._malformed(call.id, name, source, call.fault)
         else:
             self._out.append(ToolCallFinished(call.id, name, arguments, source, repairs))
+        call.close(arguments)
         self._call = None
         self._step = self._read_text
 
@@ -414,8 +420,9 @@ class XmlParser(Parser):
             call.arguments.update(self._open_argument(call, parameter))
             self._leave_parameter()
         self._call = None
-        message = f"the reply ended inside {inside}: {missing} is missing{self._cut()}"
-        self._malformed(call.id, name, call.source.text(), message)
+        source = call.source.text()
+        call.close(call.read_arguments())
+        self._malformed(call.id, name, source, f"the reply ended inside {inside}: {missing} is missing{self._cut()}")
 
     def _cut(self) -> str:
         if self.stop_reason != "length":
