@@ -22,6 +22,8 @@ class ToolSpec:
     schema: JsonObject = field(default_factory=lambda: {"type": "object", "properties": {}})
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names that models give an argument, each with the schema's own name for it."""
+    example: JsonObject = field(default_factory=dict)
+    """The arguments of one good call. Made from the schema when left empty."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

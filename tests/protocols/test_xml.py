@@ -157,6 +157,12 @@ def test_values_lose_the_white_space_around_them_but_files_only_one_newline() ->
     assert _parse(text).calls[0].input == {"path": "\u0085", "file_text": "\n  x \n"}
 
 
+def test_what_is_searched_and_put_in_its_place_keeps_its_indentation() -> None:
+    tool = ToolSpec("edit", "", {"properties": {"old_string": STRING, "new_string": STRING}})
+    text = "<edit>\n<old_string>\n    a\n</old_string>\n<new_string>  a</new_string>\n</edit>"
+    assert _parse(text, [tool]).calls[0].input == {"old_string": "    a", "new_string": "  a"}
+
+
 def test_a_media_type_in_the_schema_makes_a_string_verbatim() -> None:
     assert _typed({**STRING, "contentMediaType": "text/plain"}, "\n  x</value> \n") == "  x</value> "
 

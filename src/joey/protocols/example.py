@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
 _BY_NAME = {
@@ -54,6 +55,11 @@ _BY_FORMAT = {
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
 _DEEPEST = 8
+
+
+def example_call(tool: ToolSpec) -> dict[str, Any]:
+    """The arguments that show how this tool is called: its own example, or one made from its schema."""
+    return dict(tool.example) or example_arguments(tool.schema)
 
 
 def example_arguments(schema: JsonObject) -> dict[str, Any]:

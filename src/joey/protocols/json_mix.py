@@ -20,7 +20,7 @@ from joey.errors import UsageError
 from joey.messages import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import TagScanner
-from joey.protocols.example import example_arguments
+from joey.protocols.example import example_call
 from joey.protocols.json_mix_element import Element
 from joey.toolspec import ToolSpec
 from joey.wire import JsonValue
@@ -142,7 +142,7 @@ class JsonMixProtocol(Protocol):
 
     def _describe_tool(self, tool: ToolSpec) -> str:
         schema = json.dumps(tool.schema, ensure_ascii=False)
-        example = self.encode_call(ToolUseBlock("", tool.name, example_arguments(tool.schema))).text
+        example = self.encode_call(ToolUseBlock("", tool.name, example_call(tool))).text
         lines = [f"### {tool.name}", tool.description, f"Arguments (JSON Schema): {schema}", f"Example: {example}"]
         return "\n".join(line for line in lines if line)
 

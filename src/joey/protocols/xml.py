@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
-from joey.protocols.example import example_arguments
+from joey.protocols.example import example_call
 from joey.protocols.xml_parser import XmlParser
 from joey.protocols.xml_tags import kinds_of
 from joey.protocols.xml_writer import write_call
@@ -108,7 +108,7 @@ def _describe_parameters(tool: ToolSpec) -> Iterator[str]:
 
 
 def _example(tool: ToolSpec) -> str:
-    return write_call(tool.name, example_arguments(tool.schema), tool)
+    return write_call(tool.name, example_call(tool), tool)
 
 
 def _encode_result(result: ToolResultBlock, label: str) -> list[Block]:

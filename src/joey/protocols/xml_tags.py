@@ -7,10 +7,10 @@ like every value that the plain form cannot carry, are written as `<json_paramet
 Three things are decided here for each parameter, from its name and its schema:
 
 * `typed`: the schema asks for something else than a string (an object, an array, a number, a boolean).
-* `long`: it may hold anything, its own closing tag included. These are strings named content, file_text, diff or patch,
-  and strings whose schema has a `contentMediaType`.
-* `verbatim`: only one newline at each end is not part of the value (content, file_text, and `contentMediaType`).
-  All others lose the white space at both ends, a diff too.
+* `long`: it may hold anything, its own closing tag included. These are strings named content, file_text, old_string,
+  new_string, diff or patch, and strings whose schema has a `contentMediaType`.
+* `verbatim`: only one newline at each end is not part of the value. These are the long ones but for diff and patch,
+  which, like all others, lose the white space at both ends: it means nothing there, and the real systems trim it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ WHITE_SPACE = (
 JSON_OPEN = "<json_parameter name="
 JSON_CLOSE = "</json_parameter>"
 
-_LONG = frozenset({"content", "file_text", "diff", "patch"})
-_VERBATIM = frozenset({"content", "file_text"})
+_VERBATIM = frozenset({"content", "file_text", "old_string", "new_string"})
+_LONG = _VERBATIM | {"diff", "patch"}
 
 
 class TagSet:

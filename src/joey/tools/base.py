@@ -104,7 +104,7 @@ class Tool(ABC, Generic[ParamsT]):
 
     @property
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self.schema, self.field_aliases)
+        return ToolSpec(self.name, self.description, self.schema, self.field_aliases, self.example)
 
     @cached_property
     def schema(self) -> JsonObject:

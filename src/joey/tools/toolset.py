@@ -14,7 +14,7 @@ were trained on one name or the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from joey.tools.base import Feature, Tool
@@ -56,7 +56,7 @@ class Offered:
 
     @property
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.tool.description, self.tool.schema, self.tool.field_aliases)
+        return replace(self.tool.spec, name=self.name)
 
 
 @dataclass(frozen=True, slots=True)
