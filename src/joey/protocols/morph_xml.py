@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
 from joey.protocols.coerce import Schema
-from joey.protocols.example import example_arguments
+from joey.protocols.example import example_call
 from joey.protocols.morph_parser import MorphXmlParser
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
@@ -154,4 +154,4 @@ def _describe_tool(tool: ToolSpec) -> str:
 
 
 def _example(tool: ToolSpec) -> str:
-    return write_call(tool.name, example_arguments(tool.schema))
+    return write_call(tool.name, example_call(tool))
