@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
@@ -124,6 +124,7 @@ def test_a_tool_of_another_group_is_not_allowed_in_this_mode() -> None:
         ({"lines": '[{"first": "3"}]'}, "lines", (Lines(first=3),)),
         ({"lines": [{"first": 1, "last": None}]}, "lines", (Lines(first=1),)),
         ({"options": '{"a": 1}'}, "options", {"a": 1}),
+        ({"options": {"a": "1"}}, "options", {"a": 1}),
         ({"limit": None}, "limit", 100),
         ({"limit": ""}, "limit", 100),
         ({"lines": None}, "lines", ()),
@@ -184,6 +185,46 @@ def test_a_missing_argument_of_a_built_in_tool_names_it() -> None:
 def test_an_argument_under_two_names_is_refused_unless_both_say_the_same() -> None:
     assert "the same argument with two values" in complaint({"path": "a", "file_text": "x", "content": "y"})
     assert params({"content": "x"}).file_text == "x"
+
+
+class Cat(Params):
+    kind: Literal["cat"] = Field(description="Which.")
+    lives: int = Field(description="How many.")
+
+
+class Dog(Params):
+    kind: Literal["dog"] = Field(description="Which.")
+    list: str = Field(description="A field with the name of a type.")
+
+
+class PetParams(Params):
+    pet: Annotated[Cat | Dog, Field(discriminator="kind", description="Who.")]
+    other: Cat | str | None = Field(default=None, description="Who else.")
+
+
+class Pet(Tool[PetParams]):
+    """Strokes it."""
+
+    name = "pet"
+    group = "read"
+    params = PetParams
+
+    async def run(self, params: PetParams, context: ToolContext) -> ToolResult:
+        return ok("purr")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"pet": {"kind": "cat", "lives": "many"}}, '"pet.lives" must be an integer; got the string "many"'),
+        ({"pet": {"kind": "dog", "list": 5}}, '"pet.list" must be a string; got the number 5'),
+        ({"pet": {"kind": "cow"}}, '"pet.kind" must be one of "cat", "dog"; got the string "cow"'),
+        ({"pet": {"kind": "cat", "lives": 1}, "other": {"kind": "cat"}}, '"other.lives" is missing: an integer'),
+    ],
+)
+def test_places_in_unions_are_named_by_fields_alone(arguments: Any, words: str) -> None:
+    call = Registry(build_toolset(MODES["code"], [Pet()])).resolve(ToolUseBlock("c", "pet", arguments))
+    assert isinstance(call, RejectedCall) and words in call.message, call
 
 
 @pytest.mark.parametrize("arguments", [[], 5, "text", [{"path": "a"}]])

@@ -56,7 +56,7 @@ class Fitting:
                 return value
             self.repairs.append(f"{where}: read {got(value)} as {_short(mended)}")
             value = mended
-        if isinstance(value, dict) and "properties" in schema:
+        if isinstance(value, dict):
             return self._object(value, schema, where)
         if isinstance(value, list) and "items" in schema:
             return [self._value(item, schema["items"], f"{where}[{i}]") for i, item in enumerate(value)]
@@ -75,11 +75,12 @@ class Fitting:
 
     def _object(self, value: dict[str, Any], schema: JsonObject, where: str) -> dict[str, Any]:
         properties, required = schema.get("properties", {}), schema.get("required", ())
+        others = schema.get("additionalProperties")
         fitted: dict[str, Any] = {}
         for key, item in value.items():
             place = f"{where}.{key}" if where else key
             if key not in properties:
-                fitted[key] = item
+                fitted[key] = self._value(item, others, place) if isinstance(others, dict) else item
             elif key not in required and _says_nothing(item, resolved(properties[key], self._root)):
                 self.repairs.append(f"{place}: took {got(item)} as left out")
             else:

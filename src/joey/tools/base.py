@@ -90,7 +90,7 @@ class Tool(ABC, Generic[ParamsT]):
     field_aliases: Mapping[str, str] = {}
     """Other names under which models give its arguments: `{"content": "file_text"}`."""
     example: JsonObject = {}
-    """The arguments of one good call. Shown when a call was wrong; made from the schema when left empty."""
+    """The arguments of one good call, shown when a call was wrong."""
     feature: Feature | None = None
     """The feature without which the tool is not offered."""
     opt_in: bool = False

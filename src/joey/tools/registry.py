@@ -17,7 +17,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -65,13 +65,16 @@ class RejectedCall:
 
 
 Resolution: TypeAlias = ResolvedCall | RejectedCall
+MakeExample: TypeAlias = Callable[[JsonObject], JsonObject]
 
 
 class Registry:
     """Checks calls against one toolset."""
 
-    def __init__(self, toolset: Toolset) -> None:
+    def __init__(self, toolset: Toolset, *, make_example: MakeExample | None = None) -> None:
+        """`make_example` makes arguments from a schema, for the tools that bring no example of their own."""
         self.toolset = toolset
+        self._make_example = make_example
         self._offered = _by_every_name(toolset.offered)
         self._withheld = _by_every_name(toolset.withheld)
         self._plain_names = {_plain(name): name for name in {**self._withheld, **self._offered}}
@@ -81,10 +84,23 @@ class Registry:
         call_id = call.id if isinstance(call, ToolUseBlock) else call.call_id
         name = self._known_name(call.name)
         if name in self._offered:
-            return _checked(call_id, self._offered[name], call.name, call.arguments)
+            return self._checked(call_id, self._offered[name].tool, call.name, call.arguments)
         if name in self._withheld:
             return self._not_allowed(call_id, call.name, self._withheld[name])
         return RejectedCall(call_id, call.name, "unknown_tool", self._unknown(call.name))
+
+    def _checked(self, call_id: str, tool: Tool[Any], called: str, arguments: JsonValue) -> Resolution:
+        checker = _Check(tool)
+        params = checker.params(arguments)
+        if params is not None:
+            return ResolvedCall(call_id, called, tool, params, tuple(checker.repairs))
+        problems = "\n".join(f"- {problem}" for problem in checker.problems)
+        message = f"{called} was not run: its arguments are not right.\n{problems}"
+        return RejectedCall(call_id, called, "invalid_arguments", message, self._example(tool))
+
+    def _example(self, tool: Tool[Any]) -> JsonObject | None:
+        made = self._make_example(tool.schema) if self._make_example and not tool.example else None
+        return tool.example or made
 
     def _known_name(self, name: str) -> str:
         if name in self._offered or name in self._withheld:
@@ -116,17 +132,6 @@ def _by_every_name(entries: Sequence[Any]) -> dict[str, Any]:
 def _plain(name: str) -> str:
     """A name without what models add or change: a namespace, letter case, hyphens."""
     return re.sub(r"[^a-z0-9]+", "_", name.rpartition(".")[2].lower()).strip("_")
-
-
-def _checked(call_id: str, offered: Offered, called: str, arguments: JsonValue) -> Resolution:
-    tool = offered.tool
-    checker = _Check(tool)
-    params = checker.params(arguments)
-    if params is not None:
-        return ResolvedCall(call_id, called, tool, params, tuple(checker.repairs))
-    problems = "\n".join(f"- {problem}" for problem in checker.problems)
-    message = f"{called} was not run: its arguments are not right.\n{problems}"
-    return RejectedCall(call_id, called, "invalid_arguments", message, tool.example or None)
 
 
 class _Check:
@@ -194,10 +199,10 @@ class _Check:
             return None
 
     def _problem(self, error: ErrorDetails, arguments: dict[str, Any]) -> str:
-        kind, place = error["type"], [part for part in error["loc"] if not _names_a_validator(part)]
+        kind = error["type"]
         if kind == "json_invalid":
             return "a string holds half of a character pair (a lone surrogate), which no file or message can hold"
-        place, schema = _walk(place, self._schema)
+        place, schema = _walk(error["loc"], self._schema)
         where = f'"{_dotted(place)}"' if place else "the arguments"
         if kind == "missing":
             return f"{where} is missing: {_with_description(schema, self._schema)}"
@@ -206,6 +211,10 @@ class _Check:
         if kind in ("value_error", "assertion_error"):
             reason = str(error.get("ctx", {}).get("error", error["msg"]))
             return f"{where}: {reason}"
+        if kind in ("union_tag_invalid", "union_tag_not_found"):
+            field = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
+            place, schema = [*place, field], _step_in_any(schema, field)
+            where = f'"{_dotted(place)}"'
         return f"{where} must be {expected(schema, self._schema)}; got {got(_at(arguments, place))}"
 
     def _unknown_argument(self, place: list[str | int]) -> str:
@@ -217,22 +226,20 @@ class _Check:
         return f'"{_dotted(place)}" is not an argument of {self._tool.name}{hint}; {takes}'
 
 
-def _names_a_validator(part: str | int) -> bool:
-    """pydantic puts the name of a union's member or of a validator between the names of fields."""
-    return isinstance(part, str) and bool(re.search(r"[\[(]|^function-|^(str|int|float|bool|list|dict|tuple)$", part))
-
-
 def _walk(place: Sequence[str | int], schema: JsonObject) -> tuple[list[str | int], Any]:
-    """How far a place leads into the schema: the places passed, and the schema there (empty if it leads out)."""
+    """Follow a place into the schema: the fields and items passed, and the schema there (empty if it leads out).
+
+    Between the names of fields, pydantic puts the names of a union's members and of validators; those are no places.
+    """
     root, passed = schema, list[str | int]()
     for part in place:
         schema = resolved(schema, root)
         options = [resolved(option, root) for option in schema.get("anyOf", [schema])]
-        passed.append(part)
         found = [step for option in options if (step := _step(option, part)) is not None]
-        if not found:
-            return passed, {}
-        schema = found[0]
+        if not found and isinstance(part, str) and ("anyOf" in schema or "[" in part):
+            continue
+        passed.append(part)
+        schema = found[0] if found else {}
     return passed, resolved(schema, root)
 
 
@@ -242,6 +249,12 @@ def _step(schema: JsonObject, part: str | int) -> JsonObject | None:
         return items if isinstance(items, dict) else None
     step = schema.get("properties", {}).get(part, schema.get("additionalProperties"))
     return step if isinstance(step, dict) else None
+
+
+def _step_in_any(schema: JsonObject, field: str) -> JsonObject:
+    """The field that tells the members of a union apart, with what it is in any of them."""
+    members = [_step(option, field) or {} for option in schema.get("anyOf", ())]
+    return {"enum": [value for member in members for value in member.get("enum", ())]}
 
 
 def _at(arguments: JsonValue, place: Sequence[str | int]) -> JsonValue:

@@ -2,7 +2,7 @@
 
 What pydantic writes is correct and noisy: titles, `$defs`, `anyOf` with null for every optional field. Models read
 (and providers' strict modes accept) something plainer, so here references are inlined, titles go, an optional field
-is its own type and simply not required, a constant is an enum of one, and every object is closed.
+is its own type and simply not required, a constant is an enum of one, `oneOf` is `anyOf`, and every object is closed.
 A model that contains itself cannot be inlined; its references stay.
 """
 
@@ -43,7 +43,11 @@ class _Tidy:
         schema, inside = self._inlined(schema, inside)
         schema = _without_null(schema)
         schema, inside = self._inlined(schema, inside)
-        tidy = {key: self._value(key, value, inside) for key, value in schema.items() if key != "title"}
+        tidy = {
+            "anyOf" if key == "oneOf" else key: self._value(key, value, inside)
+            for key, value in schema.items()
+            if key not in ("title", "discriminator")
+        }
         if "const" in tidy:
             tidy["enum"] = [tidy.pop("const")]
         if tidy.get("default", ...) is None:
