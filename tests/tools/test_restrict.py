@@ -57,6 +57,7 @@ def test_absolute_paths_inside_the_workspace_are_judged_like_relative_ones(tmp_p
     actions = [WritePath(str(tmp_path / "plans" / "a.txt"))]
     assert file_refusal("t", "edit", only_plans, actions, tmp_path) is None
     assert file_refusal("t", "edit", only_plans, [WritePath("../plans/a.txt")], tmp_path) is not None
+    assert file_refusal("t", "edit", only_plans, [WritePath("src/../plans/a.txt")], tmp_path) is None
 
 
 def test_a_server_s_tool_that_writes_files_keeps_to_the_edit_rule_too(tmp_path: Path) -> None:
