@@ -15,6 +15,8 @@ from joey.errors import JoeyError
 COMMANDS: dict[str, str] = {
     "approvals": "the verdict on a command or a path under the rules in force, and why",
     "demo": "watch tool calls being read from a stream while they grow (offline)",
+    "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",
+    "modes": "the modes there are, where each came from, and what it may do",
     "parse": "what Joey sees in a model's stream: text or JSON chunks in, events or content out",
 }
 """Every command and what it does, in the order in which `joey --help` shows them."""

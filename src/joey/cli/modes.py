@@ -1,0 +1,102 @@
+"""The modes there are: what each is for, what it may do, and where it came from.
+
+A mode is a role and the groups of tools it may use. Besides the built-in ones there are those of files:
+  .roomodes and .joey/modes/*.{yaml,json,toml}           of the project, over
+  custom_modes.yaml and modes/* in ~/.config/joey        of the user, over
+  the built-in ones.
+A bad entry is named with its file and line; the others still hold. With a mode's name, all of it is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from joey.tools.modes import GroupRule, Mode
+    from joey.tools.modes.files import LoadedModes
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("mode", nargs="?", metavar="MODE", help="show all of one mode")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    from joey.app import look_around
+
+    surroundings = look_around(Path.cwd())
+    loaded = surroundings.modes
+    if args.json:
+        print(json.dumps(_as_json(loaded, args.mode and surroundings.mode(args.mode)), ensure_ascii=False, indent=2))
+        return 0
+    print(_whole(surroundings.mode(args.mode)) if args.mode else _table(loaded))
+    for problem in loaded.problems:
+        print(f"warning: {problem}", file=sys.stderr)
+    return 0
+
+
+def _as_json(loaded: LoadedModes, only: Mode | None) -> dict[str, Any]:
+    modes = [only] if only else loaded.modes
+    problems = [{"file": each.file, "line": each.line, "message": each.message} for each in loaded.problems]
+    return {"modes": [_mode_json(mode) for mode in modes], "problems": problems}
+
+
+def _mode_json(mode: Mode) -> dict[str, Any]:
+    return {
+        "slug": mode.slug,
+        "name": mode.name,
+        "origin": mode.origin,
+        "file": mode.file or None,
+        "groups": [_rule_json(rule) for rule in mode.groups],
+        "description": mode.description,
+        "whenToUse": mode.when_to_use,
+        "roleDefinition": mode.role,
+        "customInstructions": mode.instructions,
+    }
+
+
+def _rule_json(rule: GroupRule) -> dict[str, Any]:
+    return {"group": rule.group, "fileRegex": rule.file_regex, "description": rule.description}
+
+
+def _table(loaded: LoadedModes) -> str:
+    width = max(len(mode.slug) for mode in loaded.modes)
+    blocks = []
+    for mode in loaded.modes:
+        about = mode.description or mode.when_to_use or mode.role
+        blocks += [
+            f"{mode.slug:<{width}}  {_first_sentence(about)}",
+            f"{'':<{width}}  may: {_abilities(mode)}",
+            f"{'':<{width}}  from: {mode.file or 'built-in'}" + (f" ({mode.origin})" if mode.file else ""),
+        ]
+    return "\n".join(blocks)
+
+
+def _whole(mode: Mode) -> str:
+    parts = [
+        f"{mode.name} ({mode.slug})",
+        f"from: {mode.file or 'built-in'}",
+        f"may: {_abilities(mode)}",
+        mode.when_to_use and f"\nwhen to use\n  {mode.when_to_use}",
+        f"\nrole\n  {mode.role}",
+        mode.instructions and "\ninstructions\n  " + mode.instructions.replace("\n", "\n  "),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _abilities(mode: Mode) -> str:
+    """The groups in words; what every mode may do (ask, complete, switch, delegate) is not repeated."""
+    words = [f"{rule.group} ({_restriction(rule)})" if rule.file_regex else rule.group for rule in mode.groups]
+    return ", ".join(words) or "talk, switch modes and start subtasks only"
+
+
+def _restriction(rule: GroupRule) -> str:
+    return f"files matching {rule.file_regex}" + (f": {rule.description}" if rule.description else "")
+
+
+def _first_sentence(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""

@@ -1,0 +1,272 @@
+"""The tools there are in a mode: group, where each came from, and why another is not available.
+
+  joey tools --mode architect          what the mode offers, and what it does not, and why
+  joey tools read_file                 the words and the schema a model gets
+  joey tools --try read_file '{"path": "a.txt"}'
+  joey tools --try write_to_file '{"path": "a.txt", "file_text": "hi"}' --approve edits
+
+--try runs one tool by hand in the current folder, as if a model had called it, and prints what the model would read
+(what the user would see goes to the error stream). Arguments given as - are read from the input. Reading inside the
+folder is allowed; what else needs leave is asked on the terminal, or decided by --approve: edits (also changes inside
+the folder), all (everything), read-only, or ask. Without a terminal, what would be asked is refused. The exit code is
+0 if the tool did it and 1 if not.
+
+Custom tools are Python files in .joey/tools/ (this project's) and ~/.config/joey/tools/ (yours), see
+docs/guides/custom-tools.md. A project's files are run only after `joey tools --trust` in its folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joey.errors import UsageError
+
+if TYPE_CHECKING:
+    from joey.app import Question, Surroundings
+    from joey.messages import Shown, ToolResult, ToolUseBlock
+    from joey.tools.toolset import Offered, ToolChoices, Toolset, Withheld
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show the words and the schema of one tool")
+    parser.add_argument("--mode", default="code", metavar="MODE", help="the mode to look at (default: code)")
+    parser.add_argument("--model", metavar="PROVIDER/MODEL", help="what this model would be offered")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--try", dest="call", nargs=2, metavar=("NAME", "JSON"), help="run one tool by hand")
+    parser.add_argument(
+        "--approve", choices=["ask", "edits", "all", "read-only"], help="what --try may do without asking"
+    )
+    parser.add_argument("--trust", action="store_true", help="trust this folder: run its tool files")
+    parser.add_argument("--distrust", action="store_true", help="take that back")
+
+
+def run(args: argparse.Namespace) -> int:
+    from joey.app import look_around
+    from joey.tools.model_preferences import choices_for
+
+    workspace = Path.cwd()
+    if args.trust or args.distrust:
+        return _trust(workspace, trusted=args.trust)
+    surroundings = look_around(workspace)
+    if args.call:
+        return _try(surroundings, args)
+    toolset = surroundings.toolset(args.mode, choices_for(args.model) if args.model else None)
+    if args.name:
+        return _show(toolset, args.name, as_json=args.json)
+    if args.json:
+        print(_as_json(surroundings, toolset))
+        return 0
+    print(_table(toolset))
+    _warn(surroundings)
+    return 0
+
+
+def _warn(surroundings: Surroundings) -> None:
+    for problem in (*surroundings.custom.problems, *surroundings.modes.problems):
+        print(f"warning: {problem}", file=sys.stderr)
+
+
+# Listing
+
+
+def _table(toolset: Toolset) -> str:
+    names = [each.name for each in toolset.offered] + [each.name for each in toolset.withheld]
+    width = max(map(len, names))
+    lines = [f"{toolset.mode.slug} mode offers"]
+    lines += [f"  {each.name:<{width}}  {each.tool.group:<8}{_origin(each)}" for each in toolset.offered]
+    if toolset.withheld:
+        lines += ["", "not available here"]
+        lines += [
+            f"  {each.name:<{width}}  {each.tool.group:<8}{_origin(each)}: {each.reason}" for each in toolset.withheld
+        ]
+    return "\n".join(lines)
+
+
+def _origin(entry: Offered | Withheld) -> str:
+    file = getattr(entry.tool, "origin", None)
+    return f"{entry.origin} ({file})" if file else entry.origin
+
+
+def _as_json(surroundings: Surroundings, toolset: Toolset) -> str:
+    tools = [_tool_json(each, None) for each in toolset.offered]
+    tools += [_tool_json(each, each.reason) for each in toolset.withheld]
+    problems = [
+        {"file": each.file, "line": each.line, "message": each.message}
+        for each in (*surroundings.custom.problems, *surroundings.modes.problems)
+    ]
+    answer = {"mode": toolset.mode.slug, "tools": tools, "problems": problems}
+    return json.dumps(answer, ensure_ascii=False, indent=2)
+
+
+def _tool_json(entry: Offered | Withheld, reason: str | None) -> dict[str, Any]:
+    file = getattr(entry.tool, "origin", None)
+    return {
+        "name": entry.name,
+        "group": entry.tool.group,
+        "origin": entry.origin,
+        "file": str(file) if file else None,
+        "available": reason is None,
+        "reason": reason,
+        "aliases": list(entry.tool.aliases),
+    }
+
+
+def _show(toolset: Toolset, name: str, *, as_json: bool) -> int:
+    entry = _find(toolset, name)
+    reason = getattr(entry, "reason", None)
+    if as_json:
+        print(json.dumps({**_tool_json(entry, reason), **entry.tool.spec.openai}, ensure_ascii=False, indent=2))
+        return 0
+    print(f"{entry.name}  ({entry.tool.group}, {_origin(entry)})")
+    if reason:
+        print(f"not available in {toolset.mode.slug} mode: {reason}")
+    if entry.tool.aliases:
+        print(f"also called: {', '.join(entry.tool.aliases)}")
+    print(f"\n{entry.tool.description}\n\n{json.dumps(entry.tool.schema, ensure_ascii=False, indent=2)}")
+    return 0
+
+
+def _find(toolset: Toolset, name: str) -> Offered | Withheld:
+    import difflib
+
+    entries: list[Offered | Withheld] = [*toolset.offered, *toolset.withheld]
+    for entry in entries:
+        if name in (entry.name, entry.tool.name, *entry.tool.aliases):
+            return entry
+    near = difflib.get_close_matches(name, [entry.name for entry in entries], n=1)
+    raise UsageError(f"there is no tool {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+# Trust
+
+
+def _trust(workspace: Path, *, trusted: bool) -> int:
+    from joey.app import look_around
+    from joey.trust import TrustStore
+
+    store = TrustStore()
+    (store.trust if trusted else store.distrust)(workspace)
+    if not trusted:
+        still = " (a folder above it is trusted)" if store.trusts(workspace) else ""
+        print(f"{workspace} is no longer trusted{still}.")
+        return 0
+    surroundings = look_around(workspace)
+    print(f"{workspace} is trusted now (kept in {store.file}). Its tools:")
+    print("\n".join(f"  {tool.name}  {tool.origin}" for tool in surroundings.custom.tools) or "  none yet")
+    _warn(surroundings)
+    return 0
+
+
+# Trying
+
+
+def _try(surroundings: Surroundings, args: argparse.Namespace) -> int:
+    import asyncio
+
+    from joey.app import for_the_model
+    from joey.messages import ToolUseBlock
+    from joey.wire import encode
+
+    name, text = args.call
+    screen = _Screen(silent=args.json)
+    result = asyncio.run(_call(surroundings, args, screen, ToolUseBlock("by_hand", name, _arguments(text))))
+    if args.json:
+        print(json.dumps(encode(result), ensure_ascii=False))
+    else:
+        screen.show(result.shown)
+        print(for_the_model(result))
+        _warn(surroundings)
+    return 1 if result.is_error else 0
+
+
+def _arguments(text: str) -> Any:
+    source = sys.stdin.read() if text == "-" else text
+    try:
+        return json.loads(source)
+    except ValueError as error:
+        raise UsageError(f"the arguments must be a JSON object: {error}") from None
+
+
+async def _call(
+    surroundings: Surroundings, args: argparse.Namespace, screen: _Screen, call: ToolUseBlock
+) -> ToolResult:
+    from joey.app import CallRunner, policy_workspace
+    from joey.folders import state_folder
+    from joey.protocols.example import example_arguments
+    from joey.tools.base import ToolContext
+    from joey.tools.registry import Registry
+
+    workspace = policy_workspace(surroundings.workspace)
+    context = ToolContext(
+        surroundings.workspace,
+        state_folder() / "try",
+        mode=args.mode,
+        modes=surroundings.modes.slugs,
+        ignored=lambda path: workspace.locate(str(path)).hidden_by is not None,
+        progress=screen.live,
+    )
+    toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode))
+    registry = Registry(toolset, make_example=example_arguments)
+    asking = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
+    runner = CallRunner(registry, context, _settings(args.approve), workspace, asking)
+    return await runner.run(call)
+
+
+def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
+    """By hand, the tools that only some models get can be tried as well."""
+    from joey.tools.toolset import ToolChoices
+
+    toolset = surroundings.toolset(mode)
+    return ToolChoices(include=tuple(each.name for each in toolset.withheld if each.tool.opt_in))
+
+
+def _settings(approve: str | None) -> Any:
+    """Whoever types a call by hand wants at least to look at the folder they are in."""
+    from dataclasses import replace
+
+    from joey.policy import Settings
+
+    return Settings.for_profile(approve) if approve else replace(Settings.for_profile("ask"), reads="allow")
+
+
+class _Screen:
+    """What the user sees, on the error stream; nothing is shown twice."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
+        self._seen: set[Shown] = set()
+        self._was_live = False
+
+    def live(self, text: str) -> None:
+        if not self._silent:
+            self._was_live = True
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+    def ask(self, question: Question) -> bool:
+        self.show(question.shown)
+        print(f"{question.call.tool.name} asks for leave: {question.verdict.reason}", file=sys.stderr)
+        for part in question.verdict.parts:
+            print(f"  {part.decision:<5}  {part.subject}  ({part.reason})", file=sys.stderr)
+        sys.stderr.write("allow it? [y/N] ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    def show(self, shown: tuple[Shown, ...]) -> None:
+        from joey.messages import ShownDiff, ShownText
+
+        for each in shown:
+            if each in self._seen:
+                continue
+            self._seen.add(each)
+            if isinstance(each, ShownDiff):
+                print(each.diff.rstrip("\n"), file=sys.stderr)
+            elif not isinstance(each, ShownText):
+                print(f"[picture, {each.media_type}]", file=sys.stderr)
+            elif not self._was_live:  # a command's output, which has been seen as it came
+                print(textwrap.indent(each.text.rstrip("\n"), "  "), file=sys.stderr)

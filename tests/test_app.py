@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joey.actions import Action, ReadPath, RunCommand, WritePath
+from joey.app import CallRunner, Question, policy_workspace
+from joey.messages import ShownDiff, ToolResult, ToolUseBlock
+from joey.policy import Settings
+from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
+from joey.tools.modes import BUILTIN_MODES
+from joey.tools.registry import Registry
+from joey.tools.toolset import build_toolset
+
+
+class Spy(Tool[Params]):
+    """Notes what happens to it."""
+
+    name = "spy"
+    group = "edit"
+    params = Params
+
+    def __init__(self, *declared: Action, planned: tuple[Action, ...] = (), refusal: ToolResult | None = None) -> None:
+        self.declared, self.planned, self.refusal = declared, planned, refusal
+        self.noted: list[str] = []
+
+    def actions(self, params: Params, context: ToolContext) -> tuple[Action, ...]:
+        return self.declared
+
+    async def plan(self, params: Params, context: ToolContext) -> Plan:
+        self.noted.append("planned")
+        actions = self.planned or self.declared
+        return Plan(actions, lambda: self.run(params, context), (ShownDiff("a", "+x"),), self.refusal)
+
+    async def run(self, params: Params, context: ToolContext) -> ToolResult:
+        self.noted.append("ran")
+        return ok("done")
+
+
+async def run(
+    spy: Spy, workspace: Path, profile: str = "ask", answer: bool | None = None
+) -> tuple[str, list[Question]]:
+    asked: list[Question] = []
+
+    def ask(question: Question) -> bool:
+        asked.append(question)
+        return bool(answer)
+
+    runner = CallRunner(
+        Registry(build_toolset(BUILTIN_MODES[1], [spy])),
+        ToolContext(workspace, workspace),
+        Settings.for_profile(profile),
+        policy_workspace(workspace),
+        None if answer is None else ask,
+    )
+    result = await runner.run(ToolUseBlock("c", "spy", {}))
+    return result.text, asked
+
+
+async def test_what_is_allowed_runs_without_asking(tmp_path: Path) -> None:
+    spy = Spy(WritePath("a.txt"))
+    assert await run(spy, tmp_path, "edits", answer=False) == ("done", [])
+    assert spy.noted == ["planned", "ran"]
+
+
+async def test_the_user_sees_the_plan_before_deciding(tmp_path: Path) -> None:
+    spy = Spy(WritePath("a.txt"))
+    text, asked = await run(spy, tmp_path, answer=True)
+    assert text == "done" and asked[0].shown == (ShownDiff("a", "+x"),)
+    assert "a.txt" in asked[0].verdict.reason
+
+
+async def test_what_the_user_refuses_does_not_run(tmp_path: Path) -> None:
+    spy = Spy(WritePath("a.txt"))
+    text, _ = await run(spy, tmp_path, answer=False)
+    assert text == "This call was not run, because it is not allowed: The user did not allow it."
+    assert spy.noted == ["planned"]
+
+
+@pytest.mark.parametrize("declared", [(ReadPath("secret.txt"),), (WritePath("secret.txt"),)])
+async def test_what_is_denied_is_not_even_looked_at(tmp_path: Path, declared: Any) -> None:
+    (tmp_path / ".joeyignore").write_text("secret.txt\n")
+    spy = Spy(*declared)
+    text, asked = await run(spy, tmp_path, "all", answer=True)
+    assert ".joeyignore" in text and asked == [] and spy.noted == []
+
+
+async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
+    spy = Spy(WritePath("a.txt"))
+    text, _ = await run(spy, tmp_path)
+    assert text.startswith("This call was not run") and spy.noted == []
+
+
+async def test_what_the_plan_adds_is_judged_too(tmp_path: Path) -> None:
+    spy = Spy(WritePath("a.txt"), planned=(RunCommand("rm -rf /"),))
+    text, asked = await run(spy, tmp_path, "edits", answer=False)
+    assert "not allowed" in text and len(asked) == 1 and spy.noted == ["planned"]
+
+
+async def test_a_plan_s_own_refusal_waits_for_leave_to_look(tmp_path: Path) -> None:
+    """What a plan says about a file outside would tell the model what is in it."""
+    spy = Spy(WritePath("/etc/hostname"), refusal=failed("the line was: secret"))
+    text, asked = await run(spy, tmp_path, "edits", answer=False)
+    assert "secret" not in text and len(asked) == 1
+    assert (await run(spy, tmp_path, "edits", answer=True))[0] == "the line was: secret"
