@@ -1,0 +1,57 @@
+"""What a model takes: the same conversation goes to all of them, transformed where one takes less.
+
+The table knows the families that differ from the usual; a model it does not know is taken for a usual one. Users
+override it for a model of their own with `dataclasses.replace`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+IdRule: TypeAlias = Literal["anthropic", "openai", "mistral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model, or the endpoint that serves it, takes."""
+
+    system: Literal["system", "developer", "none"] = "system"
+    """The role of the system prompt. With none, it becomes the beginning of the first user message."""
+    streaming: bool = True
+    tools: bool = True
+    """A tools parameter. Without it, calls and results in the history are written as text."""
+    images: bool = True
+    temperature: bool = True
+    stream_usage: bool = True
+    """Whether the endpoint takes the request to count tokens in a stream."""
+    max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    merge_tool_result_text: bool = False
+    """Text after tool results goes into the last of them: some models forget their reasoning at a user message."""
+    echo_reasoning: bool = False
+    """Whether the model wants its plain reasoning back (`reasoning_content`)."""
+    ids: IdRule = "openai"
+
+
+USUAL = Abilities()
+_REASONERS = Abilities(system="developer", temperature=False, max_tokens="max_completion_tokens")
+_KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
+    (re.compile(pattern), abilities)
+    for pattern, abilities in (
+        (
+            r"o1-(mini|preview)",
+            Abilities(system="none", tools=False, temperature=False, images=False, max_tokens="max_completion_tokens"),
+        ),
+        (r"(o\d|gpt-5)", _REASONERS),
+        (r"deepseek-(reasoner|r1)", Abilities(merge_tool_result_text=True, images=False, temperature=False)),
+        (r"(glm-|minimax-|kimi-k2-thinking)", Abilities(merge_tool_result_text=True, echo_reasoning=True)),
+        (r"(mistral|codestral|devstral|magistral|ministral)-", Abilities(ids="mistral")),
+    )
+)
+
+
+def abilities_of(model: str) -> Abilities:
+    """The abilities of a model by its name; a vendor in front of it (`openai/o3`) does not matter."""
+    name = model.rsplit("/", 1)[-1].lower()
+    return next((abilities for pattern, abilities in _KNOWN if pattern.match(name)), USUAL)

@@ -1,0 +1,67 @@
+"""The contract of a provider: a request in, the chunks of one reply out.
+
+A provider knows one wire format and nothing of protocols, tools or tasks. It raises `ProviderError`s and nothing
+else, and it does not try again: that is `joey.providers.retry`, where it can be seen. Every reply that ends well
+ends in exactly one StopChunk; a stream that ends without one is a CutStreamError.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from joey.chunks import Chunk
+from joey.messages import Message
+from joey.providers.abilities import Abilities, abilities_of
+from joey.toolspec import ToolChoice, ToolSpec
+
+CONNECT_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """How much the model may think: an effort in words, a budget in tokens, or both; each provider takes its own."""
+
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    budget: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model: the whole conversation so far, and what it may do.
+
+    Tools are given for native calls. Where a protocol writes calls into the text, its description of the tools is in
+    `system` and `tools` is empty.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = field(default_factory=ToolChoice)
+    max_tokens: int = 8192
+    temperature: float | None = None
+    stop_sequences: tuple[str, ...] = ()
+    reasoning: Reasoning | None = None
+
+
+class Provider(ABC):
+    """Somewhere replies come from."""
+
+    name: ClassVar[str]
+
+    def __init__(self, abilities: Abilities | None = None) -> None:
+        self._abilities = abilities
+
+    def abilities(self, model: str) -> Abilities:
+        """What this model takes: what the provider was told, else what its name says."""
+        return self._abilities or abilities_of(model)
+
+    @abstractmethod
+    def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        """The reply, as it comes. Closing the iterator early ends the request."""
+
+    async def close(self) -> None:  # noqa: B027 - most have nothing to close
+        """Let go of connections."""

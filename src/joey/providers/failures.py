@@ -1,0 +1,156 @@
+"""What can go wrong with a request, as exceptions that say whether trying again can help.
+
+`classify` turns what a provider said (a status, a type or code, a message) into one of them. It knows no SDK: the
+providers hand it what they caught. A provider's own words stay in the message.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from joey.errors import JoeyError
+
+
+class ProviderError(JoeyError):
+    """A request failed. `retry_after` is how many seconds the provider asked to wait, if it did."""
+
+    retryable: ClassVar[bool] = False
+    advice: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(f"{message} {self.advice}".strip() if self.advice else message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class AuthError(ProviderError):
+    """The key is missing, wrong, not allowed to do this, or out of credit. A person must act."""
+
+    advice = "Check the API key and the account."
+
+
+class BadRequestError(ProviderError):
+    """The provider does not take the request as it is; the same request will fail again."""
+
+
+class ContextTooLongError(BadRequestError):
+    """The conversation does not fit into the model's context window."""
+
+
+class RateLimitError(ProviderError):
+    """Too many requests or tokens in a time."""
+
+    retryable = True
+
+
+class OverloadedError(ProviderError):
+    """The provider is overloaded or failed inside."""
+
+    retryable = True
+
+
+class NetworkError(ProviderError):
+    """The provider could not be reached, or did not answer in time."""
+
+    retryable = True
+
+
+class CutStreamError(ProviderError):
+    """The reply broke off, or a piece of it could not be read. What came so far is not a whole reply."""
+
+    retryable = True
+
+
+_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"})
+_AUTH_KINDS = frozenset({"authentication_error", "permission_error", "billing_error", "insufficient_quota"})
+_RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded"})
+_OVERLOADED_KINDS = frozenset(
+    {"overloaded_error", "api_error", "server_error", "timeout_error", "internal_server_error"}
+)
+_CONTEXT_STATUSES = (None, 400, 413, 422)
+
+# The words of many providers for one thing. "token" alone is not among them: an unknown or too large max_tokens is a
+# bad request, and making the conversation shorter would not mend it.
+_CONTEXT_WORDS = re.compile(
+    r"context[ _](length|window|size)"
+    r"|maximum context"
+    r"|(prompt|input|context|conversation|messages?)\b[^.]{0,40}\btoo (long|large)"
+    r"|too many (input |prompt )?tokens"
+    r"|(input|prompt) tokens? exceed"
+    r"|tokens? limit (was )?(exceeded|reached)"
+    r"|exceeds? the (available |maximum |model'?s? )*(context|(input )?token (limit|count))"
+    r"|reduce the length of",
+    re.IGNORECASE,
+)
+
+
+def classify(
+    message: str,
+    *,
+    status: int | None = None,
+    kinds: tuple[str | None, ...] = (),
+    headers: Mapping[str, str] | None = None,
+    began: bool = False,
+    now: float | None = None,
+) -> ProviderError:
+    """The exception for what a provider answered.
+
+    `kinds` are the types and codes in its answer; `began` says that a part of the reply had already come.
+    """
+    if status is not None and status < 400:
+        status = None  # the reply began well; the error came inside it
+    named = {kind for kind in kinds if kind}
+    wait = retry_after(headers or {}, now=now)
+    cls = _class_of(message, status, named)
+    if cls is BadRequestError and status is None and began:
+        cls = CutStreamError
+    return cls(message, status=status, retry_after=wait)
+
+
+def _class_of(message: str, status: int | None, kinds: set[str]) -> type[ProviderError]:
+    if kinds & _AUTH_KINDS or status in (401, 402, 403):
+        return AuthError
+    if is_context_overflow(message, status=status, kinds=kinds):
+        return ContextTooLongError
+    if status == 429 or kinds & _RATE_KINDS:
+        return RateLimitError
+    if status == 408:
+        return NetworkError
+    if (status is not None and status >= 500) or kinds & _OVERLOADED_KINDS or status == 409:
+        return OverloadedError
+    return BadRequestError
+
+
+def is_context_overflow(
+    message: str, *, status: int | None = None, kinds: set[str] | frozenset[str] = frozenset()
+) -> bool:
+    """Whether this error says that the conversation is too long for the model."""
+    if status not in _CONTEXT_STATUSES or kinds & (_AUTH_KINDS | _RATE_KINDS | _OVERLOADED_KINDS):
+        return False
+    return bool(kinds & _CONTEXT_CODES or _CONTEXT_WORDS.search(message))
+
+
+def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+    """The seconds to wait that the response's headers ask for. A date needs `now`, in seconds since the epoch."""
+    lower = {key.lower(): value for key, value in headers.items()}
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(lower[name]) / unit)
+        except (KeyError, ValueError):
+            continue
+    if now is None or "retry-after" not in lower:
+        return None
+    date = email.utils.parsedate_tz(lower["retry-after"])
+    return None if date is None else max(0.0, email.utils.mktime_tz(date) - now)
+
+
+def kinds_in(body: Any) -> tuple[str | None, ...]:
+    """The types and codes in the body of an error, whether or not it is wrapped in `error`."""
+    if not isinstance(body, Mapping):
+        return ()
+    inner = body.get("error")
+    own = tuple(str(body[key]) for key in ("type", "code") if isinstance(body.get(key), (str, int)))
+    return own + kinds_in(inner)

@@ -1,0 +1,117 @@
+"""What a request cost, from a table that users can extend. A model that is not in it has no price, not a guessed one.
+
+Prices are US dollars for a million tokens, as the providers published them; `Prices.extended` puts newer ones, or
+those of other models, over them. Tokens read from or written to a cache without a price of their own count as input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from joey.chunks import UsageChunk
+from joey.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class LongContext:
+    """Factors that apply to a request with more than `threshold` input tokens."""
+
+    threshold: int
+    input: float = 1.0
+    output: float = 1.0
+    cache_write: float = 1.0
+    cache_read: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens."""
+
+    input: float
+    output: float
+    cache_write: float | None = None
+    cache_read: float | None = None
+    long_context: LongContext | None = None
+
+    def cost(self, usage: UsageChunk) -> float:
+        """What a request with this usage cost, in dollars."""
+        everything = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
+        long = self.long_context if self.long_context and everything > self.long_context.threshold else None
+        factors = long or LongContext(0)
+        dollars = (
+            usage.input_tokens * self.input * factors.input
+            + usage.output_tokens * self.output * factors.output
+            + usage.cache_write_tokens * self._or_input(self.cache_write, factors.cache_write, factors)
+            + usage.cache_read_tokens * self._or_input(self.cache_read, factors.cache_read, factors)
+        )
+        return dollars / 1_000_000
+
+    def _or_input(self, price: float | None, factor: float, factors: LongContext) -> float:
+        return self.input * factors.input if price is None else price * factor
+
+
+_CLAUDE_LONG = LongContext(200_000, input=2, output=1.5, cache_write=2, cache_read=2)
+KNOWN: Mapping[str, Price] = {
+    "claude-opus-4-5": Price(5, 25, 6.25, 0.5),
+    "claude-opus-4-1": Price(15, 75, 18.75, 1.5),
+    "claude-opus-4": Price(15, 75, 18.75, 1.5),
+    "claude-sonnet-4-5": Price(3, 15, 3.75, 0.3, _CLAUDE_LONG),
+    "claude-sonnet-4": Price(3, 15, 3.75, 0.3, _CLAUDE_LONG),
+    "claude-haiku-4-5": Price(1, 5, 1.25, 0.1),
+    "claude-3-7-sonnet": Price(3, 15, 3.75, 0.3),
+    "claude-3-5-sonnet": Price(3, 15, 3.75, 0.3),
+    "claude-3-5-haiku": Price(0.8, 4, 1, 0.08),
+    "gpt-5.2": Price(1.75, 14, None, 0.175),
+    "gpt-5.1": Price(1.25, 10, None, 0.125),
+    "gpt-5": Price(1.25, 10, None, 0.125),
+    "gpt-5-mini": Price(0.25, 2, None, 0.025),
+    "gpt-5-nano": Price(0.05, 0.4, None, 0.005),
+    "gpt-4.1": Price(2, 8, None, 0.5),
+    "gpt-4.1-mini": Price(0.4, 1.6, None, 0.1),
+    "gpt-4.1-nano": Price(0.1, 0.4, None, 0.025),
+    "gpt-4o": Price(2.5, 10, None, 1.25),
+    "gpt-4o-mini": Price(0.15, 0.6, None, 0.075),
+    "o3": Price(2, 8, None, 0.5),
+    "o4-mini": Price(1.1, 4.4, None, 0.275),
+}
+
+_DATE = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})$|-latest$")
+
+
+class Prices:
+    """The price of each known model."""
+
+    def __init__(self, table: Mapping[str, Price] = KNOWN) -> None:
+        self._table = dict(table)
+
+    def of(self, model: str) -> Price | None:
+        """The price of a model: under its full name, else without the vendor in front and the date at the end."""
+        bare = model.rsplit("/", 1)[-1]
+        for name in (model, _DATE.sub("", model), bare, _DATE.sub("", bare)):
+            if name in self._table:
+                return self._table[name]
+        return None
+
+    def cost(self, model: str, usage: UsageChunk) -> float | None:
+        """Dollars, or None when the model's price is not known."""
+        price = self.of(model)
+        return None if price is None else price.cost(usage)
+
+    def extended(self, entries: Mapping[str, Any]) -> Prices:
+        """This table with more entries: `{"my-model": {"input": 1, "output": 2, "cache_read": 0.1}}`."""
+        return Prices({**self._table, **{model: _read(model, entry) for model, entry in entries.items()}})
+
+
+def _read(model: str, entry: Any) -> Price:
+    if isinstance(entry, Price):
+        return entry
+    allowed = ("input", "output", "cache_write", "cache_read")
+    if not isinstance(entry, Mapping) or not {"input", "output"} <= set(entry) <= set(allowed):
+        raise UsageError(f"the price of {model!r} needs 'input' and 'output', and may have 'cache_write', 'cache_read'")
+    wrong = [name for name in entry if isinstance(entry[name], bool) or not isinstance(entry[name], (int, float))]
+    if wrong:
+        raise UsageError(f"{wrong[0]!r} in the price of {model!r} must be a number: dollars for a million tokens")
+    return Price(**entry)

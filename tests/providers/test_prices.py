@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from joey.chunks import UsageChunk
+from joey.errors import UsageError
+from joey.providers.prices import KNOWN, LongContext, Price, Prices
+from vectors_data import cases
+
+
+def _price(info: Any) -> Price:
+    long = info.get("longContextPricing")
+    return Price(
+        info["inputPrice"],
+        info["outputPrice"],
+        info.get("cacheWritesPrice"),
+        info.get("cacheReadsPrice"),
+        long
+        and LongContext(
+            long["thresholdTokens"],
+            long.get("inputPriceMultiplier", 1),
+            long.get("outputPriceMultiplier", 1),
+            long.get("cacheWritesPriceMultiplier", 1),
+            long.get("cacheReadsPriceMultiplier", 1),
+        ),
+    )
+
+
+def _usage(case: Any) -> UsageChunk:
+    given, output, *rest = case["args"][1:5]
+    write, read = ([each or 0 for each in rest] + [0, 0])[:2]
+    counts_cache = case["fn"] == "calculateApiCostOpenAI"
+    return UsageChunk(given - (write + read if counts_cache else 0), output, write, read)
+
+
+PRICED = [
+    case
+    for fn in ("calculateApiCostAnthropic", "calculateApiCostOpenAI")
+    for case in cases("roo/functions", fn=fn)
+    if "inputPrice" in case["args"][0]  # a model without prices has no price here, not the price 0
+]
+
+
+@pytest.mark.parametrize("case", PRICED, ids=lambda c: c["test"])
+def test_a_request_costs_what_was_recorded(case: Any) -> None:
+    info, usage = case["args"][0], _usage(case)
+    if len(case["args"]) > 5:
+        return  # service tiers: Joey asks for the usual one only
+    unpriced = sum(
+        tokens
+        for tokens, price in (
+            (usage.cache_write_tokens, "cacheWritesPrice"),
+            (usage.cache_read_tokens, "cacheReadsPrice"),
+        )
+        if info.get(price) is None
+    )
+    # The recorded system takes cached tokens without a price for free; they are at most as cheap as input.
+    expected = case["out"]["totalCost"] + unpriced * info["inputPrice"] / 1_000_000
+    assert _price(info).cost(usage) == pytest.approx(expected)
+
+
+def test_a_model_that_is_not_known_has_no_price() -> None:
+    assert Prices().cost("anthropic/claude-next", UsageChunk(1000, 1000)) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "claude-sonnet-4-5",
+        "claude-sonnet-4-5-20250929",
+        "anthropic/claude-sonnet-4-5",
+        "anthropic/claude-sonnet-4-5@20250929",
+    ],
+)
+def test_vendor_and_date_do_not_matter(name: str) -> None:
+    assert Prices().of(name) == KNOWN["claude-sonnet-4-5"]
+
+
+def test_a_name_that_only_begins_like_a_known_one_has_no_price() -> None:
+    assert Prices().of("gpt-5-turbo") is None
+    assert Prices().of("gpt-4o:free") is None
+
+
+def test_users_put_their_prices_over_the_table() -> None:
+    prices = Prices().extended(
+        {"mine": {"input": 1, "output": 2}, "gpt-4o": {"input": 0, "output": 0, "cache_read": 0}}
+    )
+    assert prices.cost("vllm/mine", UsageChunk(1_000_000, 500_000)) == 2.0
+    assert prices.cost("openai/gpt-4o", UsageChunk(1_000_000)) == 0.0
+
+
+@pytest.mark.parametrize(
+    "entry", [{}, {"input": 1}, {"input": 1, "output": "2"}, {"input": 1, "output": 2, "in": 3}, 5]
+)
+def test_a_wrong_price_is_refused(entry: Any) -> None:
+    with pytest.raises(UsageError, match="'mine'"):
+        Prices().extended({"mine": entry})
