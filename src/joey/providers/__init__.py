@@ -1,1 +1,117 @@
-"""Where replies come from: one conversation, many wire formats."""
+"""Where replies come from: one conversation, many wire formats.
+
+    provider, model = joey.providers.open_model("anthropic/claude-sonnet-4-5")
+    async for chunk in provider.stream(Request(model, messages)): ...
+
+A model is named `provider/model`. The SDKs load when a provider of theirs is opened, not before.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from joey.errors import UsageError
+from joey.providers.abilities import Abilities, abilities_of
+from joey.providers.base import Provider, Reasoning, Request
+from joey.providers.failures import (
+    AuthError,
+    BadRequestError,
+    ContextTooLongError,
+    CutStreamError,
+    NetworkError,
+    OverloadedError,
+    ProviderError,
+    RateLimitError,
+)
+from joey.providers.prices import Price, Prices
+from joey.providers.retry import Retry, RetryPolicy, with_retries
+
+__all__ = [
+    "ENDPOINTS",
+    "Abilities",
+    "AuthError",
+    "BadRequestError",
+    "ContextTooLongError",
+    "CutStreamError",
+    "Endpoint",
+    "NetworkError",
+    "OverloadedError",
+    "Price",
+    "Prices",
+    "Provider",
+    "ProviderError",
+    "RateLimitError",
+    "Reasoning",
+    "Request",
+    "Retry",
+    "RetryPolicy",
+    "abilities_of",
+    "open_model",
+    "with_retries",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A place that serves models: its wire format, its address, and the variable that holds its key."""
+
+    wire: str
+    key_variable: str
+    base_url: str | None = None
+    base_url_variable: str | None = None
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether it is out there, and not a server of the user's own."""
+        return self.base_url is not None and self.base_url.startswith("https:")
+
+
+ENDPOINTS: Mapping[str, Endpoint] = {
+    "anthropic": Endpoint("anthropic", "ANTHROPIC_API_KEY", None, "ANTHROPIC_BASE_URL"),
+    "openai": Endpoint("openai", "OPENAI_API_KEY", None, "OPENAI_BASE_URL"),
+    "openrouter": Endpoint("openai", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
+    "deepseek": Endpoint("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1"),
+    "mistral": Endpoint("openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1"),
+    "ollama": Endpoint("openai", "OLLAMA_API_KEY", "http://localhost:11434/v1", "OLLAMA_BASE_URL"),
+    "llamacpp": Endpoint("openai", "LLAMACPP_API_KEY", "http://localhost:8080/v1", "LLAMACPP_BASE_URL"),
+    "lmstudio": Endpoint("openai", "LMSTUDIO_API_KEY", "http://localhost:1234/v1", "LMSTUDIO_BASE_URL"),
+    "vllm": Endpoint("openai", "VLLM_API_KEY", "http://localhost:8000/v1", "VLLM_BASE_URL"),
+}
+"""The providers that can be named in front of a model."""
+
+
+def open_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    abilities: Abilities | None = None,
+) -> tuple[Provider, str]:
+    """The provider that serves this model, and the model's name there. `base_url` puts another server in its place."""
+    provider, slash, model = name.partition("/")
+    if not slash or not model or provider not in ENDPOINTS:
+        raise UsageError(_unknown(name, provider))
+    endpoint = ENDPOINTS[provider]
+    address = base_url or _from_environment(endpoint) or endpoint.base_url
+    if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
+        raise AuthError(f"there is no key for {provider}: set {endpoint.key_variable}.")
+    options: dict[str, Any] = {"base_url": address, "api_key": api_key, "abilities": abilities}
+    if endpoint.wire == "openai":
+        options["key_variable"] = endpoint.key_variable
+        return importlib.import_module("joey.providers.openai").OpenAIProvider(**options), model
+    return importlib.import_module("joey.providers.anthropic").AnthropicProvider(**options), model
+
+
+def _from_environment(endpoint: Endpoint) -> str | None:
+    return os.environ.get(endpoint.base_url_variable) if endpoint.base_url_variable else None
+
+
+def _unknown(name: str, provider: str) -> str:
+    near = difflib.get_close_matches(provider, ENDPOINTS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near and near[0] != provider else ""
+    return f"the model {name!r} is not named provider/model.{hint} Providers: {', '.join(ENDPOINTS)}"

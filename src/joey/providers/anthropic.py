@@ -1,0 +1,356 @@
+"""Anthropic's Messages, through the official SDK.
+
+The request: the system prompt and the last two user messages carry a cache mark, so that each request finds the
+previous one in the cache; tools go as a parameter of their own. Call arguments stream as they are made, which is
+still behind a beta header; prompt caching no longer is.
+
+The reply: events of the SDK's raw stream, each to a chunk or none. A thinking block's signature comes with its last
+piece. A redacted thinking block has no text, only data that must go back unchanged: it travels as a signature that
+begins with `REDACTED`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, ClassVar
+
+import anthropic
+import httpx2
+
+from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    ResultBlock,
+    StopReason,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from joey.providers import failures, ids
+from joey.providers.abilities import Abilities
+from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
+from joey.providers.conversation import prepare
+from joey.schema import normalise
+from joey.toolspec import ToolSpec
+
+REDACTED = "redacted_thinking:"
+CACHE_MARK = {"type": "ephemeral"}
+MARKED_USER_MESSAGES = 2
+FINE_GRAINED_TOOLS = "fine-grained-tool-streaming-2025-05-14"
+INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
+_ROOM_TO_ANSWER = 1024
+_KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+
+_STOPS: dict[str, StopReason] = {
+    "end_turn": "end",
+    "pause_turn": "end",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "stop_sequence": "stop_sequence",
+    "refusal": "refusal",
+}
+
+
+class AnthropicProvider(Provider):
+    """Replies from Anthropic, or from a server that speaks its Messages."""
+
+    name: ClassVar[str] = "anthropic"
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        abilities: Abilities | None = None,
+        betas: Sequence[str] = (),
+        timeout: float = 600.0,
+    ) -> None:
+        super().__init__(abilities)
+        self._betas = tuple(betas)
+        if base_url is not None and not api_key and not any(map(os.environ.get, _KEY_VARIABLES)):
+            api_key = "none"  # a local server wants no key, but the SDK wants one
+        # Retrying is the caller's, who can show it.
+        self._client = anthropic.AsyncAnthropic(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,
+            timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        abilities = self.abilities(request.model)
+        began = False
+        try:
+            if abilities.streaming:
+                async for chunk in self._streamed(request, abilities):
+                    began = True
+                    yield chunk
+            else:
+                for chunk in await self._whole(request, abilities):
+                    yield chunk
+        except TypeError as error:
+            if "authentication" not in str(error):
+                raise
+            raise failures.AuthError("there is no key for Anthropic: set ANTHROPIC_API_KEY.") from error
+        except (anthropic.AnthropicError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise _failure(error, began) from error
+
+    async def _streamed(self, request: Request, abilities: Abilities) -> AsyncIterator[Chunk]:
+        events = await self._create(request, abilities, stream=True)
+        reader = _StreamReader()
+        try:
+            async for event in events:
+                for chunk in reader.read(event):
+                    yield chunk
+        except httpx2.HTTPError:
+            if not reader.is_complete:
+                raise
+        finally:
+            await events.close()
+        yield reader.stop()
+
+    async def _whole(self, request: Request, abilities: Abilities) -> list[Chunk]:
+        message = await self._create(request, abilities, stream=False)
+        return list(_whole_chunks(message))
+
+    async def _create(self, request: Request, abilities: Abilities, *, stream: bool) -> Any:
+        headers = {"anthropic-beta": ",".join(betas)} if (betas := self._betas_for(request, stream)) else {}
+        create: Any = self._client.messages.create  # the body is made of plain data, not of the SDK's typed dicts
+        return await create(**body(request, abilities), stream=stream, extra_headers=headers)
+
+    def _betas_for(self, request: Request, stream: bool) -> list[str]:
+        betas = list(self._betas)
+        if request.tools and stream:
+            betas.append(FINE_GRAINED_TOOLS)
+        if request.tools and request.reasoning and request.reasoning.budget:
+            betas.append(INTERLEAVED_THINKING)
+        return betas
+
+
+# The request
+
+
+def body(request: Request, abilities: Abilities) -> dict[str, Any]:
+    """The parameters of the request, without the transport's own."""
+    conversation = prepare(request, abilities)
+    legal = ids.LegalIds(ids.anthropic_id)
+    messages = [_message(message, legal) for message in conversation.messages]
+    _mark_for_cache([message for message in messages if message["role"] == "user"])
+    parameters: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
+    if conversation.system:
+        parameters["system"] = [{"type": "text", "text": conversation.system, "cache_control": CACHE_MARK}]
+    if conversation.tools:
+        parameters["tools"] = [_tool(tool) for tool in conversation.tools]
+        parameters["tool_choice"] = request.tool_choice.to_anthropic()
+    if request.stop_sequences:
+        parameters["stop_sequences"] = list(request.stop_sequences)
+    _add_reasoning(parameters, request)
+    if request.temperature is not None and abilities.temperature and "thinking" not in parameters:
+        # The SDK has no parameter for it any more; models that still take it do so in the body.
+        parameters["extra_body"] = {"temperature": request.temperature}
+    return parameters
+
+
+def _add_reasoning(parameters: dict[str, Any], request: Request) -> None:
+    reasoning = request.reasoning
+    if reasoning is None:
+        return
+    if reasoning.budget:
+        parameters["thinking"] = {"type": "enabled", "budget_tokens": reasoning.budget}
+        parameters["max_tokens"] = max(request.max_tokens, reasoning.budget + _ROOM_TO_ANSWER)
+    elif reasoning.effort:
+        parameters["thinking"] = {"type": "adaptive"}
+    if reasoning.effort:
+        parameters["output_config"] = {"effort": reasoning.effort}
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    accepted = normalise(tool.schema, close_objects=False).schema
+    return ToolSpec(tool.name, tool.description, accepted).to_anthropic()
+
+
+def _message(message: Message, legal: ids.LegalIds) -> dict[str, Any]:
+    content = [converted for block in message.content if (converted := _block(block, legal)) is not None]
+    # A message of nothing but reasoning that cannot go back must still be there, or the sides would not take turns.
+    return {"role": message.role, "content": content or [{"type": "text", "text": "(no text)"}]}
+
+
+def _block(block: Block, legal: ids.LegalIds) -> dict[str, Any] | None:
+    if isinstance(block, TextBlock):
+        return {"type": "text", "text": block.text}
+    if isinstance(block, ToolUseBlock):
+        return {"type": "tool_use", "id": legal(block.id), "name": block.name, "input": block.arguments}
+    if isinstance(block, ToolResultBlock):
+        return _result(block, legal)
+    if isinstance(block, ImageBlock):
+        return _image(block)
+    return _thinking(block)
+
+
+def _result(block: ToolResultBlock, legal: ids.LegalIds) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": legal(block.tool_use_id)}
+    result["content"] = _result_content(block.content)
+    if block.is_error:
+        result["is_error"] = True
+    return result
+
+
+def _result_content(content: Sequence[ResultBlock]) -> Any:
+    filled = [block for block in content if not isinstance(block, TextBlock) or block.text]
+    if all(isinstance(block, TextBlock) for block in filled) and len(filled) <= 1:
+        return "".join(block.text for block in filled if isinstance(block, TextBlock))
+    return [{"type": "text", "text": block.text} if isinstance(block, TextBlock) else _image(block) for block in filled]
+
+
+def _image(block: ImageBlock) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": block.media_type, "data": block.data}}
+
+
+def _thinking(block: ReasoningBlock) -> dict[str, Any] | None:
+    if block.signature is None or block.signature.startswith("["):  # unsigned, or another provider's
+        return None
+    if block.signature.startswith(REDACTED):
+        return {"type": "redacted_thinking", "data": block.signature.removeprefix(REDACTED)}
+    return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+
+
+def _mark_for_cache(user_messages: Sequence[dict[str, Any]]) -> None:
+    for message in user_messages[-MARKED_USER_MESSAGES:]:
+        message["content"][-1]["cache_control"] = CACHE_MARK
+
+
+# The reply
+
+
+class _StreamReader:
+    """Events to chunks. Servers that only resemble Anthropic leave fields out, so every one is asked for by name."""
+
+    def __init__(self) -> None:
+        self._usage = UsageChunk()
+        self._stop: StopChunk | None = None
+        self._signatures: dict[int, str] = {}
+
+    def read(self, event: Any) -> list[Chunk]:
+        try:
+            return list(self._chunks(event))
+        except (AttributeError, TypeError) as error:
+            raise failures.CutStreamError(f"a piece of the reply is not what it should be ({error})") from error
+
+    def _chunks(self, event: Any) -> Iterator[Chunk]:
+        kind = getattr(event, "type", None)
+        if kind == "content_block_delta":
+            yield from self._delta(event.index, event.delta)
+        elif kind == "content_block_start":
+            yield from _block_chunks(event.index, event.content_block)
+        elif kind == "content_block_stop":
+            if event.index in self._signatures:
+                yield ReasoningChunk("", self._signatures.pop(event.index))
+        elif kind == "message_start":
+            yield from self._count(getattr(event.message, "usage", None))
+        elif kind == "message_delta":
+            yield from self._count(getattr(event, "usage", None))
+            self._note_stop(getattr(event, "delta", None))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the reason to stop has come, after which nothing does."""
+        return self._stop is not None
+
+    def stop(self) -> StopChunk:
+        if self._stop is None:
+            raise failures.CutStreamError("the reply broke off before its end")
+        return self._stop
+
+    def _delta(self, index: int, delta: Any) -> Iterator[Chunk]:
+        kind = getattr(delta, "type", None)
+        if kind == "text_delta" and delta.text:
+            yield TextChunk(delta.text)
+        elif kind == "input_json_delta" and delta.partial_json:
+            yield ToolCallChunk(index, arguments=delta.partial_json)
+        elif kind == "thinking_delta" and delta.thinking:
+            yield ReasoningChunk(delta.thinking)
+        elif kind == "signature_delta":
+            self._signatures[index] = self._signatures.get(index, "") + delta.signature
+
+    def _count(self, usage: Any) -> Iterator[Chunk]:
+        counted = _usage(usage, self._usage)
+        if counted != self._usage:
+            self._usage = counted
+            yield counted
+
+    def _note_stop(self, delta: Any) -> None:
+        reason = getattr(delta, "stop_reason", None)
+        if reason:
+            self._stop = _stop_chunk(reason)
+
+
+def _block_chunks(index: int, block: Any) -> Iterator[Chunk]:
+    """What the start of a block brings, or the whole block when the reply was not streamed."""
+    kind = getattr(block, "type", None)
+    if kind == "text" and getattr(block, "text", ""):
+        yield TextChunk(block.text)
+    elif kind == "tool_use":
+        given = getattr(block, "input", None)
+        yield ToolCallChunk(index, block.id, block.name, json.dumps(given) if given else None)
+    elif kind == "thinking" and (getattr(block, "thinking", "") or getattr(block, "signature", "")):
+        yield ReasoningChunk(block.thinking, getattr(block, "signature", None) or None)
+    elif kind == "redacted_thinking":
+        yield ReasoningChunk("", REDACTED + block.data)
+
+
+def _whole_chunks(message: Any) -> Iterator[Chunk]:
+    for index, block in enumerate(message.content):
+        yield from _block_chunks(index, block)
+    yield _usage(message.usage, UsageChunk())
+    yield _stop_chunk(message.stop_reason or "")
+
+
+def _usage(usage: Any, before: UsageChunk) -> UsageChunk:
+    def latest(name: str, known: int) -> int:
+        value = getattr(usage, name, None)
+        return known if value is None else value
+
+    return UsageChunk(
+        latest("input_tokens", before.input_tokens),
+        latest("output_tokens", before.output_tokens),
+        latest("cache_creation_input_tokens", before.cache_write_tokens),
+        latest("cache_read_input_tokens", before.cache_read_tokens),
+    )
+
+
+def _stop_chunk(reason: str) -> StopChunk:
+    return StopChunk(_STOPS.get(reason, "unknown"), reason)
+
+
+# What can go wrong
+
+
+def _failure(error: Exception, began: bool) -> failures.ProviderError:
+    if isinstance(error, anthropic.APIStatusError):
+        return failures.classify(
+            error.api_message or error.message,
+            status=error.status_code,
+            kinds=failures.kinds_in(error.body),
+            headers=error.response.headers,
+            began=began,
+            now=time.time(),
+        )
+    if isinstance(error, (anthropic.APIConnectionError, httpx2.HTTPError)):
+        cause = error.__cause__ or error
+        text = f"{type(cause).__name__}: {cause}".rstrip(": ")
+        if began:
+            return failures.CutStreamError(f"the reply broke off ({text})")
+        return failures.NetworkError(f"the provider could not be reached ({text})")
+    if isinstance(error, ValueError):
+        return failures.CutStreamError(f"a piece of the reply could not be read ({error})")
+    return failures.BadRequestError(f"the request could not be made ({error})")

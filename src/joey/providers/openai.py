@@ -1,0 +1,351 @@
+"""OpenAI's Chat Completions, through the official SDK, from any endpoint that speaks them.
+
+Endpoints differ more than models do, so the reader asks for every field by name: no index, no id, arguments as an
+object instead of text, reasoning under two names, usage on every chunk or on none.
+
+Reasoning that must go back as it came (OpenRouter's `reasoning_details`) travels as a signature: the list as JSON.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import httpx2
+import openai
+
+from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.providers import failures, ids
+from joey.providers.abilities import Abilities
+from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
+from joey.providers.conversation import prepare
+from joey.providers.reasoning import ReasoningDetails
+from joey.schema import normalise
+from joey.toolspec import ToolSpec
+
+_RULES: Mapping[str, ids.Rule] = {
+    "anthropic": ids.anthropic_id,
+    "openai": ids.openai_id,
+    "mistral": ids.mistral_id,
+}
+_STOPS: dict[str, StopReason] = {
+    "stop": "end",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "refusal",
+}
+_KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+class OpenAIProvider(Provider):
+    """Replies from OpenAI, or from any server that speaks its Chat Completions."""
+
+    name: ClassVar[str] = "openai"
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        abilities: Abilities | None = None,
+        headers: Mapping[str, str] | None = None,
+        key_variable: str = _KEY_VARIABLE,
+        timeout: float = 600.0,
+    ) -> None:
+        super().__init__(abilities)
+        key = api_key or os.environ.get(key_variable)
+        if not key and base_url is None:
+            raise failures.AuthError(f"there is no key: set {key_variable}.")
+        # Local servers want no key, but the SDK wants one. Retrying is the caller's, who can show it.
+        self._client = openai.AsyncOpenAI(
+            api_key=key or "none",
+            base_url=base_url,
+            default_headers=headers,
+            max_retries=0,
+            timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
+        )
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        abilities = self.abilities(request.model)
+        parameters = body(request, abilities)
+        began = False
+        try:
+            if abilities.streaming:
+                async for chunk in self._streamed(parameters, abilities):
+                    began = True
+                    yield chunk
+            else:
+                for chunk in await self._whole(parameters):
+                    yield chunk
+        except (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise _failure(error, began) from error
+
+    async def _streamed(self, parameters: dict[str, Any], abilities: Abilities) -> AsyncIterator[Chunk]:
+        options = {"stream_options": {"include_usage": True}} if abilities.stream_usage else {}
+        create: Any = self._client.chat.completions.create  # the body is plain data, not the SDK's typed dicts
+        events = await create(**parameters, **options, stream=True)
+        reader = _StreamReader()
+        try:
+            async for event in events:
+                for chunk in reader.read(event):
+                    yield chunk
+        except (openai.APIConnectionError, httpx2.HTTPError):
+            if not reader.is_complete:
+                raise
+        finally:
+            await events.close()
+        for chunk in reader.end():
+            yield chunk
+
+    async def _whole(self, parameters: dict[str, Any]) -> list[Chunk]:
+        create: Any = self._client.chat.completions.create
+        reader = _StreamReader()
+        return [*reader.read(await create(**parameters, stream=False)), *reader.end()]
+
+
+# The request
+
+
+def body(request: Request, abilities: Abilities) -> dict[str, Any]:
+    """The parameters of the request, without the transport's own."""
+    conversation = prepare(request, abilities)
+    messages = chat_messages(conversation.messages, abilities)
+    if conversation.system:
+        messages.insert(0, {"role": abilities.system, "content": conversation.system})
+    parameters: dict[str, Any] = {"model": request.model, "messages": messages}
+    parameters[abilities.max_tokens] = request.max_tokens
+    if conversation.tools:
+        parameters["tools"] = [_tool(tool) for tool in conversation.tools]
+        parameters.update(request.tool_choice.to_openai())
+    if request.temperature is not None and abilities.temperature:
+        parameters["temperature"] = request.temperature
+    if request.stop_sequences:
+        parameters["stop"] = list(request.stop_sequences)
+    if request.reasoning and request.reasoning.effort:
+        parameters["reasoning_effort"] = request.reasoning.effort
+    return parameters
+
+
+def chat_messages(messages: Sequence[Message], abilities: Abilities) -> list[dict[str, Any]]:
+    """The conversation in OpenAI's roles."""
+    legal = ids.LegalIds(_RULES[abilities.ids])
+    chat: list[dict[str, Any]] = []
+    for message in messages:
+        if message.role == "assistant":
+            chat.append(_assistant(message, legal, abilities))
+        else:
+            chat += _user(message, legal, abilities)
+    return chat
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    accepted = normalise(tool.schema, close_objects=False).schema
+    return ToolSpec(tool.name, tool.description, accepted).to_openai()
+
+
+def _assistant(message: Message, legal: ids.LegalIds, abilities: Abilities) -> dict[str, Any]:
+    texts = [block.text for block in message.content if isinstance(block, TextBlock)]
+    entry: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts)}
+    reasoning = [block for block in message.content if isinstance(block, ReasoningBlock)]
+    details = [detail for block in reasoning for detail in ReasoningDetails.read(block.signature)]
+    if details:
+        entry["reasoning_details"] = details
+    if abilities.echo_reasoning and reasoning:
+        entry["reasoning_content"] = "".join(block.text for block in reasoning)
+    calls = [_call(block, legal) for block in message.content if isinstance(block, ToolUseBlock)]
+    if calls:
+        entry["tool_calls"] = calls
+    return entry
+
+
+def _call(call: ToolUseBlock, legal: ids.LegalIds) -> dict[str, Any]:
+    arguments = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
+    return {"id": legal(call.id), "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _user(message: Message, legal: ids.LegalIds, abilities: Abilities) -> list[dict[str, Any]]:
+    """Results first, each a message of its own, then everything else in one."""
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    chat = [_tool_message(block, legal) for block in results]
+    parts = [part for block in results for part in _pictures_of(block, legal)]
+    for block in message.content:
+        if isinstance(block, TextBlock) and block.text:
+            parts.append({"type": "text", "text": block.text})
+        elif isinstance(block, ImageBlock):
+            parts.append(_picture(block))
+    if chat and parts and abilities.merge_tool_result_text and all(part["type"] == "text" for part in parts):
+        chat[-1]["content"] = "\n\n".join([chat[-1]["content"], *(part["text"] for part in parts)])
+    elif parts:
+        chat.append({"role": "user", "content": _plainest(parts)})
+    return chat
+
+
+def _plainest(parts: list[dict[str, Any]]) -> Any:
+    """One text is sent as a string: every server takes that."""
+    return parts[0]["text"] if len(parts) == 1 and parts[0]["type"] == "text" else parts
+
+
+def _tool_message(result: ToolResultBlock, legal: ids.LegalIds) -> dict[str, Any]:
+    words = [
+        block.text if isinstance(block, TextBlock) else "(a picture follows in the next message)"
+        for block in result.content
+    ]
+    return {"role": "tool", "tool_call_id": legal(result.tool_use_id), "content": "\n".join(words) or "(empty)"}
+
+
+def _pictures_of(result: ToolResultBlock, legal: ids.LegalIds) -> Iterator[dict[str, Any]]:
+    """A tool message takes no pictures, so they follow it, with a word on where they belong."""
+    pictures = [block for block in result.content if isinstance(block, ImageBlock)]
+    if pictures:
+        yield {"type": "text", "text": f"Pictures in the result of {legal(result.tool_use_id)}:"}
+    for picture in pictures:
+        yield _picture(picture)
+
+
+def _picture(block: ImageBlock) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
+
+
+# The reply
+
+
+class _StreamReader:
+    """Completion chunks, or one whole completion, to our chunks."""
+
+    def __init__(self) -> None:
+        self._reason: str | None = None
+        self._called = False
+        self._refused = False
+        self._details = ReasoningDetails()
+
+    def read(self, event: Any) -> list[Chunk]:
+        try:
+            return list(self._chunks(event))
+        except (AttributeError, TypeError) as error:
+            raise failures.CutStreamError(f"a piece of the reply is not what it should be ({error})") from error
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the reason to stop has come. After it only the usage does, and is not worth another request."""
+        return self._reason is not None
+
+    def end(self) -> list[Chunk]:
+        if self._reason is None:
+            raise failures.CutStreamError("the reply broke off before its end")
+        return [*self._take_details(), self._stop(self._reason)]
+
+    def _chunks(self, event: Any) -> Iterator[Chunk]:
+        for choice in (getattr(event, "choices", None) or [])[:1]:
+            delta, whole = getattr(choice, "delta", None), getattr(choice, "message", None)
+            if delta is not None:
+                yield from self._said(delta)
+            elif whole is not None:
+                yield from map(_numbered, itertools.count(), self._said(whole))
+            self._reason = getattr(choice, "finish_reason", None) or self._reason
+        usage = getattr(event, "usage", None)
+        if usage is not None:
+            yield _usage(usage)
+
+    def _said(self, said: Any) -> Iterator[Chunk]:
+        self._details.add(getattr(said, "reasoning_details", None))
+        thought = getattr(said, "reasoning_content", None) or getattr(said, "reasoning", None)
+        if isinstance(thought, str) and thought:
+            yield ReasoningChunk(thought)
+        refusal = getattr(said, "refusal", None)
+        self._refused = self._refused or bool(refusal)
+        text = getattr(said, "content", None) or refusal
+        calls = [*(getattr(said, "tool_calls", None) or ()), *_old_call(said)]
+        if text or calls:
+            yield from self._take_details()
+        if text:
+            yield TextChunk(text)
+        for call in calls:
+            self._called = True
+            yield _call_chunk(call)
+
+    def _take_details(self) -> Iterator[Chunk]:
+        """The reasoning is over: its signature, once."""
+        signature = self._details.take()
+        if signature is not None:
+            yield ReasoningChunk("", signature)
+
+    def _stop(self, reason: str) -> StopChunk:
+        if self._refused:
+            return StopChunk("refusal", reason)
+        if reason == "stop" and self._called:  # many servers say so
+            return StopChunk("tool_calls", reason)
+        return StopChunk(_STOPS.get(reason, "unknown"), reason)
+
+
+def _numbered(place: int, chunk: Chunk) -> Chunk:
+    """Calls of a whole reply have no index; their place tells them apart."""
+    return replace(chunk, index=place) if isinstance(chunk, ToolCallChunk) else chunk
+
+
+def _old_call(said: Any) -> Iterator[Any]:
+    """The call in the form from before there were several."""
+    call = getattr(said, "function_call", None)
+    if call is not None:
+        yield call
+
+
+def _call_chunk(call: Any) -> ToolCallChunk:
+    function = getattr(call, "function", None) or call
+    arguments = getattr(function, "arguments", None)
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = json.dumps(arguments)
+    return ToolCallChunk(
+        getattr(call, "index", None),
+        getattr(call, "id", None) or None,
+        getattr(function, "name", None) or None,
+        arguments,
+    )
+
+
+def _usage(usage: Any) -> UsageChunk:
+    """OpenAI counts cached tokens into the prompt; we do not."""
+    details = getattr(usage, "prompt_tokens_details", None)
+    read = getattr(details, "cached_tokens", None) or 0
+    written = getattr(details, "cache_write_tokens", None) or 0
+    prompt = getattr(usage, "prompt_tokens", None) or 0
+    return UsageChunk(max(0, prompt - read - written), getattr(usage, "completion_tokens", None) or 0, written, read)
+
+
+# What can go wrong
+
+
+def _failure(error: Exception, began: bool) -> failures.ProviderError:
+    if isinstance(error, openai.APIStatusError):
+        return failures.classify(
+            error.message,
+            status=error.status_code,
+            kinds=failures.kinds_in(error.body),
+            headers=error.response.headers,
+            now=time.time(),
+        )
+    if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError)):
+        cause = error.__cause__ or error
+        text = f"{type(cause).__name__}: {cause}".rstrip(": ")
+        if began:
+            return failures.CutStreamError(f"the reply broke off ({text})")
+        return failures.NetworkError(f"the provider could not be reached ({text})")
+    if isinstance(error, openai.APIError):
+        return failures.classify(error.message, status=_code(error), kinds=failures.kinds_in(error.body), began=True)
+    if isinstance(error, ValueError):
+        return failures.CutStreamError(f"a piece of the reply could not be read ({error})")
+    return failures.BadRequestError(f"the request could not be made ({error})")
+
+
+def _code(error: openai.APIError) -> int | None:
+    """An error inside a stream has no status of its own; some servers put one into the code."""
+    return int(error.code) if error.code and error.code.isdigit() else None

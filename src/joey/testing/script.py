@@ -1,0 +1,164 @@
+"""What a scripted model says and how it fails, without a word about how it gets to the client.
+
+    script = [
+        reply("I'll look.", ToolUseBlock("toolu_1", "read_file", {"path": "a.py"})),
+        Failure(429, "slow down", retry_after=0.1),
+        reply("Done.", faults=Faults(by_character=True)),
+    ]
+
+`ScriptedProvider(script)` plays it in memory, `LocalServer(script)` over HTTP, in either wire format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.messages import ReasoningBlock, StopReason, ToolUseBlock
+
+PIECE = 12
+"""How many characters a streamed piece has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """How a reply misbehaves on its way. Events are counted from 0; a piece of text or of a call is an event."""
+
+    latency: float = 0.0
+    """Seconds before anything comes."""
+    pause: float = 0.0
+    """Seconds between events."""
+    cut_after: int | None = None
+    """The connection breaks after so many events."""
+    malformed_at: int | None = None
+    """This event is not JSON."""
+    by_character: bool = False
+    """The bytes come one at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply of the model, as the chunks that a provider should make of it."""
+
+    chunks: tuple[Chunk, ...]
+    faults: Faults = Faults()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error instead of a reply. `kind` is the provider's word for it, such as overloaded_error."""
+
+    status: int
+    message: str
+    kind: str = ""
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a real server sent, line by line. `aborted` says that the recording ends before the reply did."""
+
+    lines: tuple[str, ...]
+    status: int = 200
+    aborted: bool = False
+
+    @classmethod
+    def load(cls, path: Path) -> Recording:
+        """From a file as in `tests/vectors/streams`."""
+        data = json.loads(path.read_text(encoding="utf-8"))
+        aborted = bool(data["meta"].get("aborted"))
+        lines = [line for _, line in data["sse"]]
+        if aborted and lines[-1]:
+            lines.append("")  # the client read the line and left; the event was whole
+        return cls(tuple(lines), data["http_status"], aborted)
+
+
+Answer: TypeAlias = Reply | Failure | Recording
+
+
+def reply(
+    *parts: str | ToolUseBlock | ReasoningBlock,
+    stop: StopReason | None = None,
+    usage: UsageChunk | None = None,
+    faults: Faults | None = None,
+) -> Reply:
+    """A reply of these texts, calls and thoughts in order. It stops for its calls, if it has some, else at its end."""
+    called = any(isinstance(part, ToolUseBlock) for part in parts)
+    chunks: list[Chunk] = []
+    for index, part in enumerate(parts):
+        chunks += _pieces(index, part)
+    chunks += [usage or UsageChunk(100, 20), StopChunk(stop or ("tool_calls" if called else "end"))]
+    return Reply(tuple(chunks), faults or Faults())
+
+
+def _pieces(index: int, part: str | ToolUseBlock | ReasoningBlock) -> Iterator[Chunk]:
+    if isinstance(part, str):
+        yield from map(TextChunk, _cut(part))
+    elif isinstance(part, ReasoningBlock):
+        yield from map(ReasoningChunk, _cut(part.text))
+        if part.signature is not None:
+            yield ReasoningChunk("", part.signature)
+    else:
+        yield ToolCallChunk(index, part.id, part.name)
+        for piece in _cut(json.dumps(part.arguments, ensure_ascii=False)):
+            yield ToolCallChunk(index, arguments=piece)
+
+
+def _cut(text: str) -> Iterator[str]:
+    for start in range(0, len(text), PIECE):
+        yield text[start : start + PIECE]
+
+
+class Script:
+    """Answers, one for each request. When they are used up, the next request fails and says so."""
+
+    def __init__(self, answers: Iterable[Answer]) -> None:
+        self._answers = iter(answers)
+        self.given = 0
+
+    def next(self) -> Answer:
+        answer = next(self._answers, None)
+        if answer is None:
+            return Failure(400, f"the script has no more than {self.given} answers", "invalid_request_error")
+        self.given += 1
+        return answer
+
+
+def same_reply(one: Iterable[Chunk], other: Iterable[Chunk]) -> bool:
+    """Whether two streams say the same, however they were cut. Stop details, the provider's own words, do not count."""
+    return summary(one) == summary(other)
+
+
+def summary(chunks: Iterable[Chunk]) -> dict[str, Any]:
+    """A reply put together: its text, thoughts, calls in order, last usage and reason to stop."""
+    calls: dict[Any, list[Any]] = {}
+    text, thoughts, signatures = [], [], []
+    usage: UsageChunk | None = None
+    stop: StopReason | None = None
+    for chunk in chunks:
+        if isinstance(chunk, TextChunk):
+            text.append(chunk.text)
+        elif isinstance(chunk, ReasoningChunk):
+            thoughts.append(chunk.text)
+            signatures += [chunk.signature] if chunk.signature else []
+        elif isinstance(chunk, ToolCallChunk):
+            call = calls.setdefault(chunk.index, [None, None, ""])
+            call[0] = chunk.id or call[0]
+            call[1] = chunk.name or call[1]
+            call[2] += chunk.arguments or ""
+        elif isinstance(chunk, UsageChunk):
+            usage = chunk
+        else:
+            stop = chunk.reason
+    return {
+        "text": "".join(text),
+        "reasoning": "".join(thoughts),
+        "signatures": signatures,
+        "calls": [tuple(call) for call in calls.values()],
+        "usage": usage,
+        "stop": stop,
+    }

@@ -1,0 +1,49 @@
+"""A provider that plays a script, without a network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import ClassVar
+
+from joey.chunks import Chunk
+from joey.errors import UsageError
+from joey.providers import failures
+from joey.providers.abilities import Abilities
+from joey.providers.base import Provider, Request
+from joey.testing.script import Answer, Failure, Faults, Reply, Script
+
+
+class ScriptedProvider(Provider):
+    """Answers each request with the next answer of its script, and remembers the requests."""
+
+    name: ClassVar[str] = "scripted"
+
+    def __init__(self, answers: Iterable[Answer], *, abilities: Abilities | None = None) -> None:
+        super().__init__(abilities)
+        self._script = Script(answers)
+        self.requests: list[Request] = []
+
+    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+        self.requests.append(request)
+        answer = self._script.next()
+        if isinstance(answer, Failure):
+            headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
+            raise failures.classify(answer.message, status=answer.status, kinds=(answer.kind,), headers=headers)
+        if not isinstance(answer, Reply):
+            raise UsageError("a recording is lines of HTTP; play it with LocalServer")
+        async for chunk in _played(answer.chunks, answer.faults):
+            yield chunk
+
+
+async def _played(chunks: tuple[Chunk, ...], faults: Faults) -> AsyncIterator[Chunk]:
+    await asyncio.sleep(faults.latency)
+    for number, chunk in enumerate(chunks):
+        if number == faults.cut_after:
+            raise failures.CutStreamError("the reply broke off, as the script says")
+        if number == faults.malformed_at:
+            raise failures.CutStreamError("a piece of the reply could not be read, as the script says")
+        yield chunk
+        await asyncio.sleep(faults.pause)
+    if faults.cut_after is not None and faults.cut_after >= len(chunks):
+        raise failures.CutStreamError("the reply broke off, as the script says")

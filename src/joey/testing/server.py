@@ -1,0 +1,223 @@
+"""A local HTTP server that plays a script in both wire formats, and misbehaves on demand.
+
+    async with LocalServer([reply("Hello")]) as server:
+        provider, model = joey.providers.open_model("openai/any", base_url=server.openai_url)
+
+POST /v1/chat/completions is answered as OpenAI would, POST /v1/messages as Anthropic would, streamed if the request
+says so. It is made of asyncio alone: what it must do best is to break a connection in the middle of a byte stream,
+and that is what servers are written to prevent. It speaks as much HTTP/1.1 as the SDK clients need: a body with
+Content-Length in, a chunked stream or a body with Content-Length out, and connections that are kept open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from joey.testing import wire_formats
+from joey.testing.script import Answer, Failure, Faults, Recording, Reply, Script
+
+OPENAI_PATH = "/v1/chat/completions"
+ANTHROPIC_PATH = "/v1/messages"
+_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that came: where to, its headers in lower case, and its body."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+Responder: TypeAlias = Callable[[Asked], Answer]
+
+
+class _CutError(Exception):
+    """The script says that the connection breaks here."""
+
+
+class LocalServer:
+    """Serves on a free port of 127.0.0.1 between `async with` and its end. `requests` are those that came.
+
+    `answers` are given one for each request; a function is asked instead.
+    """
+
+    def __init__(self, answers: Iterable[Answer] | Responder, *, port: int = 0) -> None:
+        self._answer: Responder = answers if callable(answers) else _in_order(answers)
+        self._port = port
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+        self.requests: list[Asked] = []
+
+    @property
+    def anthropic_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def openai_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        self._server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while (asked := await _read_request(reader)) is not None:
+                await self._respond(asked, writer)
+        except _CutError:
+            pass  # closing sends what was written and no more: the client sees exactly the events before the cut
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            # The client left, or the server is closing; a cancelled handler would be reported as an error.
+            writer.transport.abort()
+        finally:
+            self._connections.discard(task)
+            writer.close()
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    async def _respond(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        self.requests.append(asked)
+        if asked.path not in (OPENAI_PATH, ANTHROPIC_PATH):
+            message = f"there is no {asked.path} here, only {OPENAI_PATH} and {ANTHROPIC_PATH}"
+            await _send_json(writer, 404, {"error": {"type": "not_found_error", "message": message}})
+            return
+        answer = self._answer(asked)
+        if isinstance(answer, Failure):
+            await _fail(writer, asked, answer)
+        elif isinstance(answer, Recording):
+            await _play_recording(writer, answer)
+        else:
+            await _reply(writer, asked, answer)
+
+
+def _in_order(answers: Iterable[Answer]) -> Responder:
+    script = Script(answers)
+    return lambda _: script.next()
+
+
+# Answers
+
+
+async def _fail(writer: asyncio.StreamWriter, asked: Asked, failure: Failure) -> None:
+    as_anthropic = asked.path == ANTHROPIC_PATH
+    body = wire_formats.anthropic_error(failure) if as_anthropic else wire_formats.openai_error(failure)
+    headers = {} if failure.retry_after is None else {"Retry-After": f"{failure.retry_after:g}"}
+    await _send_json(writer, failure.status, body, headers)
+
+
+async def _reply(writer: asyncio.StreamWriter, asked: Asked, answer: Reply) -> None:
+    await asyncio.sleep(answer.faults.latency)
+    model = str(asked.body.get("model", ""))
+    as_anthropic = asked.path == ANTHROPIC_PATH
+    if not asked.body.get("stream"):
+        make = wire_formats.anthropic_body if as_anthropic else wire_formats.openai_body
+        await _send_json(writer, 200, make(answer.chunks, model), cut=answer.faults.cut_after is not None)
+        return
+    make_events = wire_formats.anthropic_events if as_anthropic else wire_formats.openai_events
+    await _send_stream(writer, _faulty(make_events(answer.chunks, model), answer.faults), answer.faults)
+
+
+async def _play_recording(writer: asyncio.StreamWriter, recording: Recording) -> None:
+    if recording.status != 200:
+        await _send_json(writer, recording.status, json.loads("\n".join(recording.lines)))
+        return
+
+    async def events() -> AsyncIterator[str]:
+        for line in recording.lines:
+            yield f"{line}\n"
+        if recording.aborted:
+            raise _CutError
+
+    await _send_stream(writer, events(), Faults())
+
+
+async def _faulty(events: Iterator[wire_formats.WireEvent], faults: Faults) -> AsyncIterator[str]:
+    for number, (name, data) in enumerate(events):
+        if number == faults.cut_after:
+            raise _CutError
+        heading = "" if name is None else f"event: {name}\n"
+        yield f"{heading}data: {'{this is not JSON' if number == faults.malformed_at else data}\n\n"
+        if faults.pause:
+            await asyncio.sleep(faults.pause)
+    if faults.cut_after is not None:
+        raise _CutError
+
+
+# HTTP
+
+
+async def _read_request(reader: asyncio.StreamReader) -> Asked | None:
+    """The next request on this connection; None when the client has left."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head.decode("latin-1").split("\r\n")
+    pairs = (line.partition(":") for line in lines if line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    payload = await reader.readexactly(int(headers.get("content-length", "0")))
+    path = first.split(" ")[1].partition("?")[0]
+    return Asked(path, headers, json.loads(payload) if payload else None)
+
+
+def _head(status: int, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}", *(f"{name}: {headers[name]}" for name in headers)]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+async def _send_json(
+    writer: asyncio.StreamWriter,
+    status: int,
+    body: Any,
+    headers: Mapping[str, str] | None = None,
+    *,
+    cut: bool = False,
+) -> None:
+    payload = json.dumps(body).encode()
+    standard = {"Content-Type": "application/json", "Content-Length": str(len(payload))}
+    writer.write(_head(status, {**standard, **(headers or {})}) + (payload[: len(payload) // 2] if cut else payload))
+    await writer.drain()
+    if cut:
+        raise _CutError
+
+
+async def _send_stream(writer: asyncio.StreamWriter, events: AsyncIterator[str], faults: Faults) -> None:
+    writer.write(_head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
+    send: Callable[[asyncio.StreamWriter, bytes], Awaitable[None]] = _by_byte if faults.by_character else _at_once
+    async for text in events:
+        await send(writer, text.encode())
+    await _at_once(writer, b"")
+
+
+async def _at_once(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """One HTTP chunk; an empty one ends the stream."""
+    writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    await writer.drain()
+
+
+async def _by_byte(writer: asyncio.StreamWriter, data: bytes) -> None:
+    for position in range(len(data)):
+        await _at_once(writer, data[position : position + 1])
+        await asyncio.sleep(0)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from joey.errors import UsageError
+from joey.providers import AuthError, abilities_of, open_model
+
+
+def _python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_sdks_load_only_with_a_provider_of_theirs() -> None:
+    code = "import sys, joey.providers, joey.testing; print({'anthropic', 'openai', 'httpx2'} & set(sys.modules))"
+    assert _python(code).strip() == "set()"
+    code = (
+        "import sys; from joey.providers import open_model; open_model('ollama/qwen3');"
+        "print('openai' in sys.modules, 'anthropic' in sys.modules)"
+    )
+    assert _python(code).strip() == "True False"
+
+
+def test_a_model_is_named_with_its_provider() -> None:
+    provider, model = open_model("openrouter/anthropic/claude-sonnet-4-5", api_key="key")
+    assert provider.name == "openai" and model == "anthropic/claude-sonnet-4-5"
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("gpt-5", "not named provider/model"), ("antropic/claude", "Did you mean 'anthropic'?"), ("openai/", "not named")],
+)
+def test_a_wrong_name_is_refused_with_what_is_known(name: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint.replace("?", r"\?")) as caught:
+        open_model(name)
+    assert "Providers: anthropic, openai" in str(caught.value)
+
+
+def test_a_provider_out_there_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    with pytest.raises(AuthError, match="set OPENROUTER_API_KEY"):
+        open_model("openrouter/some/model")
+
+
+@pytest.mark.parametrize(
+    ("model", "system", "tools"),
+    [
+        ("claude-sonnet-4-5", "system", True),
+        ("qwen3", "system", True),
+        ("o1-mini", "none", False),
+        ("openai/o3", "developer", True),
+        ("gpt-5.2", "developer", True),
+        ("gpt-4o", "system", True),
+        ("olmo-3", "system", True),
+    ],
+)
+def test_what_a_model_takes_is_known_by_its_name(model: str, system: str, tools: bool) -> None:
+    abilities = abilities_of(model)
+    assert (abilities.system, abilities.tools) == (system, tools)
