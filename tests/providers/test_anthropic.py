@@ -10,7 +10,7 @@ from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, UsageChunk
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import Abilities, AuthError, CutStreamError, NetworkError, Reasoning, Request
-from joey.providers.anthropic import REDACTED, AnthropicProvider, body
+from joey.providers.anthropic import REDACTED, AnthropicProvider, Encoder
 from joey.testing import LocalServer, Recording, Reply, reply
 from joey.testing.script import summary
 from joey.toolspec import ToolChoice, ToolSpec
@@ -42,7 +42,7 @@ async def hello() -> AsyncIterator[LocalServer]:
 
 def test_the_request_has_the_shape_of_a_messages_request() -> None:
     request = Request("claude", TURNS[:1], "You are Joey.", (READ,), max_tokens=8096, temperature=0)
-    assert body(request, USUAL) == {
+    assert Encoder(USUAL).body(request) == {
         "model": "claude",
         "max_tokens": 8096,
         "system": [{"type": "text", "text": "You are Joey.", "cache_control": MARK}],
@@ -62,7 +62,7 @@ def test_the_request_has_the_shape_of_a_messages_request() -> None:
 
 
 def test_the_last_two_user_messages_are_marked_for_the_cache() -> None:
-    messages = body(Request("claude", TURNS, tools=(READ,)), USUAL)["messages"]
+    messages = Encoder(USUAL).body(Request("claude", TURNS, tools=(READ,)))["messages"]
     marked = [number for number, each in enumerate(messages) if each["content"][-1].get("cache_control") == MARK]
     assert marked == [2, 4]
     assert json.dumps(messages).count("cache_control") == 2
@@ -77,7 +77,7 @@ async def test_the_request_arrives_as_it_was_made(hello: LocalServer) -> None:
     await ask(provider, request)
     await provider.close()
     (asked,) = hello.requests
-    expected = body(request, USUAL)
+    expected = Encoder(USUAL).body(request)
     expected |= {"stream": True, "temperature": expected.pop("extra_body")["temperature"]}
     assert asked.body == expected
     assert asked.body["tool_choice"] == {"type": "tool", "name": "read_file", "disable_parallel_tool_use": True}
@@ -100,7 +100,7 @@ def test_reasoning_goes_back_with_its_signature_and_other_providers_does_not() -
         ReasoningBlock("theirs", '[{"type": "reasoning.text"}]'),
         TextBlock("so"),
     )
-    made = body(Request("claude", (TASK, Message("assistant", thoughts))), USUAL)["messages"][1]["content"]
+    made = Encoder(USUAL).body(Request("claude", (TASK, Message("assistant", thoughts))))["messages"][1]["content"]
     assert made == [
         {"type": "thinking", "thinking": "hm", "signature": "sig"},
         {"type": "redacted_thinking", "data": "xyz"},
@@ -110,17 +110,17 @@ def test_reasoning_goes_back_with_its_signature_and_other_providers_does_not() -
 
 def test_thinking_has_room_and_no_temperature() -> None:
     request = Request("claude", (TASK,), max_tokens=1000, temperature=0, reasoning=Reasoning(budget=4000))
-    made = body(request, USUAL)
+    made = Encoder(USUAL).body(request)
     assert made["thinking"] == {"type": "enabled", "budget_tokens": 4000}
     assert made["max_tokens"] > 4000 and "extra_body" not in made
-    effort = body(Request("claude", (TASK,), reasoning=Reasoning("high")), USUAL)
+    effort = Encoder(USUAL).body(Request("claude", (TASK,), reasoning=Reasoning("high")))
     assert effort["thinking"] == {"type": "adaptive"} and effort["output_config"] == {"effort": "high"}
 
 
 def test_pictures_stay_in_results() -> None:
     result = ToolResultBlock(CALL.id, (TextBlock("see"), ImageBlock("image/png", "AA==")), is_error=True)
     request = Request("claude", (*TURNS[:2], Message("user", (result,))), tools=(READ,))
-    (made,) = body(request, USUAL)["messages"][2]["content"]
+    (made,) = Encoder(USUAL).body(request)["messages"][2]["content"]
     assert made["content"] == [
         {"type": "text", "text": "see"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}},
@@ -129,7 +129,7 @@ def test_pictures_stay_in_results() -> None:
 
 
 def test_without_tools_the_history_is_told_in_text() -> None:
-    made = body(Request("claude", TURNS[:3]), USUAL)
+    made = Encoder(USUAL).body(Request("claude", TURNS[:3]))
     assert "tools" not in made and "tool_choice" not in made
     assert "tool_use" not in json.dumps(made)
     assert "[Tool Use: read_file]\\npath: package.json" in json.dumps(made)
@@ -139,7 +139,7 @@ def test_without_tools_the_history_is_told_in_text() -> None:
 def test_only_blocks_that_anthropic_knows_are_sent(case: Any) -> None:
     """What was recorded may leave neighbours of one side, or begin with the assistant; a request of ours does not."""
     given = tuple(map(message, case["args"][0]))
-    made = body(Request("claude", given), USUAL)["messages"]
+    made = Encoder(USUAL).body(Request("claude", given))["messages"]
     texts = [block["text"] for each in made for block in each["content"]]
     expected = [block.text for each in case["out"] for block in message(each).content if isinstance(block, TextBlock)]
     placeholders = ("(no text)", "(The beginning of this conversation is not shown.)")
@@ -213,3 +213,10 @@ async def test_a_reply_that_ends_without_a_reason_is_cut() -> None:
         with pytest.raises(CutStreamError, match="broke off before its end"):
             await ask(provider, Request("claude", (TASK,)))
         await provider.close()
+
+
+def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
+    encoder = Encoder(USUAL)
+    for length in range(1, len(TURNS) + 1):
+        request = Request("claude", TURNS[:length], "S", (READ,))
+        assert encoder.body(request) == Encoder(USUAL).body(request)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import Abilities, AuthError, CutStreamError, NetworkError, Reasoning, Request, abilities_of
-from joey.providers.openai import OpenAIProvider, body, chat_messages
+from joey.providers.openai import Encoder, OpenAIProvider, chat_messages
 from joey.providers.reasoning import ReasoningDetails
 from joey.testing import LocalServer, Recording, Reply, reply
 from joey.testing.script import summary
@@ -41,9 +42,13 @@ def test_a_conversation_is_converted_as_recorded(case: Any) -> None:
         merge_tool_result_text=bool(options.get("mergeToolResultText")),
         ids="mistral" if case["test"] in OTHERWISE else "openai",
     )
-    made = chat_messages([message(each) for each in case["args"][0]], abilities)
+    made = _chat([message(each) for each in case["args"][0]], abilities)
     same = [_as_parts(each) for each in made] == [_as_parts(each) for each in case["out"]]
     assert same is (case["test"] not in OTHERWISE)
+
+
+def _chat(messages: Iterable[Message], abilities: Abilities) -> list[dict[str, Any]]:
+    return [entry for each in messages for entry in chat_messages(each, abilities)]
 
 
 def _as_parts(entry: Any) -> Any:
@@ -55,7 +60,7 @@ def _as_parts(entry: Any) -> Any:
 
 def test_the_request_has_the_shape_of_a_chat_completion() -> None:
     request = Request("gpt", TURNS, "You are Joey.", (READ,), ToolChoice("required", parallel=False), 100, 0.5, ("X",))
-    assert body(request, USUAL) == {
+    assert Encoder(USUAL).body(request) == {
         "model": "gpt",
         "messages": [
             {"role": "system", "content": "You are Joey."},
@@ -83,7 +88,7 @@ def test_the_request_has_the_shape_of_a_chat_completion() -> None:
 
 
 def test_a_model_without_a_system_role_finds_it_in_the_first_message() -> None:
-    made = body(Request("o1-mini", TURNS, "You are Joey.", (READ,), temperature=0), abilities_of("openai/o1-mini"))
+    made = Encoder(abilities_of("o1-mini")).body(Request("o1-mini", TURNS, "You are Joey.", (READ,), temperature=0))
     assert [entry["role"] for entry in made["messages"]] == ["user", "assistant", "user"]
     assert made["messages"][0]["content"] == [
         {"type": "text", "text": "You are Joey."},
@@ -95,7 +100,8 @@ def test_a_model_without_a_system_role_finds_it_in_the_first_message() -> None:
 
 
 def test_a_reasoner_has_a_developer_and_an_effort() -> None:
-    made = body(Request("gpt-5.2", (TASK,), "S", reasoning=Reasoning("high"), temperature=1), abilities_of("gpt-5.2"))
+    request = Request("gpt-5.2", (TASK,), "S", reasoning=Reasoning("high"), temperature=1)
+    made = Encoder(abilities_of("gpt-5.2")).body(request)
     assert made["messages"][0] == {"role": "developer", "content": "S"}
     assert made["reasoning_effort"] == "high" and "temperature" not in made and "max_tokens" not in made
 
@@ -103,7 +109,7 @@ def test_a_reasoner_has_a_developer_and_an_effort() -> None:
 def test_a_picture_in_a_result_follows_it() -> None:
     picture = ImageBlock("image/png", "AA==")
     result = ToolResultBlock("call_1", (TextBlock("see"), picture))
-    made = chat_messages([*TURNS[:2], Message("user", (result, TextBlock("and?")))], USUAL)
+    made = _chat([*TURNS[:2], Message("user", (result, TextBlock("and?")))], USUAL)
     assert made[2]["role"] == "tool" and made[2]["content"].startswith("see\n(a picture follows")
     assert made[3]["role"] == "user"
     assert [part["type"] for part in made[3]["content"]] == ["text", "image_url", "text"]
@@ -112,15 +118,15 @@ def test_a_picture_in_a_result_follows_it() -> None:
 
 def test_a_model_without_eyes_is_told_of_the_picture() -> None:
     talk = (Message("user", (TextBlock("what is it?"), ImageBlock("image/png", "AA=="))),)
-    made = body(Request("m", talk), dataclasses.replace(USUAL, images=False))
+    made = Encoder(dataclasses.replace(USUAL, images=False)).body(Request("m", talk))
     assert "A picture (image/png) is left out" in json.dumps(made["messages"])
     assert "AA==" not in json.dumps(made["messages"])
 
 
 def test_plain_reasoning_goes_back_only_where_it_is_wanted() -> None:
     talk = (TASK, Message("assistant", (ReasoningBlock("hm"), TextBlock("so"))))
-    assert "reasoning_content" not in chat_messages(talk, USUAL)[1]
-    assert chat_messages(talk, dataclasses.replace(USUAL, echo_reasoning=True))[1]["reasoning_content"] == "hm"
+    assert "reasoning_content" not in _chat(talk, USUAL)[1]
+    assert _chat(talk, dataclasses.replace(USUAL, echo_reasoning=True))[1]["reasoning_content"] == "hm"
 
 
 @pytest.mark.parametrize("case", cases("roo/functions", fn="consolidateReasoningDetails"), ids=lambda c: c["test"])
@@ -239,3 +245,10 @@ async def test_a_server_that_is_not_there_is_a_network_error() -> None:
     with pytest.raises(NetworkError, match="could not be reached"):
         await ask(provider, Request("m", (TASK,)))
     await provider.close()
+
+
+def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
+    encoder = Encoder(USUAL)
+    for length in range(1, len(TURNS) + 1):
+        request = Request("gpt", TURNS[:length], "S", (READ,))
+        assert encoder.body(request) == Encoder(USUAL).body(request)

@@ -7,7 +7,8 @@ override it for a model of their own with `dataclasses.replace`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, TypeAlias
 
 IdRule: TypeAlias = Literal["anthropic", "openai", "mistral"]
@@ -32,6 +33,8 @@ class Abilities:
     echo_reasoning: bool = False
     """Whether the model wants its plain reasoning back (`reasoning_content`)."""
     ids: IdRule = "openai"
+    context_window: int | None = None
+    """How many tokens a conversation may have; None if that is not known."""
 
 
 USUAL = Abilities()
@@ -51,7 +54,23 @@ _KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
 )
 
 
+_WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = tuple(
+    (re.compile(pattern), tokens)
+    for pattern, tokens in (
+        (r"claude-", 200_000),
+        (r"gpt-5", 400_000),
+        (r"gpt-4\.1", 1_047_576),
+        (r"(gpt-4o|gpt-4-turbo|o1-(mini|preview))", 128_000),
+        (r"(o1|o3|o4-mini)", 200_000),
+        (r"deepseek-(chat|reasoner)$", 128_000),
+    )
+)
+
+
+@cache
 def abilities_of(model: str) -> Abilities:
     """The abilities of a model by its name; a vendor in front of it (`openai/o3`) does not matter."""
     name = model.rsplit("/", 1)[-1].lower()
-    return next((abilities for pattern, abilities in _KNOWN if pattern.match(name)), USUAL)
+    known = next((abilities for pattern, abilities in _KNOWN if pattern.match(name)), USUAL)
+    window = next((tokens for pattern, tokens in _WINDOWS if pattern.match(name)), None)
+    return replace(known, context_window=window)

@@ -36,6 +36,8 @@ from joey.providers import failures, ids
 from joey.providers.abilities import Abilities
 from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
 from joey.providers.conversation import prepare
+from joey.providers.memo import Memo
+from joey.providers.repair import shape_of
 from joey.schema import normalise
 from joey.toolspec import ToolSpec
 
@@ -74,6 +76,7 @@ class AnthropicProvider(Provider):
     ) -> None:
         super().__init__(abilities)
         self._betas = tuple(betas)
+        self._encoder: Memo[Abilities, Encoder] = Memo(Encoder)
         if base_url is not None and not api_key and not any(map(os.environ.get, _KEY_VARIABLES)):
             api_key = "none"  # a local server wants no key, but the SDK wants one
         # Retrying is the caller's, who can show it.
@@ -126,7 +129,7 @@ class AnthropicProvider(Provider):
     async def _create(self, request: Request, abilities: Abilities, *, stream: bool) -> Any:
         headers = {"anthropic-beta": ",".join(betas)} if (betas := self._betas_for(request, stream)) else {}
         create: Any = self._client.messages.create  # the body is made of plain data, not of the SDK's typed dicts
-        return await create(**body(request, abilities), stream=stream, extra_headers=headers)
+        return await create(**self._encoder(abilities).body(request), stream=stream, extra_headers=headers)
 
     def _betas_for(self, request: Request, stream: bool) -> list[str]:
         betas = list(self._betas)
@@ -140,25 +143,33 @@ class AnthropicProvider(Provider):
 # The request
 
 
-def body(request: Request, abilities: Abilities) -> dict[str, Any]:
-    """The parameters of the request, without the transport's own."""
-    conversation = prepare(request, abilities)
-    legal = ids.LegalIds(ids.anthropic_id)
-    messages = [_message(message, legal) for message in conversation.messages]
-    _mark_for_cache([message for message in messages if message["role"] == "user"])
-    parameters: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
-    if conversation.system:
-        parameters["system"] = [{"type": "text", "text": conversation.system, "cache_control": CACHE_MARK}]
-    if conversation.tools:
-        parameters["tools"] = [_tool(tool) for tool in conversation.tools]
-        parameters["tool_choice"] = request.tool_choice.to_anthropic()
-    if request.stop_sequences:
-        parameters["stop_sequences"] = list(request.stop_sequences)
-    _add_reasoning(parameters, request)
-    if request.temperature is not None and abilities.temperature and "thinking" not in parameters:
-        # The SDK has no parameter for it any more; models that still take it do so in the body.
-        parameters["extra_body"] = {"temperature": request.temperature}
-    return parameters
+class Encoder:
+    """Requests for models with these abilities. It remembers what it made of each message of a growing conversation."""
+
+    def __init__(self, abilities: Abilities) -> None:
+        self._abilities = abilities
+        self._shape = Memo(shape_of)
+        self._message = Memo(_message)
+        self._tool = Memo(_tool)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The parameters of the request, without the transport's own."""
+        conversation = prepare(request, self._abilities, self._shape)
+        messages = [self._message(message) for message in conversation.messages]
+        _mark_for_cache(messages)
+        parameters: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
+        if conversation.system:
+            parameters["system"] = [{"type": "text", "text": conversation.system, "cache_control": CACHE_MARK}]
+        if conversation.tools:
+            parameters["tools"] = [self._tool(tool) for tool in conversation.tools]
+            parameters["tool_choice"] = request.tool_choice.to_anthropic()
+        if request.stop_sequences:
+            parameters["stop_sequences"] = list(request.stop_sequences)
+        _add_reasoning(parameters, request)
+        if request.temperature is not None and self._abilities.temperature and "thinking" not in parameters:
+            # The SDK has no parameter for it any more; models that still take it do so in the body.
+            parameters["extra_body"] = {"temperature": request.temperature}
+        return parameters
 
 
 def _add_reasoning(parameters: dict[str, Any], request: Request) -> None:
@@ -179,26 +190,26 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return ToolSpec(tool.name, tool.description, accepted).to_anthropic()
 
 
-def _message(message: Message, legal: ids.LegalIds) -> dict[str, Any]:
-    content = [converted for block in message.content if (converted := _block(block, legal)) is not None]
+def _message(message: Message) -> dict[str, Any]:
+    content = [converted for block in message.content if (converted := _block(block)) is not None]
     # A message of nothing but reasoning that cannot go back must still be there, or the sides would not take turns.
     return {"role": message.role, "content": content or [{"type": "text", "text": "(no text)"}]}
 
 
-def _block(block: Block, legal: ids.LegalIds) -> dict[str, Any] | None:
+def _block(block: Block) -> dict[str, Any] | None:
     if isinstance(block, TextBlock):
         return {"type": "text", "text": block.text}
     if isinstance(block, ToolUseBlock):
-        return {"type": "tool_use", "id": legal(block.id), "name": block.name, "input": block.arguments}
+        return {"type": "tool_use", "id": ids.anthropic_id(block.id), "name": block.name, "input": block.arguments}
     if isinstance(block, ToolResultBlock):
-        return _result(block, legal)
+        return _result(block)
     if isinstance(block, ImageBlock):
         return _image(block)
     return _thinking(block)
 
 
-def _result(block: ToolResultBlock, legal: ids.LegalIds) -> dict[str, Any]:
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": legal(block.tool_use_id)}
+def _result(block: ToolResultBlock) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.anthropic_id(block.tool_use_id)}
     result["content"] = _result_content(block.content)
     if block.is_error:
         result["is_error"] = True
@@ -224,9 +235,17 @@ def _thinking(block: ReasoningBlock) -> dict[str, Any] | None:
     return {"type": "thinking", "thinking": block.text, "signature": block.signature}
 
 
-def _mark_for_cache(user_messages: Sequence[dict[str, Any]]) -> None:
-    for message in user_messages[-MARKED_USER_MESSAGES:]:
-        message["content"][-1]["cache_control"] = CACHE_MARK
+def _mark_for_cache(messages: list[dict[str, Any]]) -> None:
+    """Mark the last user messages, in copies: the messages themselves are used again."""
+    marks = MARKED_USER_MESSAGES
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if message["role"] == "user" and marks:
+            *before, last = message["content"]
+            messages[place] = {**message, "content": [*before, {**last, "cache_control": CACHE_MARK}]}
+            marks -= 1
+        if not marks:
+            return
 
 
 # The reply

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
 from joey.providers.abilities import Abilities
 from joey.providers.base import Request
 from joey.providers.plain import without_tool_blocks
-from joey.providers.repair import merge_neighbours, repair
+from joey.providers.repair import Shape, merge_neighbours, repair, shape_of
 from joey.toolspec import ToolSpec
 
 
@@ -20,14 +20,12 @@ class Conversation:
     system: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...]
-    notes: tuple[str, ...]
 
 
-def prepare(request: Request, abilities: Abilities) -> Conversation:
+def prepare(request: Request, abilities: Abilities, shape: Callable[[Message], Shape] = shape_of) -> Conversation:
     """The request's conversation, fit for a model with these abilities."""
     tools = request.tools if abilities.tools else ()
-    repaired = repair(request.messages)
-    messages: Sequence[Message] = repaired.messages
+    messages: Sequence[Message] = repair(request.messages, shape).messages
     if not tools:
         # Providers refuse calls in the history of a request without tools.
         messages = merge_neighbours(map(without_tool_blocks, messages))
@@ -36,7 +34,7 @@ def prepare(request: Request, abilities: Abilities) -> Conversation:
     system = request.system
     if system and abilities.system == "none":
         messages, system = _with_system_inside(system, messages), ""
-    return Conversation(system, tuple(messages), tools, repaired.notes)
+    return Conversation(system, tuple(messages), tools)
 
 
 def _with_system_inside(system: str, messages: Sequence[Message]) -> Sequence[Message]:

@@ -1,8 +1,8 @@
 """Call ids as providers accept them.
 
 A conversation keeps the ids it began with; each request carries them in the form its provider accepts. Making an id
-legal may make two of them equal, and then a result would answer the wrong call. `LegalIds` keeps them apart: within
-one conversation the same id always becomes the same legal id, and different ids different ones.
+legal may make two of them equal, and then a result would answer the wrong call: so an id that must be changed ends in
+a hash of what it was. A legal id stays as it is. No table is needed, and a call has the same id in every request.
 """
 
 from __future__ import annotations
@@ -15,57 +15,41 @@ from typing import TypeAlias
 Rule: TypeAlias = Callable[[str], str]
 
 OPENAI_LIMIT = 64
-MISTRAL_LENGTH = 9
+_MISTRAL_LENGTH = 9
+_HASH_LENGTH = 8
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_MISTRAL = re.compile(r"[A-Za-z0-9]{9}")
 
 
-def anthropic_id(call_id: str) -> str:
-    """Letters, digits, `_` and `-`."""
+def sanitised(call_id: str) -> str:
+    """Letters, digits, `_` and `-`; everything else becomes `_`."""
     return _UNSAFE.sub("_", call_id)
 
 
 def shortened(call_id: str, limit: int = OPENAI_LIMIT) -> str:
     """At most `limit` characters: a long id keeps its beginning and ends in a hash of the whole."""
-    if len(call_id) <= limit:
-        return call_id
-    digest = _digest(call_id)[:8]
-    return f"{call_id[: limit - len(digest) - 1]}_{digest}"
+    return call_id if len(call_id) <= limit else _with_hash(call_id, call_id, limit)
+
+
+def anthropic_id(call_id: str) -> str:
+    """A legal id for Anthropic: letters, digits, `_` and `-`."""
+    safe = sanitised(call_id)
+    return call_id if safe == call_id else f"{safe}_{_digest(call_id)[:_HASH_LENGTH]}"
 
 
 def openai_id(call_id: str) -> str:
-    """Anthropic's characters, and at most 64 of them."""
-    return shortened(anthropic_id(call_id))
+    """A legal id for OpenAI: Anthropic's characters, and at most 64 of them."""
+    safe = sanitised(call_id)
+    return shortened(call_id) if safe == call_id else _with_hash(safe, call_id, OPENAI_LIMIT)
 
 
 def mistral_id(call_id: str) -> str:
-    """Exactly nine letters and digits. A longer id becomes a hash, since long ids often share their beginning."""
-    plain = re.sub(r"[^A-Za-z0-9]", "", call_id)
-    if len(plain) > MISTRAL_LENGTH:
-        return _digest(call_id)[:MISTRAL_LENGTH]
-    return plain.ljust(MISTRAL_LENGTH, "0")
+    """A legal id for Mistral: exactly nine letters and digits."""
+    return call_id if _MISTRAL.fullmatch(call_id) else _digest(call_id)[:_MISTRAL_LENGTH]
 
 
-class LegalIds:
-    """The ids of one conversation under one provider's rule, kept apart."""
-
-    def __init__(self, rule: Rule) -> None:
-        self._rule = rule
-        self._legal: dict[str, str] = {}
-        self._taken: set[str] = set()
-
-    def __call__(self, call_id: str) -> str:
-        if call_id not in self._legal:
-            self._legal[call_id] = self._free(call_id)
-            self._taken.add(self._legal[call_id])
-        return self._legal[call_id]
-
-    def _free(self, call_id: str) -> str:
-        legal = self._rule(call_id)
-        attempt = 0
-        while not legal or legal in self._taken:
-            attempt += 1
-            legal = self._rule(_digest(f"{call_id}\0{attempt}"))
-        return legal
+def _with_hash(text: str, original: str, limit: int) -> str:
+    return f"{text[: limit - _HASH_LENGTH - 1]}_{_digest(original)[:_HASH_LENGTH]}"
 
 
 def _digest(text: str) -> str:

@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -25,7 +25,9 @@ from joey.providers import failures, ids
 from joey.providers.abilities import Abilities
 from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
 from joey.providers.conversation import prepare
+from joey.providers.memo import Memo
 from joey.providers.reasoning import ReasoningDetails
+from joey.providers.repair import shape_of
 from joey.schema import normalise
 from joey.toolspec import ToolSpec
 
@@ -60,6 +62,7 @@ class OpenAIProvider(Provider):
         timeout: float = 600.0,
     ) -> None:
         super().__init__(abilities)
+        self._encoder: Memo[Abilities, Encoder] = Memo(Encoder)
         key = api_key or os.environ.get(key_variable)
         if not key and base_url is None:
             raise failures.AuthError(f"there is no key: set {key_variable}.")
@@ -77,7 +80,7 @@ class OpenAIProvider(Provider):
 
     async def stream(self, request: Request) -> AsyncIterator[Chunk]:
         abilities = self.abilities(request.model)
-        parameters = body(request, abilities)
+        parameters = self._encoder(abilities).body(request)
         began = False
         try:
             if abilities.streaming:
@@ -116,36 +119,40 @@ class OpenAIProvider(Provider):
 # The request
 
 
-def body(request: Request, abilities: Abilities) -> dict[str, Any]:
-    """The parameters of the request, without the transport's own."""
-    conversation = prepare(request, abilities)
-    messages = chat_messages(conversation.messages, abilities)
-    if conversation.system:
-        messages.insert(0, {"role": abilities.system, "content": conversation.system})
-    parameters: dict[str, Any] = {"model": request.model, "messages": messages}
-    parameters[abilities.max_tokens] = request.max_tokens
-    if conversation.tools:
-        parameters["tools"] = [_tool(tool) for tool in conversation.tools]
-        parameters.update(request.tool_choice.to_openai())
-    if request.temperature is not None and abilities.temperature:
-        parameters["temperature"] = request.temperature
-    if request.stop_sequences:
-        parameters["stop"] = list(request.stop_sequences)
-    if request.reasoning and request.reasoning.effort:
-        parameters["reasoning_effort"] = request.reasoning.effort
-    return parameters
+class Encoder:
+    """Requests for models with these abilities. It remembers what it made of each message of a growing conversation."""
+
+    def __init__(self, abilities: Abilities) -> None:
+        self._abilities = abilities
+        self._shape = Memo(shape_of)
+        self._message: Memo[Message, list[dict[str, Any]]] = Memo(lambda message: chat_messages(message, abilities))
+        self._tool = Memo(_tool)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The parameters of the request, without the transport's own."""
+        abilities = self._abilities
+        conversation = prepare(request, abilities, self._shape)
+        messages = [entry for message in conversation.messages for entry in self._message(message)]
+        if conversation.system:
+            messages.insert(0, {"role": abilities.system, "content": conversation.system})
+        parameters: dict[str, Any] = {"model": request.model, "messages": messages}
+        parameters[abilities.max_tokens] = request.max_tokens
+        if conversation.tools:
+            parameters["tools"] = [self._tool(tool) for tool in conversation.tools]
+            parameters.update(request.tool_choice.to_openai())
+        if request.temperature is not None and abilities.temperature:
+            parameters["temperature"] = request.temperature
+        if request.stop_sequences:
+            parameters["stop"] = list(request.stop_sequences)
+        if request.reasoning and request.reasoning.effort:
+            parameters["reasoning_effort"] = request.reasoning.effort
+        return parameters
 
 
-def chat_messages(messages: Sequence[Message], abilities: Abilities) -> list[dict[str, Any]]:
-    """The conversation in OpenAI's roles."""
-    legal = ids.LegalIds(_RULES[abilities.ids])
-    chat: list[dict[str, Any]] = []
-    for message in messages:
-        if message.role == "assistant":
-            chat.append(_assistant(message, legal, abilities))
-        else:
-            chat += _user(message, legal, abilities)
-    return chat
+def chat_messages(message: Message, abilities: Abilities) -> list[dict[str, Any]]:
+    """A message in OpenAI's roles: results and what is beside them are messages of their own."""
+    legal = _RULES[abilities.ids]
+    return [_assistant(message, legal, abilities)] if message.role == "assistant" else _user(message, legal, abilities)
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:
@@ -153,7 +160,7 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return ToolSpec(tool.name, tool.description, accepted).to_openai()
 
 
-def _assistant(message: Message, legal: ids.LegalIds, abilities: Abilities) -> dict[str, Any]:
+def _assistant(message: Message, legal: ids.Rule, abilities: Abilities) -> dict[str, Any]:
     texts = [block.text for block in message.content if isinstance(block, TextBlock)]
     entry: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts)}
     reasoning = [block for block in message.content if isinstance(block, ReasoningBlock)]
@@ -168,12 +175,12 @@ def _assistant(message: Message, legal: ids.LegalIds, abilities: Abilities) -> d
     return entry
 
 
-def _call(call: ToolUseBlock, legal: ids.LegalIds) -> dict[str, Any]:
+def _call(call: ToolUseBlock, legal: ids.Rule) -> dict[str, Any]:
     arguments = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
     return {"id": legal(call.id), "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _user(message: Message, legal: ids.LegalIds, abilities: Abilities) -> list[dict[str, Any]]:
+def _user(message: Message, legal: ids.Rule, abilities: Abilities) -> list[dict[str, Any]]:
     """Results first, each a message of its own, then everything else in one."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     chat = [_tool_message(block, legal) for block in results]
@@ -195,7 +202,7 @@ def _plainest(parts: list[dict[str, Any]]) -> Any:
     return parts[0]["text"] if len(parts) == 1 and parts[0]["type"] == "text" else parts
 
 
-def _tool_message(result: ToolResultBlock, legal: ids.LegalIds) -> dict[str, Any]:
+def _tool_message(result: ToolResultBlock, legal: ids.Rule) -> dict[str, Any]:
     words = [
         block.text if isinstance(block, TextBlock) else "(a picture follows in the next message)"
         for block in result.content
@@ -203,7 +210,7 @@ def _tool_message(result: ToolResultBlock, legal: ids.LegalIds) -> dict[str, Any
     return {"role": "tool", "tool_call_id": legal(result.tool_use_id), "content": "\n".join(words) or "(empty)"}
 
 
-def _pictures_of(result: ToolResultBlock, legal: ids.LegalIds) -> Iterator[dict[str, Any]]:
+def _pictures_of(result: ToolResultBlock, legal: ids.Rule) -> Iterator[dict[str, Any]]:
     """A tool message takes no pictures, so they follow it, with a word on where they belong."""
     pictures = [block for block in result.content if isinstance(block, ImageBlock)]
     if pictures:

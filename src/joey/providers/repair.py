@@ -11,16 +11,18 @@ right, in memory only:
    matched by its id, else by its place; a call without a result is answered as interrupted; surplus results go;
 5. a result that answers no call at all becomes text, so that what it says is not lost.
 
-`notes` say what had to be done. A sound conversation comes back equal, without notes.
+`notes` say what had to be done. A sound conversation comes back as it is, without notes. Long conversations are
+sound in all but their last messages, and are asked about before each request, so that is looked at first and fast: by
+the `Shape` of each message, which the caller may remember.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 
-from joey.messages import Block, ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.messages import Block, ImageBlock, Message, ReasoningBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.plain import call_as_text
 from joey.wire import tag
 
@@ -36,8 +38,49 @@ class Repaired:
     notes: tuple[str, ...] = ()
 
 
-def repair(messages: Iterable[Message]) -> Repaired:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What matters about a message for its place in a conversation. `tidy`: nothing in itself needs repair."""
+
+    role: Role
+    tidy: bool
+    calls: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+def shape_of(message: Message) -> Shape:
+    calls = tuple(block.id for block in message.content if isinstance(block, ToolUseBlock))
+    answers = tuple(block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock))
+    mine = not answers if message.role == "assistant" else not calls
+    answered_first = all(isinstance(block, ToolResultBlock) for block in message.content[: len(answers)])
+    foreign = message.role == "user" and any(isinstance(block, ReasoningBlock) for block in message.content)
+    tidy = mine and answered_first and not foreign and bool(message.content) and "" not in calls
+    return Shape(message.role, tidy and not any(map(_is_blank, message.content)), calls, answers)
+
+
+def is_sound(messages: Sequence[Message], shape: Callable[[Message], Shape] = shape_of) -> bool:
+    """Whether there is nothing to repair."""
+    role: Role = "user"
+    waiting: tuple[str, ...] = ()
+    seen: set[str] = set()
+    for message in messages:
+        known = shape(message)
+        if not known.tidy or known.role != role or known.answers != waiting:
+            return False
+        waiting = known.calls
+        if waiting:
+            before = len(seen)
+            seen.update(waiting)
+            if len(seen) != before + len(waiting):
+                return False
+        role = "assistant" if role == "user" else "user"
+    return not waiting
+
+
+def repair(messages: Sequence[Message], shape: Callable[[Message], Shape] = shape_of) -> Repaired:
     """The conversation with every call answered exactly once, and sides that take turns."""
+    if is_sound(messages, shape):
+        return Repaired(tuple(messages))
     work = _Repair()
     for message in merge_neighbours(messages):
         work.add(message)
