@@ -4,8 +4,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.providers import AuthError, CutStreamError, RateLimitError, Retry, RetryPolicy, with_retries
-from joey.providers.failures import ProviderError
+from joey.chunks import Chunk
+from joey.messages import Message, TextBlock, ToolUseBlock
+from joey.providers import (
+    AuthError,
+    CutStreamError,
+    NetworkError,
+    Provider,
+    ProviderError,
+    RateLimitError,
+    Request,
+    Retry,
+    RetryPolicy,
+    open_model,
+    with_retries,
+)
+from joey.providers.anthropic import AnthropicProvider
+from joey.providers.openai import OpenAIProvider
+from joey.testing import Answer, Failure, Faults, LocalServer, reply
+from joey.testing.script import summary
 
 
 class Attempts:
@@ -66,3 +83,55 @@ def test_a_delay_is_bounded_and_never_negative(attempt: int, chance: float) -> N
     policy = RetryPolicy(retries=10_000, longest_delay=60)
     delay = policy.delay(attempt, CutStreamError("cut"), chance)
     assert delay is not None and 0 < delay <= 60
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai"])
+async def test_over_http_a_reply_is_whole_after_all_that_went_wrong_before(wire: str) -> None:
+    call = ToolUseBlock("toolu_1", "write_to_file", {"path": "a.py", "file_text": "x = 1\n"})
+    answers: list[Answer] = [
+        Failure(429, "slow down", "rate_limit_error", retry_after=7),
+        Failure(500, "oops"),
+        reply("Writing.", call, faults=Faults(cut_after=6)),
+        reply("Writing.", call, faults=Faults(malformed_at=3)),
+        reply("Writing.", call),
+    ]
+    seen: list[Retry] = []
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    async with LocalServer(answers) as server:
+        url = server.anthropic_url if wire == "anthropic" else server.openai_url
+        provider, model = open_model(f"{wire}/m", base_url=url)
+        request = Request(model, (Message("user", (TextBlock("go"),)),))
+
+        async def attempt() -> list[Chunk]:
+            return [chunk async for chunk in provider.stream(request)]
+
+        chunks = await with_retries(
+            attempt, policy=RetryPolicy(), on_retry=seen.append, sleep=sleep, chance=lambda: 0.0
+        )
+        await provider.close()
+    assert summary(chunks) == summary(reply("Writing.", call).chunks)
+    assert [type(retry.error).__name__ for retry in seen] == [
+        "RateLimitError",
+        "OverloadedError",
+        "CutStreamError",
+        "CutStreamError",
+    ]
+    assert slept == [7.0, 2.0, 4.0, 8.0]
+    assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai"])
+async def test_a_provider_that_does_not_answer_in_time_is_a_network_error(wire: str) -> None:
+    async with LocalServer([reply("late", faults=Faults(latency=30))]) as server:
+        provider: Provider
+        if wire == "anthropic":
+            provider = AnthropicProvider(base_url=server.anthropic_url, timeout=0.05)
+        else:
+            provider = OpenAIProvider(base_url=server.openai_url, timeout=0.05)
+        with pytest.raises(NetworkError):
+            await anext(aiter(provider.stream(Request("m", (Message("user", (TextBlock("go"),)),)))))
+        await provider.close()

@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "demo": "watch tool calls being read from a stream while they grow (offline)",
     "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",
     "modes": "the modes there are, where each came from, and what it may do",
+    "models": "the providers Joey can ask, whether their keys are set, and what it knows of a model",
     "parse": "what Joey sees in a model's stream: text or JSON chunks in, events or content out",
 }
 """Every command and what it does, in the order in which `joey --help` shows them."""

@@ -1,0 +1,78 @@
+"""The providers Joey can ask, and what it knows of a model.
+
+Without a name: every provider, where it is, and whether its key is set. With provider/model: the model's price, its
+context window, and what it takes. Nothing is asked over the network.
+
+examples:
+  joey models
+  joey models anthropic/claude-sonnet-4-5
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+
+from joey.errors import UsageError
+from joey.providers import ENDPOINTS, Abilities, Endpoint, Price, Prices, abilities_of
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", nargs="?", help="a model to look up, as provider/model")
+
+
+def run(args: argparse.Namespace) -> int:
+    lines = _model(args.model) if args.model else _providers()
+    print("\n".join(lines))
+    return 0
+
+
+def _providers() -> list[str]:
+    width = max(map(len, ENDPOINTS))
+    return [f"{name:<{width}}  {_state(endpoint):<34}  {_address(endpoint)}" for name, endpoint in ENDPOINTS.items()]
+
+
+def _state(endpoint: Endpoint) -> str:
+    if os.environ.get(endpoint.key_variable):
+        return f"ready: {endpoint.key_variable} is set"
+    if endpoint.base_url is None or endpoint.needs_key:
+        return f"not ready: set {endpoint.key_variable}"
+    return "needs no key"
+
+
+def _address(endpoint: Endpoint) -> str:
+    own = os.environ.get(endpoint.base_url_variable) if endpoint.base_url_variable else None
+    return own or endpoint.base_url or "the provider's own address"
+
+
+def _model(name: str) -> list[str]:
+    provider, slash, model = name.partition("/")
+    if not slash or not model or provider not in ENDPOINTS:
+        raise UsageError(f"{name!r} is not provider/model. Providers: {', '.join(ENDPOINTS)}")
+    abilities, price = abilities_of(model), Prices().of(model)
+    window = f"{abilities.context_window:,} tokens" if abilities.context_window else "not known"
+    return [
+        f"{name}: {_state(ENDPOINTS[provider])}",
+        f"  price    {_price(price) if price else 'not known'}",
+        f"  window   {window}",
+        *(f"  {line}" for line in _differences(abilities)),
+    ]
+
+
+def _price(price: Price) -> str:
+    parts = [f"${price.input:g} in", f"${price.output:g} out"]
+    parts += [f"${price.cache_write:g} cache write"] if price.cache_write is not None else []
+    parts += [f"${price.cache_read:g} cache read"] if price.cache_read is not None else []
+    return ", ".join(parts) + " for a million tokens"
+
+
+def _differences(abilities: Abilities) -> list[str]:
+    """What sets the model apart from a usual one."""
+    usual = Abilities(context_window=abilities.context_window)
+    names = [field.name for field in dataclasses.fields(Abilities)]
+    return [
+        f"{name:<22} {getattr(abilities, name)} (usually {getattr(usual, name)})"
+        for name in names
+        if getattr(abilities, name) != getattr(usual, name)
+    ]

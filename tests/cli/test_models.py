@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from joey.cli import main
+
+
+def test_every_provider_says_whether_it_is_ready(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    monkeypatch.delenv("OLLAMA_API_KEY", raising=False)
+    monkeypatch.setenv("OLLAMA_BASE_URL", "http://elsewhere:1/v1")
+    assert main(["models"]) == 0
+    out = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert "ready: ANTHROPIC_API_KEY is set" in lines["anthropic"]
+    assert "not ready: set OPENAI_API_KEY" in lines["openai"]
+    assert "not ready: set OPENROUTER_API_KEY" in lines["openrouter"]
+    assert "needs no key" in lines["ollama"] and "http://elsewhere:1/v1" in lines["ollama"]
+    assert "secret" not in out
+
+
+def test_a_known_model_shows_price_and_window(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "anthropic/claude-sonnet-4-5"]) == 0
+    out = capsys.readouterr().out
+    assert "$3 in, $15 out, $3.75 cache write, $0.3 cache read for a million tokens" in out
+    assert "200,000 tokens" in out
+
+
+def test_an_unknown_model_has_no_invented_price(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "ollama/my-own"]) == 0
+    assert "price    not known" in capsys.readouterr().out
+
+
+def test_what_sets_a_model_apart_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "openai/o1-mini"]) == 0
+    out = capsys.readouterr().out
+    assert "system                 none (usually system)" in out
+    assert "tools                  False (usually True)" in out
+
+
+def test_a_wrong_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "claude"]) == 2
+    assert "is not provider/model. Providers: anthropic" in capsys.readouterr().err
