@@ -112,6 +112,7 @@ def test_any_conversation_becomes_one_that_providers_take(talk: list[Message]) -
     waiting: list[str] = []
     for number, each in enumerate(messages):
         assert each.content and each.role == ("user", "assistant")[number % 2]
+        assert all(block.text.strip() for block in each.content if isinstance(block, TextBlock))
         results = [block.tool_use_id for block in each.content if isinstance(block, ToolResultBlock)]
         assert results == waiting
         assert all(isinstance(block, ToolResultBlock) for block in each.content[: len(results)])

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -173,6 +174,17 @@ async def test_a_function_may_answer_instead_of_a_list() -> None:
             assert summary(chunks)["text"] == "You asked go"
         await provider.close()
     assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [("/v1/nowhere", "{}", 404), ("/v1/messages", "no JSON", 400), ("/v1/messages", "", 400)],
+)
+async def test_a_request_that_makes_no_sense_is_answered_not_dropped(path: str, body: str, status: int) -> None:
+    async with LocalServer([]) as server, httpx2.AsyncClient() as client:
+        response = await client.post(server.anthropic_url + path, content=body)
+    assert response.status_code == status
+    assert response.json()["error"]["message"]
 
 
 async def test_a_used_up_script_says_so() -> None:

@@ -103,6 +103,10 @@ class LocalServer:
             message = f"there is no {asked.path} here, only {OPENAI_PATH} and {ANTHROPIC_PATH}"
             await _send_json(writer, 404, {"error": {"type": "not_found_error", "message": message}})
             return
+        if not isinstance(asked.body, dict):
+            message = "the body of a request is a JSON object"
+            await _send_json(writer, 400, {"error": {"type": "invalid_request_error", "message": message}})
+            return
         answer = self._answer(asked)
         if isinstance(answer, Failure):
             await _fail(writer, asked, answer)
@@ -179,7 +183,14 @@ async def _read_request(reader: asyncio.StreamReader) -> Asked | None:
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     payload = await reader.readexactly(int(headers.get("content-length", "0")))
     path = first.split(" ")[1].partition("?")[0]
-    return Asked(path, headers, json.loads(payload) if payload else None)
+    return Asked(path, headers, _json_or_none(payload))
+
+
+def _json_or_none(payload: bytes) -> Any:
+    try:
+        return json.loads(payload)
+    except ValueError:
+        return None
 
 
 def _head(status: int, headers: Mapping[str, str]) -> bytes:
