@@ -1,0 +1,45 @@
+"""Run the property tests long and say how many inputs each was given: `python scripts/fuzz.py [pytest arguments]`.
+
+JOEY_FUZZ is how many inputs each property is tried on, 5,000 unless it is set. What Hypothesis drew and threw away,
+because it did not fit, is not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+_TEST = re.compile(r"^(tests/\S+?::\S+?):?$")
+_EXAMPLES = re.compile(r"(\d+) passing, (\d+) failing|(\d+) passing examples, (\d+) failing examples")
+
+
+def main(arguments: list[str]) -> int:
+    environment = {**os.environ, "JOEY_FUZZ": os.environ.get("JOEY_FUZZ") or "5000"}
+    command = [sys.executable, "-m", "pytest", "-m", "property", "-p", "no:randomly", "--hypothesis-show-statistics"]
+    run = subprocess.run([*command, *arguments], check=False, env=environment, capture_output=True, text=True)
+    tried = count(run.stdout)
+    for test, inputs in tried.items():
+        print(f"{inputs:>10,}  {test}")
+    print(f"{tried.total():>10,}  inputs tried by {len(tried)} properties")
+    if run.returncode:
+        print(run.stdout.split("Hypothesis Statistics")[0], run.stderr, sep="\n")
+    return run.returncode
+
+
+def count(output: str) -> Counter[str]:
+    """How many inputs each test was given, by what pytest printed."""
+    tried: Counter[str] = Counter()
+    test = ""
+    for line in output.splitlines():
+        if heading := _TEST.match(line.strip()):
+            test = heading.group(1)
+        elif examples := _EXAMPLES.search(line):
+            tried[test] += sum(int(number) for number in examples.groups() if number)
+    return tried
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
