@@ -3,8 +3,8 @@
 An answer lists, for each argument, the values that are right; the first is taken, and an argument that may be left out
 is left out if leaving out is the only choice. The schemas name types after Python, Java and JavaScript; they are
 turned into JSON Schema. Where a right value does not fit its own schema (a number for a string, an argument that the
-schema does not name), that argument gets the schema that fits all: what is tested is that the call survives, not that
-the data is sound.
+schema does not name, no type at all), that argument gets a schema made from the value: what is tested is that the call
+survives, not that the data is sound.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _entry(question: Any, truth: list[Any]) -> Entry:
         ((name, given),) = answer.items()
         calls.append((name, _choose_members(given, schemas[name])))
     for name, arguments in calls:
-        _drop_what_does_not_fit(schemas[name], arguments)
+        _make_fit(schemas[name], arguments)
     tools = tuple(ToolSpec(name, "", schema) for name, schema in schemas.items())
     return Entry(question["id"], tools, tuple(calls))
 
@@ -110,9 +110,18 @@ def _choose(value: Any, schema: dict[str, Any]) -> Any:
     return value
 
 
-def _drop_what_does_not_fit(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+def _make_fit(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     properties = schema.setdefault("properties", {})
     for name, value in arguments.items():
         known = properties.get(name)
-        if known is None or not jsonschema.Draft202012Validator(known).is_valid(value):
-            properties[name] = {}
+        if not known or not jsonschema.Draft202012Validator(known).is_valid(value):
+            properties[name] = _schema_of(value)
+
+
+def _schema_of(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return {"type": "object", "properties": {name: _schema_of(each) for name, each in value.items()}}
+    if isinstance(value, list):
+        return {"type": "array", "items": _schema_of(value[0]) if value else {}}
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+    return {"type": kinds[type(value)]}
