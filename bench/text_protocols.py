@@ -119,7 +119,7 @@ def install() -> str | None:
         return None
     if not (shutil.which("node") and shutil.which("npm")):
         return "needs node and npm"
-    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts"]
     done = subprocess.run(command, cwd=NODE, check=False, capture_output=True, text=True)
     return f"npm failed: {done.stderr.strip()[-60:]}" if done.returncode else None
 

@@ -14,9 +14,6 @@ from joey.testing.streams import check_laws, cut_at, read
 CALLS = 3302
 """In the simple, multiple and parallel categories, those of Java and JavaScript and the live ones included."""
 
-_MIXED = "an array of strings, numbers and booleans without a schema for its items: tags carry no types"
-CANNOT_SURVIVE = {("morph_xml", "simple_java_36"): _MIXED, ("morph_xml", "simple_java_65"): _MIXED}
-
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
 
 
@@ -49,8 +46,7 @@ def test_every_ground_truth_call_survives_being_written_cut_and_read(protocol: s
         events = read(get(protocol).parser(entry.tools), stream)
         check_laws(events, None if protocol == "native" else "".join(map(str, stream)))
         content = collect(events)
-        if (protocol, entry.id) not in CANNOT_SURVIVE:
-            assert [(call.name, call.input) for call in content.calls] == list(entry.calls), entry.id
+        assert [(call.name, call.input) for call in content.calls] == list(entry.calls), entry.id
         assert content.errors == ()
         calls += len(entry.calls)
     assert calls == CALLS

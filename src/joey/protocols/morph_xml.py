@@ -99,6 +99,8 @@ def write_call(name: str, arguments: JsonObject) -> str:
 
 def _elements(name: str, value: JsonValue, indent: str) -> list[str]:
     """The elements of one argument: one for each value of a list, else a single one."""
+    if isinstance(value, list) and len({isinstance(item, str) for item in value}) > 1:
+        return _element(name, value, indent, listed=False)  # as JSON: elements do not tell "42" from 42
     if isinstance(value, list) and len(value) > 1 and all(map(_is_plain, value)):
         return [line for item in value for line in _element(name, item, indent, listed=True)]
     if isinstance(value, list) and len(value) == 1 and _is_plain(value[0]):

@@ -164,17 +164,18 @@ class RelaxedReader:
         return self._open[-1] if self._open else None
 
     def take(self, text: str) -> str | None:
-        """If this piece lies inside a string value and holds no quote and no odd character, read it. The quick way.
+        """The quick way: read a piece that lies inside a string value, neither ends it nor holds an odd character.
 
         The answer is what it adds to the string, or None if it must be read with `read`."""
-        if not self._growing or self._quote in text or self._tail or not text.isprintable():
+        if not self._growing or self._tail or not text.isprintable():
             return None
+        grown = text
         if "\\" in text:
             if self._quote != '"' or not PLAINLY_ESCAPED.fullmatch(text):
                 return None
             grown = PLAIN_ESCAPE.sub(plain_unescape, text)
-        else:
-            grown = text
+        elif self._quote in text:
+            return None
         self._parts.append(grown)
         self._length += len(text)
         self.scanned += len(text)

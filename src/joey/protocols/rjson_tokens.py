@@ -23,8 +23,8 @@ _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|.)", re.DOTALL)
 CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 HIGH_HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
-PLAIN_ESCAPE = re.compile(r"\\([\\/bfnrt])")
-PLAINLY_ESCAPED = re.compile(r"[^\\]*(?:\\[\\/bfnrt][^\\]*)*")
+PLAIN_ESCAPE = re.compile(r'\\(["\\/bfnrt])')
+PLAINLY_ESCAPED = re.compile(r'[^"\\]*(?:\\["\\/bfnrt][^"\\]*)*')
 ESCAPES = {"\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -41,7 +41,7 @@ def match_end(pattern: re.Pattern[str], text: str, position: int, end: int) -> i
 
 
 def plain_unescape(match: re.Match[str]) -> str:
-    return ESCAPES[match.group(1)]
+    return ESCAPES.get(match.group(1), '"')
 
 
 def atom_value(word: str) -> JsonValue:
