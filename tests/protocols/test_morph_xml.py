@@ -174,6 +174,11 @@ def test_a_string_given_twice_is_an_error_with_its_source() -> None:
     assert "<city> was given twice" in errors[0].message
 
 
+def test_words_between_two_of_the_same_argument_do_not_make_them_one() -> None:
+    text = "<get_weather><city>A</city> and <city>B</city></get_weather>"
+    assert _parts(f"{text} x") == [f"{text} x"]
+
+
 def test_a_string_argument_is_told_while_it_grows() -> None:
     parser = MORPH.parser(TOOLS)
     seen = [

@@ -30,6 +30,7 @@ from collections.abc import Mapping, Sequence
 from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.protocols import rxml
 from joey.protocols.base import OnError, Parser
+from joey.protocols.buffer import Pieces
 from joey.protocols.coerce import Schema, resolve
 from joey.protocols.morph_call import OpenCall, Tags, leaves, read_body
 from joey.toolspec import ToolSpec
@@ -425,6 +426,7 @@ class MorphXmlParser(Parser):
         self._flush()
         self._call = None
         source = call.source.text()
+        call.source = Pieces()  # a long call should not stay in memory in pieces as well
         body = source[call.body_start : len(source) - (len(tag) or call.end_tag_length)]
         try:
             arguments = read_body(body, call.schema)
