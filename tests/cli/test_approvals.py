@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +84,14 @@ def test_asking_wrongly_says_what_is_missing(folder: Path, capsys: pytest.Captur
     assert "give a command line" in capsys.readouterr().err
     assert main(["approvals", "explain", "ls", "--profile", "edit"]) == 2
     assert "did you mean 'edits'?" in capsys.readouterr().err
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "approvals.md"
+
+
+def test_the_guide_shows_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = re.findall(r"```console\n\$ joey (.*?)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(shown) >= 5
+    for command, output in shown:
+        assert main(shlex.split(command)) == 0
+        assert capsys.readouterr().out == output

@@ -66,17 +66,16 @@ def _answer(args: argparse.Namespace, settings: Settings, workspace: Workspace) 
     from joey.policy import judge
 
     verdicts = [judge([RunCommand(args.command)], settings, workspace)] if args.command is not None else []
+    parts = [part for verdict in verdicts for part in verdict.parts]
     paths = [_path_answer(path, settings, workspace) for path in args.path]
-    verdicts += [verdict for _, verdict in paths]
-    verdict = _strictest(verdicts) if len(verdicts) > 1 else verdicts[0]
+    verdict = _strictest([*verdicts, *(verdict for _, verdict in paths)])
     verdict = verdict.without_asking() if args.headless else verdict
-    commands = [part for part in verdicts[0].parts if part.kind != "path"] if args.command is not None else []
-    touched = [_touched(part) for part in verdicts[0].parts if part.kind == "path"] if args.command is not None else []
     return {
         "verdict": verdict.decision,
         "reason": verdict.reason,
-        "commands": [_found(part) for part in commands],
-        "paths": [*touched, *(answer for answer, _ in paths)],
+        "commands": [_found(part) for part in parts if part.kind == "command"],
+        "paths": [*(_touched(part) for part in parts if part.kind == "path"), *(answer for answer, _ in paths)],
+        "doubts": [{"verdict": part.decision, "reason": part.reason} for part in parts if part.kind == "other"],
     }
 
 
@@ -99,7 +98,7 @@ def _path_answer(path: str, settings: Settings, workspace: Workspace) -> tuple[d
         "ignored_by": located.hidden_by,
         "read": read.decision,
         "write": write.decision,
-        "reason": write.reason,
+        "reason": write.parts[0].reason,
     }
     return answer, _strictest([read, write])
 
@@ -127,10 +126,14 @@ def _as_json(answer: dict[str, Any]) -> str:
 def _as_text(answer: dict[str, Any]) -> str:
     lines = [f"{answer['verdict']}: {answer['reason']}"]
     for found in answer["commands"]:
-        lines.append(f"  {found['verdict']:<5}  {' '.join(found['command'].split())}")
-        lines.append(f"         {found['reason']}")
+        lines += _entry(found["verdict"], found["command"], found["reason"])
+    for doubt in answer["doubts"]:
+        lines += _entry(doubt["verdict"], "(the line as a whole)", doubt["reason"])
     for path in answer["paths"]:
-        decision = path.get("verdict") or f"read {path['read']}, write {path['write']}"
-        lines.append(f"  {decision}  {path['path']}")
-        lines.append(f"         {path['reason']}")
+        decision = path.get("verdict") or f"read {path['read']}, write {path['write']}:"
+        lines += _entry(decision, path["path"], path["reason"])
     return "\n".join(lines)
+
+
+def _entry(decision: str, subject: str, reason: str) -> list[str]:
+    return [f"  {decision:<5}  {' '.join(subject.split())}", f"         {reason}"]

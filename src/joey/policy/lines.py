@@ -64,7 +64,8 @@ class _Judge:
         names = {program(command.name or "") for command in line.commands}
         writes = any(redirect.writes for redirect in line.redirects) or names & {"tee", "dd", "cp", "sed", "awk"}
         runs_file = names & RUNS_FILES or any("/" in (command.name or "") for command in line.commands)
-        rule = builtins.mentioned(text, self._rules) if (writes and runs_file) or names & builtins.LISTENERS else None
+        fed = names & builtins.LISTENERS and ("<<" in text or "|" in text)
+        rule = builtins.mentioned(text, self._rules) if (writes and runs_file) or fed else None
         if rule is not None:
             yield Part("this line", "ask", f"it may run text that mentions what the rule `{rule}` denies")
 
@@ -243,7 +244,7 @@ class _Judge:
         if self._settings.writes == "deny":
             yield Part(word.source, "deny", "files may not be changed", kind="path")
             return
-        paths = self._possible(word)
+        paths = self._possible(word, where)
         bases = self._bases(where)
         if paths is None or (None in bases and not all(path.startswith("/") for path in paths)):
             if not self._writes_anywhere() and not self.anything:
@@ -269,7 +270,7 @@ class _Judge:
         if program(command.name or "") in builtins.LISTS_ONLY:
             return
         for word in command.words[1:]:
-            for path in self._possible(word) or ():
+            for path in self._possible(word, where) or ():
                 yield from self._hidden(path, where)
 
     def _hidden(self, path: str, where: Places) -> Iterator[Part]:
@@ -288,7 +289,7 @@ class _Judge:
     def _looks_like_file(self, name: str, located: Located) -> bool:
         return "/" in name or "." in name or self._workspace.exists(located.resolved)
 
-    def _possible(self, word: Word) -> list[str] | None:
+    def _possible(self, word: Word, where: Places) -> list[str] | None:
         """The paths a word may stand for, or None if that cannot be told."""
         if word.dynamic:
             return None
@@ -297,7 +298,9 @@ class _Judge:
             return texts
         if any(".." in text.split("/") for text in texts if "*" in text):
             return None
-        return [path for text in texts for path in (text, *self._workspace.expand(text))]
+        bases = [base for base in self._bases(where) if base is not None]
+        patterns = [self._workspace.join(base, text) for text in texts for base in bases]
+        return [*texts, *(path for pattern in patterns for path in self._workspace.expand(pattern))]
 
     def _expanded(self, word: Word, text: str) -> str:
         """A quoted `~` is only a name."""
@@ -321,15 +324,11 @@ def write_part(located: Located, settings: Settings, *, by_command: bool = False
     if located.hidden_by:
         return Part(subject, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
     inside: Decision = "allow" if by_command and settings.writes == "ask" else settings.writes
-    part = Part(
-        subject, inside, f"files may be changed ({inside})" if inside == "allow" else "changing files", kind="path"
-    )
+    part = Part(subject, inside, "it is inside the workspace", kind="path")
     if not located.inside:
         part = Part(subject, settings.writes_outside, f"it is outside the workspace ({located.resolved})", kind="path")
     if located.protected:
-        protected = f"it is protected ({located.protected})"
-        if settings.writes_protected != "allow":
-            part = part.worse(settings.writes_protected, protected)
+        part = part.worse(settings.writes_protected, f"it is protected ({located.protected})")
     return part
 
 

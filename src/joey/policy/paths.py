@@ -52,8 +52,11 @@ SECRET = (
 def resolve(path: str) -> str:
     """An absolute path with every symlink followed, as far as it exists. Raises OSError for a loop of links."""
     real = os.path.realpath(path)
-    if os.path.islink(real):  # noqa: PTH114 - paths here are strings, as the model wrote them
-        raise OSError(f"{path} is a loop of symbolic links")
+    prefix = real
+    while prefix != os.path.dirname(prefix):  # noqa: PTH120 - paths here are strings, as the model wrote them
+        if os.path.islink(prefix):  # noqa: PTH114 - only a loop leaves a link in a resolved path
+            raise OSError(f"{path} is a loop of symbolic links")
+        prefix = os.path.dirname(prefix)  # noqa: PTH120
     return real
 
 

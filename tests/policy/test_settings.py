@@ -1,0 +1,142 @@
+"""Settings from plain data, and the profiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from joey.actions import (
+    Action,
+    AskUser,
+    CallServer,
+    ReadPath,
+    RunCode,
+    RunCommand,
+    StartSubtask,
+    SwitchMode,
+    VisitUrl,
+    WritePath,
+)
+from joey.errors import UsageError
+from joey.policy import Settings, Workspace, judge
+from joey.policy.settings import DEFAULT_ALLOW, PROFILES
+
+WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home")
+
+
+def test_a_mapping_goes_on_top_of_its_profile() -> None:
+    settings = Settings.read({"profile": "edits", "deny": ["rm"], "max_cost": 2, "browser": "allow"})
+    assert (settings.reads, settings.writes) == ("allow", "allow")
+    assert (settings.deny, settings.max_cost, settings.browser) == (("rm",), 2, "allow")
+    assert settings.allow == DEFAULT_ALLOW
+
+
+def test_no_settings_are_the_profile_ask() -> None:
+    assert Settings.read({}) == Settings() == Settings.for_profile("ask")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"writes_outsid": "allow"}, "no approval setting 'writes_outsid' (did you mean 'writes_outside'?)"),
+        ({"mode-switches": "allow"}, "did you mean 'mode_switches'?"),
+        ({"zzz": 1}, "no approval setting 'zzz' (known: profile, reads"),
+        ({"reads": True}, "reads must be 'allow', 'ask' or 'deny', got True"),
+        ({"reads": "yes"}, "reads must be 'allow', 'ask' or 'deny', got 'yes'"),
+        ({"allow": "git"}, "allow must be a list of non-empty strings, got 'git'"),
+        ({"allow": ["git", ""]}, "allow must be a list of non-empty strings"),
+        ({"deny": [1]}, "deny must be a list of non-empty strings"),
+        ({"profile": "yolo"}, "there is no profile 'yolo'"),
+        ({"profile": "read_only"}, "did you mean 'read-only'?"),
+        ({"profile": 1}, "profile must be a string"),
+        ({"max_requests": 1.5}, "max_requests must be a whole number of 0 or more, or null, got 1.5"),
+        ({"max_requests": -1}, "max_requests must be"),
+        ({"max_cost": "1"}, "max_cost must be a number of 0 or more, or null"),
+        ({"max_cost": True}, "max_cost must be a number"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_what_is_right(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        Settings.read(data)
+    assert message in str(error.value)
+
+
+ACTIONS: dict[str, Action] = {
+    "read": ReadPath("a.txt"),
+    "read outside": ReadPath("/etc/hosts"),
+    "write": WritePath("a.txt"),
+    "write outside": WritePath("/etc/hosts"),
+    "write protected": WritePath(".git/config"),
+    "run": RunCommand("make"),
+    "run allowed": RunCommand("git log"),
+    "run and write": RunCommand("git log > x"),
+    "server": CallServer("s", "t"),
+    "resource": CallServer("s"),
+    "page": VisitUrl("http://x"),
+    "custom": RunCode("tool", "tools/tool.py"),
+    "mode": SwitchMode("ask"),
+    "subtask": StartSubtask("code"),
+    "question": AskUser(),
+}
+
+ALLOWED = {
+    "ask": {"run allowed", "run and write", "question"},
+    "edits": {"read", "write", "run allowed", "run and write", "question"},
+    "read-only": {"read", "run allowed", "question"},
+    "all": set(ACTIONS),
+}
+DENIED = {
+    "ask": set[str](),
+    "edits": set[str](),
+    "read-only": {"write", "write outside", "write protected", "run", "run and write", "server", "resource", "page"}
+    | {"custom", "subtask"},
+    "all": set[str](),
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_allows_what_it_says(profile: str) -> None:
+    settings = Settings.for_profile(profile)
+    decisions = {name: judge([action], settings, WORKSPACE).decision for name, action in ACTIONS.items()}
+    assert {name for name, decision in decisions.items() if decision == "allow"} == ALLOWED[profile]
+    assert {name for name, decision in decisions.items() if decision == "deny"} == DENIED[profile]
+
+
+def test_even_all_keeps_to_deny_rules() -> None:
+    settings = Settings.read({"profile": "all", "deny": ["rm"]})
+    assert judge([RunCommand("echo $(rm x)")], settings, WORKSPACE).decision == "deny"
+    assert judge([RunCommand("$x")], settings, WORKSPACE).decision == "ask"
+
+
+def test_the_strictest_part_of_a_call_decides() -> None:
+    settings = Settings.for_profile("edits")
+    assert judge([WritePath("a"), WritePath("../b")], settings, WORKSPACE).decision == "ask"
+    assert judge([], settings, WORKSPACE).decision == "allow"
+
+
+def test_servers_tools_are_allowed_one_by_one() -> None:
+    settings = Settings(mcp_allow=("files/read", "search/*"))
+    calls = {("files", "read"): "allow", ("files", "write"): "ask", ("search", "any"): "allow", ("files", "*"): "ask"}
+    assert {call: judge([CallServer(*call)], settings, WORKSPACE).decision for call in calls} == calls
+
+
+def test_custom_tools_are_allowed_by_name() -> None:
+    settings = Settings(custom_tools_allow=("one",))
+    assert judge([RunCode("one", "x")], settings, WORKSPACE).allowed
+    assert not judge([RunCode("two", "x")], settings, WORKSPACE).allowed
+
+
+def test_limits_say_when_to_ask_again() -> None:
+    settings = Settings(max_requests=3, max_cost=1.0)
+    assert settings.over_limit(2, 0.5) is None
+    assert "the limit is 3" in str(settings.over_limit(3, 0.5))
+    assert "the limit is $1.00" in str(settings.over_limit(0, 1.5))
+    assert settings.over_limit(0, 1.00005) is None
+    assert Settings().over_limit(10_000, 10_000) is None
+
+
+def test_a_question_is_answered_for_the_user_only_when_allowed_and_suggested() -> None:
+    assert Settings(followup_timeout=5).answer_after(2) == 5
+    assert Settings(followup_timeout=5).answer_after(0) is None
+    assert Settings().answer_after(2) is None
