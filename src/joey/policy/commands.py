@@ -124,6 +124,12 @@ _APART = frozenset({"subshell", "command_substitution", "process_substitution"})
 _LOOPS = frozenset({"while_statement", "for_statement", "c_style_for_statement"})
 
 
+_MAY_MOVE = frozenset(
+    {"time", "command", "builtin", "eval", "source", ".", "trap", "coproc", "exec", "nocorrect", "noglob"}
+)
+_MOVES = re.compile(r"\b(?:cd|chdir|pushd|popd)\b|[\\'\"$`]")
+
+
 class _Walk:
     def __init__(self, line: Line, source: bytes) -> None:
         self._line = line
@@ -196,6 +202,9 @@ class _Walk:
         self._places, self._reached = before
 
     def _moved(self, command: Simple) -> None:
+        if command.name in _MAY_MOVE and (command.name in ("source", ".") or _MOVES.search(command.source)):
+            self._places = NOWHERE_KNOWN
+            self._reached |= NOWHERE_KNOWN
         if command.name not in ("cd", "pushd", "popd", "chdir"):
             return
         targets = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tree_sitter import Node
 
@@ -34,6 +35,8 @@ _LEAVES = frozenset(
 _KNOWN = _STATEMENTS | _ARITHMETIC | _WORDS | _LEAVES
 _PLAIN = (_WORDS - {"raw_string", "ansi_c_string"}) | {"string_content", "heredoc_content", "variable_name"}
 
+_TOUCHABLE = _WORDS | {"command_substitution", "process_substitution", "arithmetic_expansion"}
+
 _SUBSTITUTION = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[({\[]|`)")
 _OPERATOR = re.compile(r"(?<!\\)(?:\\\\)*[;|&<>()\n'\"`]")
 _HIDING_ESCAPE = re.compile(r"\\(?:[0-7]{1,3}|x[0-9A-Fa-f]|[uU][0-9A-Fa-f])")
@@ -54,6 +57,14 @@ def doubts(node: Node, source: bytes) -> Iterator[str]:
         yield from _CHECKS[kind](node)
     if kind in _PLAIN and not node.named_child_count:
         yield from _plain_text(node)
+    if kind not in ("concatenation", "string", "expansion") and _touching(node):
+        yield "it is not clear where a word ends"
+
+
+def _touching(node: Node) -> bool:
+    """Whether two words follow each other without a space: to the shell they are one."""
+    words = [child for child in node.children if child.type in _TOUCHABLE]
+    return any(first.end_byte == second.start_byte for first, second in pairwise(words))
 
 
 def _expansion(node: Node) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from joey.policy.rules import program
-from joey.policy.words import Word
+from joey.policy.words import Piece, Word
 
 _ALL = frozenset(
     {
@@ -32,7 +32,7 @@ _ALL = frozenset(
     | {"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "setfacl", "rename", "srm", "del", "rd", "erase"}
 )
 _AFTER_FIRST = frozenset({"chmod", "chown", "chgrp", "chattr"})
-_LAST = frozenset({"cp", "install", "rsync", "scp", "link", "ditto"})
+_LAST = frozenset({"cp", "split", "install", "rsync", "scp", "link", "ditto"})
 _OPTION: dict[str, tuple[str, ...]] = {
     "curl": ("-o", "--output", "--output-dir", "-c", "--cookie-jar", "-D", "--dump-header", "--trace", "--trace-ascii"),
     "wget": ("-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file", "-a"),
@@ -40,6 +40,7 @@ _OPTION: dict[str, tuple[str, ...]] = {
     "tar": ("-C", "--directory", "--one-top-level"),
     "unzip": ("-d",),
     "git": ("--output", "-C"),
+    "csplit": ("-f", "--prefix"),
     "find": ("-fprint", "-fprint0", "-fprintf", "-fls"),
     "gcc": ("-o",),
     "cc": ("-o",),
@@ -47,21 +48,21 @@ _OPTION: dict[str, tuple[str, ...]] = {
     "g++": ("-o",),
     "pandoc": ("-o", "--output"),
     "openssl": ("-out",),
-    "sqlite3": (),
     "patch": ("-o", "--output", "-d", "--directory"),
-    "split": (),
     "make": ("-C", "--directory"),
     "cp": ("-t", "--target-directory"),
     "mv": ("-t", "--target-directory"),
     "ln": ("-t", "--target-directory"),
     "install": ("-t", "--target-directory"),
     "time": ("-o", "--output"),
-    "jq": (),
-    "yq": (),
     "ssh-keygen": ("-f",),
     "npm": ("--prefix",),
     "pip": ("--target", "-t"),
 }
+
+
+_GIT_FOLDERS = {"init": 1, "clone": 2, "worktree": 2}
+"""Git commands that make a folder, and after how many words its name comes."""
 
 
 def written(words: Sequence[Word]) -> list[Word]:
@@ -77,8 +78,10 @@ def written(words: Sequence[Word]) -> list[Word]:
         found += rest[1:]
     elif name in _LAST and not any(re.match(r"-t|--target", word.prefix) for word in words):
         found += rest[-1:] if len(rest) > 1 else rest[:0]
+    elif name == "git" and rest and rest[0].value in _GIT_FOLDERS:
+        found += rest[_GIT_FOLDERS[rest[0].value] :]
     elif name == "dd":
-        found += [Word.literal(word.text[3:]) for word in words if word.prefix.startswith("of=")]
+        found += [_tail(word, 3) for word in words if word.prefix.startswith("of=")]
     elif name in ("sed", "gsed", "perl") and any(re.match(r"-[A-Za-z]*i|--in-place", word.prefix) for word in words):
         found += rest if name == "perl" or any(word.prefix.startswith("-e") for word in words) else rest[1:]
     elif name == "tar" and _creates(words):
@@ -101,7 +104,14 @@ def _after_options(words: Sequence[Word], options: tuple[str, ...]) -> list[Word
 
 def _tail(word: Word, count: int) -> Word:
     """A word without its first characters, which are known."""
-    return Word.literal(word.value[count:]) if word.value is not None else word
+    pieces: list[Piece] = []
+    for piece in word.pieces:
+        if piece.text is None or count <= 0:
+            pieces.append(piece)
+            continue
+        pieces.append(Piece(piece.text[count:], piece.quoted))
+        count -= len(piece.text)
+    return Word(word.source, tuple(piece for piece in pieces if piece.text != ""))
 
 
 def _arguments(words: Sequence[Word]) -> list[Word]:
