@@ -14,7 +14,7 @@ SENSIBLE = Settings(
         "sed", "awk", "diff", "mkdir", "touch", "cp", "mv", "rm", "python", "python3", "pytest", "ruff", "mypy", "pip",
         "npm", "npx tsc", "npx eslint", "node", "make", "cargo", "go", "tar", "curl", "jq", "which", "tree", "date",
         "xargs", "tee", "chmod", "docker compose", "uv", "./gradlew", "file", "stat", "du", "sleep", "seq", "ps",
-        "basename", "dirname", "read", "type", "env",
+        "basename", "dirname", "read", "type", "env", "source", "bash",
     ),
     deny=("sudo", "git push", "rm -rf /", "shutdown", "mkfs", "dd"),
 )  # fmt: skip
@@ -125,6 +125,19 @@ EVERYDAY = [
     "pip install -r requirements.txt -q",
     "jq -r '.scripts | keys[]' package.json",
     "env | sort",
+    "awk '/foo|bar/ {print $2}' log.txt",
+    "awk -F'|' '{print $1 \" | \" $2}' t.txt",
+    "sed 's#/usr/local#/opt#g; /^$/d' a.conf",
+    "sed -E 's/(a|b)+/x/' f | sed '$!N;P;D'",
+    "sed -n '/start/,/end/p' f",
+    "cargo run -- --config x.toml",
+    "source .venv/bin/activate && pytest -q",
+    "bash scripts/build.sh --fast",
+    "if ! git diff --quiet; then git commit -am 'Save'; fi",
+    "(cd api && make) & (cd web && make) & wait",
+    "npm test || true; echo $?",
+    "git stash list && git tag -l 'v*' && git fetch --all",
+    "cp -r src/* build/ && mv build/{a,b}.txt src/",
     "printf '%s\\n' a b c | sort -u",
 ]  # fmt: skip
 

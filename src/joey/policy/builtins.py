@@ -32,16 +32,16 @@ LISTS_ONLY = frozenset(
 INERT = frozenset(
     """
     : [ [[ ack ag apropos apt apt-get awk b2sum base64 basename bat bc black brew bunzip2 bzip2 cal cargo cat cd
-    chgrp chmod chown cksum clang clang-format clear cmake cmp colordiff column comm composer cp csplit curl cut
-    date dc declare delta df diff dig dir dirname dotnet du echo egrep eslint eval exit expand export expr false
-    fgrep file find flake8 fmt fold free g++ gawk gcc gem gh git go gradle grep groups gsed gunzip gzip head
+    chgrp chmod chown cksum clang clang-format clear cmake cmp colordiff column comm cp csplit curl cut
+    date dc declare delta df diff dig dir dirname du echo egrep eslint eval exit expand export expr false
+    fgrep file find flake8 fmt fold free g++ gawk gcc gh git go gradle grep groups gsed gunzip gzip head
     help hexdump hg host hostname id info install isort java javac jest jobs join jq kill killall less let ln
-    local locale locate look ls make man mawk md5sum mkdir mocha more mv mvn mypy nl node npm nproc od paste
-    perl php pip pip3 ping pkill pnpm poetry pre-commit prettier printenv printf ps pushd pwd pyright pytest
+    local locale locate look ls make man mawk md5sum mkdir mocha more mv mvn mypy nl node nproc od paste
+    perl php pip pip3 ping pkill pre-commit prettier printenv printf ps pushd pwd pyright pytest
     python python3 read readlink readonly realpath return rev rg rm rmdir ruby ruff rustc rustfmt sed seq set
     sha1sum sha256sum shellcheck shift sleep sort split stat strings sum svn sync tac tail tar tee terraform
     test top touch tox tr tree true tsc tsort tty type typeset uname unexpand uniq unset unzip uptime vitest
-    wait wc wget whatis whereis which who whoami xxd xz yarn yes yq zcat zip
+    wait wc wget whatis whereis which who whoami xxd xz yes yq zcat zip
     """.split()  # noqa: SIM905 - as a list it would fill pages
 )
 """Programs that do not run the words they are given. One that is not here, and is given a denied program's name,
@@ -62,7 +62,8 @@ INFORMERS = frozenset({"ls", "file", "stat", "which", "type", "man", "test", "["
 """Programs that tell about a program when they are given its path, and do nothing with it."""
 
 SUBCOMMANDS = frozenset(
-    {"docker", "podman", "kubectl", "helm", "uv", "conda", "systemctl", "aws", "gcloud", "az", "nix"}
+    {"docker", "podman", "kubectl", "helm", "uv", "conda", "systemctl", "aws", "gcloud", "az", "nix", "npm", "yarn"}
+    | {"pnpm", "poetry", "gem", "composer", "dotnet"}
 )
 """Programs whose first argument is a command of their own, whatever it is called."""
 

@@ -39,7 +39,7 @@ class _Options:
 
 
 _NODE = _Options(
-    "ep", ("--eval", "--print", "--require", "--import", "--loader", "--experimental-loader"), leading=True
+    "epr", ("--eval", "--print", "--require", "--import", "--loader", "--experimental-loader"), leading=True
 )
 _TAR = _Options(
     "IF",
@@ -53,7 +53,7 @@ _OPTIONS: dict[str, _Options] = {
     "python": _Options("c", leading=True, values="WXm"),
     "pypy": _Options("c", leading=True, values="WXm"),
     "ipython": _Options("c"),
-    "perl": _Options("eE", leading=True, values="I"),
+    "perl": _Options("eE", leading=True, values="IMm"),
     "ruby": _Options("e", leading=True, values="Ir"),
     "node": _NODE,
     "nodejs": _NODE,
@@ -141,10 +141,10 @@ def _by_option(words: Sequence[Word], options: _Options) -> list[Danger]:
     at = 1
     while at < len(words):
         word = words[at]
-        if options.leading and not word.prefix.startswith("-"):
+        if (options.leading and not word.prefix.startswith("-")) or word.value == "--":
             break
         if options.leading and re.fullmatch(f"-[{options.values} ]", word.value or ""):
-            if word.value == "-m":
+            if word.value == "-m" and "W" in options.values:  # a module of Python's: the rest is its own
                 break
             at += 1
         elif name := _dangerous(word, options):
@@ -178,8 +178,12 @@ def _dangerous(word: Word, options: _Options) -> str | None:
         ):
             return option
     cluster = re.match(r"-([A-Za-z0-9]+)", text)
-    letter = next((char for char in (cluster[1] if cluster else "") if char in options.short), None)
-    return f"-{letter}" if letter else None
+    for char in cluster[1] if cluster else "":
+        if char in options.short:
+            return f"-{char}"
+        if char in options.values:  # the rest is its value
+            break
+    return None
 
 
 def _known(words: Sequence[Word]) -> str:
@@ -308,7 +312,7 @@ def _git_config(words: Sequence[Word], whole: str) -> list[Danger]:
 
 def _awk(words: Sequence[Word]) -> list[Danger]:
     texts = [word.text for word in words[1:]]
-    runs = re.compile(r"\bsystem\b|(?<!\|)\|(?!\|)|\bgetline\b|@(?:load|include)|\bprintf?\b[^;}\n]*>|\bENVIRON\b.*\|")
+    runs = re.compile(r"\bsystem\b|(?<!\|)\|(?!\|)|\bgetline\b|@|\bprintf?\b[^;}\n]*>")
     if any(re.match(r"-(?:f|e|i|l|E)|--(?:file|source|include|load|exec)", text) for text in texts):
         return [Danger(("-f", "-e", "-i", "-l", "-E"), "its program comes from somewhere else", " ".join(texts))]
     program_text = next(iter(_awk_program(words)), None)
@@ -316,7 +320,9 @@ def _awk(words: Sequence[Word]) -> list[Danger]:
         return []
     if program_text.value is None and program_text.dynamic:
         return [Danger((), "its program is only known when it runs")]
-    if runs.search(program_text.text):
+    plain = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', program_text.text)
+    plain = re.sub(r"(^|[(,!~{;&|}\n])\s*/(?:[^/\\\n]|\\.)*/", r"\1 0", plain)
+    if runs.search(plain):
         return [Danger((), "its program runs commands or writes files", program_text.text, commands=True)]
     return []
 
@@ -347,18 +353,16 @@ def _sed(words: Sequence[Word]) -> list[Danger]:
     at = 1
     files = False
     while at < len(words):
-        text = words[at].prefix
-        if words[at].value in ("-e", "--expression"):
+        word = words[at]
+        glued = re.match(r"-[nErsuz]*e(?=.)|--e[a-z]*=", word.prefix, re.DOTALL)
+        if glued:
+            scripts.append(Word.literal(word.text[glued.end() :]) if not word.dynamic else word)
+        elif re.fullmatch(r"-[nErsuz]*e|--e[a-z]*", word.value or ""):
             scripts += words[at + 1 : at + 2]
             at += 1
-        elif text.startswith("--expression="):
-            scripts.append(Word.literal(words[at].text.split("=", 1)[1]))
-        elif re.match(r"-[nErsuz]*f|--file", text):
+        elif re.match(r"-[nErsuz]*f|--f", word.prefix):
             files = True
-            at += words[at].value in ("-f", "--file")
-        elif re.match(r"-[nErsuz]+e", text):
-            scripts += words[at + 1 : at + 2]
-            at += 1
+            at += word.value in ("-f", "--file")
         at += 1
     if not scripts and not files:
         scripts = [word for word in words[1:] if not word.prefix.startswith("-") or not word.prefix][:1]
@@ -434,8 +438,11 @@ _BY_PROGRAM: dict[str, Callable[[Sequence[Word]], list[Danger]]] = {
     "less": _editor,
     "view": _editor,
     "ssh": _ssh,
-    "source": _always("it runs the commands in a file"),
-    ".": _always("it runs the commands in a file"),
+    "source": _reads_code,
+    ".": _reads_code,
+    "rscript": _reads_code,
+    "julia": _reads_code,
+    "luajit": _reads_code,
     "at": _always("it runs commands later"),
     "batch": _always("it runs commands later"),
     "crontab": _always("it runs commands later"),

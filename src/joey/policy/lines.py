@@ -7,13 +7,15 @@ list: then there is nothing that hiding could get around.
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from joey.policy import builtins
 from joey.policy.commands import HERE, Assignment, Line, Places, Redirect, Simple, parse
 from joey.policy.dangers import Danger, dangers
 from joey.policy.paths import Located, Workspace
-from joey.policy.rules import Rule, Rules, program
+from joey.policy.rules import SYSTEM_FOLDERS, Rule, Rules, program
 from joey.policy.settings import Settings
 from joey.policy.verdict import Decision, Part
 from joey.policy.words import Word
@@ -23,7 +25,6 @@ from joey.policy.writes import written
 _DEEPEST = 6
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 _NEUTRAL = "does nothing by itself"
-RUNS_FILES = SHELLS | {"source", ".", "python", "python3", "perl", "ruby", "node", "php", "lua", "make", "npm", "xargs"}
 
 
 def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) -> list[Part]:
@@ -60,14 +61,18 @@ class _Judge:
         return parts
 
     def as_a_whole(self, text: str, line: Line) -> Iterator[Part]:
-        """A denied program may be in text that one command writes or prints and another one runs."""
+        """What one command of a line writes or prints, another one may run."""
+        if self.anything:
+            return
         names = {program(command.name or "") for command in line.commands}
-        writes = any(redirect.writes for redirect in line.redirects) or names & {"tee", "dd", "cp", "sed", "awk"}
-        runs_file = names & RUNS_FILES or any("/" in (command.name or "") for command in line.commands)
         fed = names & builtins.LISTENERS and ("<<" in text or "|" in text)
-        rule = builtins.mentioned(text, self._rules) if (writes and runs_file) or fed else None
+        made = {posixpath.normpath(word.text) for word in _made(line)}
+        ran = {posixpath.normpath(word.text) for command in line.commands for word in _file_run(command)}
+        rule = builtins.mentioned(text, self._rules) if (made and ran) or fed else None
         if rule is not None:
             yield Part("this line", "ask", f"it may run text that mentions what the rule `{rule}` denies")
+        if made & ran:
+            yield Part("this line", "ask", "it runs a file that it has written itself")
 
     def _command(self, command: Simple, line: Line, places: Places, depth: int, cover: Rule | None) -> Iterator[Part]:
         if not command.source:  # the grammar made it up to complete the line
@@ -162,6 +167,8 @@ class _Judge:
             (*command.assignments, *(unwrapped.assignments if unwrapped else ())), name, rule
         )
         yield from (doubt for danger in dangers(words) if (doubt := self._danger_doubt(danger, words, rule)))
+        if name in ("declare", "typeset", "local") and any(re.match(r"-\w*n", word.prefix) for word in words):
+            yield "it gives a variable a second name"
         if name in builtins.EVALUATES_NAMES and builtins.holds_substitution(words):
             yield f"`{name}` evaluates what it is given, and that holds a substitution"
         if name in ("printf", "read") and any(
@@ -330,6 +337,29 @@ def write_part(located: Located, settings: Settings, *, by_command: bool = False
     if located.protected:
         part = part.worse(settings.writes_protected, f"it is protected ({located.protected})")
     return part
+
+
+_PUTS_TEXT = frozenset({"tee", "cp", "mv", "dd", "curl", "wget", "install", "ln", "sed"})
+_RUNS_FILES = SHELLS | {"source", ".", "python", "python3", "perl", "ruby", "node", "php", "lua"}
+
+
+def _made(line: Line) -> Iterator[Word]:
+    """The files that a line writes with text of its own, or copies."""
+    yield from (redirect.target for redirect in line.redirects if redirect.writes)
+    for command in line.commands:
+        if program(command.name or "") in _PUTS_TEXT:
+            yield from written(command.words)
+
+
+def _file_run(command: Simple) -> Iterator[Word]:
+    """The file that a command runs: itself, if called by a path, or the script it is given."""
+    name = command.name or ""
+    if "/" in name and posixpath.dirname(name) not in SYSTEM_FOLDERS:
+        yield command.words[0]
+    elif program(name) in ("make", "npm", "xargs"):
+        yield Word.literal("Makefile" if program(name) == "make" else "package.json")
+    elif program(name) in _RUNS_FILES:
+        yield from [word for word in command.words[1:] if not word.prefix.startswith("-")][:1]
 
 
 def _unclear(danger: Danger) -> bool:

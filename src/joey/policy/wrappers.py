@@ -242,8 +242,10 @@ def _find(words: Sequence[Word]) -> Unwrapped | None:
 
 def _fd(words: Sequence[Word]) -> Unwrapped | None:
     for at, word in enumerate(words[1:], 1):
-        if word.value in ("-x", "-X", "--exec", "--exec-batch"):
+        if re.match(r"-[xX]|--exec", word.prefix):
             found = Unwrapped(transparent=False)
+            if word.value not in ("-x", "-X", "--exec", "--exec-batch"):
+                found.doubts.append(f"what `{word.source}` runs is not clear")
             found.commands.append((*(_filled_in(each, ["{"]) for each in words[at + 1 :]), Word("{}", (_LATER,))))
             return found
     return None
