@@ -129,7 +129,7 @@ BEYOND = [
     "find . -fprintf ../x y", "git log --output=/etc/x", "git diff --output ../x", "tar xf a -C /", "tar xf a -C ..",
     "(tool() { :; }); tool x", "false && tool() { :; }; tool x", "tool x; tool() { :; }", "tool() { :; }; unset -f tool; tool x",
     "tool() { :; }; command tool x", "tool() { :; }; env tool x", "ln -s .. up; tee up/x < a", "ln -s /etc e && tee e/x < a",
-    "node -r ./x y.js", "cd /tmp && ls", "cd .. && ls", "cd; ls", "cd ~ && ls", "cd - && ls", "cd $X && ls", "cd .git && tee config < a",
+    "node -r ./x y.js", "npm exec tool", "npm x -- tool", "cd /tmp && ls", "cd .. && ls", "cd; ls", "cd ~ && ls", "cd - && ls", "cd $X && ls", "cd .git && tee config < a",
     "cd src/../.. && ls", "pushd /tmp; ls", "git -C /tmp/other log", "FOO=bar git log", "CC=x make", "python -c 'print(1)'",
     "node -e '1'", "bash", "sh", "python", "node", "perl", "cat ~/.ssh/id_rsa", "cat ~/.aws/credentials", "cat /etc/shadow",
     "python -m timeit 'x'", "sed -n 'w /etc/x' f", "sed 's/a/b/w out' f", "awk '{print > \"/etc/x\"}' f", "awk -f prog.awk f",

@@ -1,9 +1,9 @@
 """What may be done: actions in, a verdict with its reason out.
 
-Reading order: `words` and `commands` (what a command line would run), `wrappers` (programs that run programs),
-`dangers` (programs that run code), `writes` (programs that change files), `rules`, `paths`, `ignore`, `settings`,
-`verdict`, and `judge`, which puts them together. Nothing here does anything to the world; the questions that only
-the disk can answer go through `paths.Workspace`.
+Reading order: `words`, `suspicions` and `commands` (what a command line would run), `rules`, `wrappers` (programs that
+run programs), `dangers` with `git` and `scripts` (programs that run code), `writes` (programs that change files),
+`builtins` (tables), `ignore`, `paths`, `settings`, `verdict`, then `lines` and `judge`, which put them together.
+Nothing here does anything to the world; the questions that only the disk can answer go through `paths.Workspace`.
 """
 
 from __future__ import annotations

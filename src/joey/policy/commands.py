@@ -82,6 +82,8 @@ class Line:
     commands: list[Simple] = field(default_factory=list)
     redirects: list[Redirect] = field(default_factory=list)
     assignments: list[Assignment] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    """What the commands are called, as far as it is known."""
     doubts: list[str] = field(default_factory=list)
 
     def doubt(self, text: str) -> None:
@@ -259,6 +261,7 @@ class _Walk:
 
     def _found(self, command: Simple) -> None:
         self._line.commands.append(command)
+        self._line.names.add(command.name or "")
         self._moved(command)
 
     def _visit_declaration_command(self, node: Node, depth: int) -> None:

@@ -10,20 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from joey.policy.danger import Danger, known
+from joey.policy.git import git_dangers
 from joey.policy.rules import program
+from joey.policy.scripts import awk_dangers, sed_dangers
 from joey.policy.words import Word
-
-
-@dataclass(frozen=True, slots=True)
-class Danger:
-    """`names` are the words of which a rule must have one to mean this."""
-
-    names: tuple[str, ...]
-    why: str
-    code: str = ""
-    """The code, empty if it is not known."""
-    commands: bool = False
-    """Whether the code is commands to run, and not a program in some language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +140,7 @@ def _by_option(words: Sequence[Word], options: _Options) -> list[Danger]:
             at += 1
         elif name := _dangerous(word, options):
             why = f"`{name}` makes `{words[0].source}` run code"
-            found.append(
-                Danger((name, word.value or ""), why, _known(words[at : at + 2]), commands=not options.leading)
-            )
+            found.append(Danger((name, word.value or ""), why, known(words[at : at + 2]), commands=not options.leading))
         at += 1
     if (
         options.spread
@@ -186,11 +175,6 @@ def _dangerous(word: Word, options: _Options) -> str | None:
     return None
 
 
-def _known(words: Sequence[Word]) -> str:
-    """What words say, or nothing if a part of them is only known to the shell."""
-    return "" if any(word.dynamic for word in words) else " ".join(word.text for word in words)
-
-
 def _positional(words: Sequence[Word]) -> list[Word]:
     return [word for word in words[1:] if not word.prefix.startswith("-")]
 
@@ -200,7 +184,7 @@ def _python(words: Sequence[Word]) -> list[Danger]:
     if "-m" in values and values.index("-m") + 1 < len(values):
         module = values[values.index("-m") + 1]
         if module in ("timeit", "pdb", "code", "trace", "cProfile", "profile", "runpy", "site"):
-            return [Danger((str(module),), f"`-m {module}` runs code", _known(words))]
+            return [Danger((str(module),), f"`-m {module}` runs code", known(words))]
         return []
     return _reads_code(words, harmless=r"-V+|--version|-h|--help|-m.*")
 
@@ -222,167 +206,6 @@ def _reads_code(words: Sequence[Word], harmless: str = r"-v|-V|--version|-h|--he
     return []
 
 
-def _git(words: Sequence[Word]) -> list[Danger]:
-    found: list[Danger] = []
-    at = 1
-    while at < len(words) and words[at].prefix.startswith("-"):
-        option = words[at].prefix.split("=", 1)[0]
-        if option.startswith(("-c", "--exec-path", "--config-env")):
-            name = "-c" if option.startswith("-c") else option
-            found.append(
-                Danger((name,), f"`{name}` can make git run any program", _known(words[at : at + 2]), commands=True)
-            )
-        elif option.startswith(("--git-dir", "--work-tree")):
-            found.append(Danger((option,), f"`{option}` makes git take its settings from elsewhere"))
-        at += 2 if words[at].value in ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env") else 1
-    rest = words[at:]
-    if rest and rest[0].value is None:
-        return [*found, Danger((), "which git command runs is only known when it runs")]
-    return found + (_git_command(rest) if rest else [])
-
-
-_GIT_OPTIONS: dict[str, tuple[str, ...]] = {
-    "grep": ("-O", "--open-files-in-pager"),
-    "rebase": ("-x", "--exec"),
-    "bisect": ("run", "visualize", "view"),
-    "submodule": ("foreach",),
-    "difftool": ("-x", "--extcmd", "-t", "--tool"),
-    "mergetool": ("-t", "--tool"),
-    "clone": ("-c", "--config", "-u", "--upload-pack", "--template"),
-    "init": ("--template",),
-    "fetch": ("--upload-pack",),
-    "pull": ("--upload-pack",),
-    "ls-remote": ("--upload-pack", "--exec"),
-    "push": ("--receive-pack", "--exec"),
-    "archive": ("--exec",),
-    "filter-branch": ("*",),
-    "for-each-repo": ("*",),
-    "daemon": ("*",),
-    "credential": ("*",),
-    "send-email": ("*",),
-    "instaweb": ("*",),
-    "diff": ("--ext-diff",),
-    "log": ("--ext-diff",),
-    "show": ("--ext-diff",),
-    "help": ("-w", "--web", "-i", "--info"),
-}
-
-
-def _git_command(words: Sequence[Word]) -> list[Danger]:
-    command = (words[0].value or "").casefold()
-    whole = _known(words)
-    if command == "config":
-        return _git_config(words, whole)
-    for option in _GIT_OPTIONS.get(command, ()):
-        if option == "*" or any(_is_git_option(word, option) for word in words[1:]):
-            shown = command if option == "*" else f"{command} {option}"
-            named = (command if option == "*" else option,)
-            return [Danger(named, f"`git {shown}` runs other programs", whole, commands=True)]
-    if any("ext::" in word.text for word in words[1:]):
-        return [Danger((), "an `ext::` address makes git run a program", whole, commands=True)]
-    if command in _GIT_OPTIONS and any(word.splits and not word.prefix and not word.globs for word in words[1:]):
-        return [Danger((), f"an option that makes `git {command}` run code may be in what only the shell knows")]
-    return []
-
-
-def _is_git_option(word: Word, option: str) -> bool:
-    text = word.prefix
-    if option.startswith("--"):
-        given = text.split("=", 1)[0]
-        return given == option or (len(given) > 4 and option.startswith(given))
-    if option.startswith("-"):
-        return re.match(r"-[A-Za-z]", text) is not None and option[1] in text.split("=", 1)[0][1:]
-    return text == option
-
-
-def _git_config(words: Sequence[Word], whole: str) -> list[Danger]:
-    reading = any(
-        (word.value or "") in ("--get", "--get-all", "--list", "-l", "--get-regexp", "list", "get") for word in words
-    )
-    settings = [word for word in words[1:] if not word.prefix.startswith("-")]
-    if reading or len(settings) < 2:
-        return []
-    harmless = re.match(r"user\.(name|email|signingkey)$", settings[0].value or "")
-    return (
-        []
-        if harmless
-        else [Danger(("config",), "a git setting can name programs that git then runs", whole, commands=True)]
-    )
-
-
-def _awk(words: Sequence[Word]) -> list[Danger]:
-    texts = [word.text for word in words[1:]]
-    runs = re.compile(r"\bsystem\b|(?<!\|)\|(?!\|)|\bgetline\b|@|\bprintf?\b[^;}\n]*>")
-    if any(re.match(r"-(?:f|e|i|l|E)|--(?:file|source|include|load|exec)", text) for text in texts):
-        return [Danger(("-f", "-e", "-i", "-l", "-E"), "its program comes from somewhere else", " ".join(texts))]
-    program_text = next(iter(_awk_program(words)), None)
-    if program_text is None:
-        return []
-    if program_text.value is None and program_text.dynamic:
-        return [Danger((), "its program is only known when it runs")]
-    plain = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', program_text.text)
-    plain = re.sub(r"(^|[(,!~{;&|}\n])\s*/(?:[^/\\\n]|\\.)*/", r"\1 0", plain)
-    if runs.search(plain):
-        return [Danger((), "its program runs commands or writes files", program_text.text, commands=True)]
-    return []
-
-
-def _awk_program(words: Sequence[Word]) -> list[Word]:
-    at, rest = 1, []
-    while at < len(words):
-        if words[at].value in ("-v", "-F"):
-            at += 2
-            continue
-        if not words[at].prefix.startswith("-"):
-            rest.append(words[at])
-        at += 1
-    return rest
-
-
-_SED_COMMAND = re.compile(
-    r"""[\s;]*(?:(?:\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*)(?:\s*[,~]\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*))?\s*!?\s*)?
-    (?:[=dDgGhHlnNpPqQxzF}]\s*\d*|\{|[btT:]\s*[\w.-]*|[aic](?:\\?\n?|\s)[^\n]*\n?
-    |([sy])(?P<d>[^\s\\\w])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?:[gpiImM]|\d)*)?
-    \s*(?=[;\n}]|$)[;\s]*""",
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def _sed(words: Sequence[Word]) -> list[Danger]:
-    scripts: list[Word] = []
-    at = 1
-    files = False
-    while at < len(words):
-        word = words[at]
-        glued = re.match(r"-[nErsuz]*e(?=.)|--e[a-z]*=", word.prefix, re.DOTALL)
-        if glued:
-            scripts.append(Word.literal(word.text[glued.end() :]) if not word.dynamic else word)
-        elif re.fullmatch(r"-[nErsuz]*e|--e[a-z]*", word.value or ""):
-            scripts += words[at + 1 : at + 2]
-            at += 1
-        elif re.match(r"-[nErsuz]*f|--f", word.prefix):
-            files = True
-            at += word.value in ("-f", "--file")
-        at += 1
-    if not scripts and not files:
-        scripts = [word for word in words[1:] if not word.prefix.startswith("-") or not word.prefix][:1]
-    unsafe = next((script for script in scripts if script.dynamic or not _plain_sed(script.text)), None)
-    if unsafe is None:
-        return []
-    return [Danger((), "its script may run commands or write files", _known([unsafe]), commands=True)]
-
-
-def _plain_sed(script: str) -> bool:
-    """Whether a script only prints and edits: no `e`, `w`, `r`, no `s///e`."""
-    at = 0
-    while at < len(script):
-        match = _SED_COMMAND.match(script, at)
-        if not match or match.end() == at:
-            return False
-        at = match.end()
-    return True
-
-
 def _find(words: Sequence[Word]) -> list[Danger]:
     if any(word.value == "-delete" for word in words):
         return [Danger(("-delete",), "`-delete` removes what it finds", "rm")]
@@ -396,9 +219,17 @@ def _make(words: Sequence[Word]) -> list[Danger]:
     return []
 
 
+def _package_runner(words: Sequence[Word]) -> list[Danger]:
+    """`npm exec` and its like fetch and run any program; `npm run` runs what the project has written down."""
+    command = next((word for word in words[1:] if not word.prefix.startswith("-")), None)
+    if command is None or command.value not in ("exec", "x", "dlx", "explore"):
+        return []
+    return [Danger((command.value,), f"`{command.value}` runs any program", known(words), commands=True)]
+
+
 def _editor(words: Sequence[Word]) -> list[Danger]:
     if any(word.prefix.startswith("+") for word in words[1:]):
-        return [Danger(("+",), "`+…` makes the editor run commands", _known(words))]
+        return [Danger(("+",), "`+…` makes the editor run commands", known(words))]
     return []
 
 
@@ -407,11 +238,11 @@ def _ssh(words: Sequence[Word]) -> list[Danger]:
     if not rest:
         return []
     named = tuple(word.value or "" for word in rest[:1])
-    return [Danger(named, "it runs commands on another machine", _known(rest[1:]), commands=True)]
+    return [Danger(named, "it runs commands on another machine", known(rest[1:]), commands=True)]
 
 
 def _always(why: str) -> Callable[[Sequence[Word]], list[Danger]]:
-    return lambda words: [Danger(tuple(word.value or "" for word in words[1:2]), why, _known(words))]
+    return lambda words: [Danger(tuple(word.value or "" for word in words[1:2]), why, known(words))]
 
 
 _BY_PROGRAM: dict[str, Callable[[Sequence[Word]], list[Danger]]] = {
@@ -426,11 +257,15 @@ _BY_PROGRAM: dict[str, Callable[[Sequence[Word]], list[Danger]]] = {
     "fish": _reads_code,
     "csh": _reads_code,
     "tcsh": _reads_code,
-    "git": _git,
-    "awk": _awk,
-    "sed": _sed,
+    "git": git_dangers,
+    "awk": awk_dangers,
+    "sed": sed_dangers,
     "find": _find,
     "make": _make,
+    "npm": _package_runner,
+    "pnpm": _package_runner,
+    "yarn": _package_runner,
+    "bun": _package_runner,
     "gmake": _make,
     "vim": _editor,
     "vi": _editor,

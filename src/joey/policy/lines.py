@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from joey.policy import builtins
 from joey.policy.commands import HERE, Assignment, Line, Places, Redirect, Simple, parse
-from joey.policy.dangers import Danger, dangers
+from joey.policy.danger import Danger
+from joey.policy.dangers import dangers
 from joey.policy.paths import Located, Workspace
 from joey.policy.rules import SYSTEM_FOLDERS, Rule, Rules, program
 from joey.policy.settings import Settings
@@ -64,7 +65,7 @@ class _Judge:
         """What one command of a line writes or prints, another one may run."""
         if self.anything:
             return
-        names = {program(command.name or "") for command in line.commands}
+        names = {program(name) for name in line.names}
         fed = names & builtins.LISTENERS and ("<<" in text or "|" in text)
         made = {posixpath.normpath(word.text) for word in _made(line)}
         ran = {posixpath.normpath(word.text) for command in line.commands for word in _file_run(command)}
@@ -116,8 +117,7 @@ class _Judge:
         name = words[0].value
         if name is None:
             return "ask", "which program runs is only known when it runs", None
-        redefined = any(program(each.name or "") in builtins.REDEFINES for each in line.commands)
-        if (command.function and not redefined) or self._neutral(name, words, where):
+        if (command.function and line.names.isdisjoint(builtins.REDEFINES)) or self._neutral(name, words, where):
             return "allow", _NEUTRAL, None
         return self._settings.commands, "no rule names it", None
 

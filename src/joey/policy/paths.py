@@ -10,7 +10,7 @@ import glob
 import os
 import posixpath
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from pathspec import GitIgnoreSpec
@@ -81,7 +81,7 @@ class Workspace:
     """The facts about the disk that the policy needs, each as a function so that tests can make them up."""
 
     root: str
-    home: str = "/root"
+    home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111 - strings, as the model wrote them
     ignore: IgnoreRules = NOTHING_IGNORED
     resolve: Callable[[str], str] = resolve
     exists: Callable[[str], bool] = os.path.lexists
