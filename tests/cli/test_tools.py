@@ -185,3 +185,24 @@ def test_on_a_terminal_the_user_is_asked(here: Here, answer: bytes, code: int) -
         os.close(theirs)
     assert (run.returncode, "allow it? [y/N]" in run.stderr) == (code, True)
     assert ("Switched from code mode" in run.stdout) == (code == 0)
+
+
+def test_a_file_is_written_by_hand_with_the_diff_for_the_user(here: Here) -> None:
+    call = ["tools", "--try", "write_to_file", '{"path": "new/a.txt", "content": "hi\\n"}']
+    assert here.joey(*call)[0] == 1 and list(here.folder.iterdir()) == []
+    code, out, err = here.joey(*call, "--approve", "edits")
+    assert code == 0 and "new/a.txt" in out and "+hi" in err
+    assert (here.folder / "new" / "a.txt").read_text() == "hi\n"
+    again = here.json("tools", "--try", "write_to_file", '{"path": "b.txt", "file_text": "x"}', "--approve", "edits")
+    assert again["shown"][0]["path"] == "b.txt" and again["is_error"] is False
+
+
+@pytest.mark.parametrize(
+    "body", ["*** Update File: a.md\n*** Move to: a.py\n@@\n-old\n+new", "*** Add File: a.py\n+new"]
+)
+def test_a_mode_s_file_rule_holds_for_every_file_of_a_patch(here: Here, body: str) -> None:
+    (here.folder / "a.md").write_text("old\n")
+    patch = json.dumps({"patch": f"*** Begin Patch\n{body}\n*** End Patch"})
+    code, out, _ = here.joey("tools", "--try", "apply_patch", patch, "--mode", "architect", "--approve", "all")
+    assert code == 1 and out.startswith("Tool 'apply_patch' in mode") and out.endswith("Got: a.py\n")
+    assert [path.name for path in here.folder.iterdir()] == ["a.md"] and (here.folder / "a.md").read_text() == "old\n"
