@@ -1,0 +1,258 @@
+"""Read a file, or a part of it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from joey.actions import Action, ReadPath
+from joey.messages import ImageBlock, ToolResult
+from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.line_numbers import MAX_LINE, number_lines
+from joey.tools.paths import UnusablePathError, locate, reason
+from joey.tools.reading.documents import DocumentError, extract, is_document
+from joey.tools.reading.excerpt import excerpt
+from joey.tools.reading.kinds import describe_binary, picture_type
+from joey.tools.reading.lines import BlockOptions, Span, block_around, line_endings, slice_lines, split_lines
+from joey.tools.reading.older_shape import from_older_shape
+from joey.tools.seen_files import note_seen
+from joey.tools.textfile import NotTextError, read_text
+
+MAX_LINES = 2_000
+MAX_FILES = 5
+_MAX_FILE = 100 * 1024 * 1024
+_MAX_PICTURE = 5 * 1024 * 1024
+_MAX_PICTURES = 20 * 1024 * 1024
+_BETWEEN_FILES = "\n\n---\n\n"
+
+
+class Indentation(Params):
+    anchor_line: int | None = Field(default=None, ge=1, description="The line whose block is wanted. Default: offset.")
+    max_levels: int = Field(
+        default=0,
+        ge=0,
+        description="How many levels of indentation to come out above the anchor; 0 goes to the margin.",
+    )
+    include_siblings: bool = Field(
+        default=False, description="Take the neighbouring blocks at the outermost level too."
+    )
+    include_header: bool = Field(default=True, description="Take the comments above the block's header too.")
+    max_lines: int | None = Field(default=None, ge=1, description="At most so many lines, whatever limit says.")
+
+
+class FileRanges(Params):
+    """A file in the older shape of the call: `{path, line_ranges: [[1, 50]]}`."""
+
+    path: str
+    line_ranges: tuple[tuple[int, int], ...] = ()
+
+
+class ReadFileParams(Params):
+    path: str = Field(description="The file to read, relative to the workspace (or absolute).")
+    mode: Literal["slice", "indentation"] = Field(
+        default="slice",
+        description='"slice" reads lines from offset on; "indentation" the block of code around anchor_line.',
+    )
+    offset: int = Field(default=1, ge=1, description="The first line to read, counted from 1.")
+    limit: int = Field(default=MAX_LINES, ge=1, description=f"How many lines to read, at most {MAX_LINES:,}.")
+    indentation: Indentation | None = Field(default=None, description='Options of mode "indentation".')
+    files: SkipJsonSchema[tuple[FileRanges, ...]] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_older_shape(cls, data: Any) -> Any:
+        return from_older_shape(data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What was read of one file."""
+
+    text: str
+    picture: ImageBlock | None = None
+    failed: bool = False
+
+
+class _ReadError(Exception):
+    """Words for the model on why there is nothing to show."""
+
+
+class ReadFile(Tool[ReadFileParams]):
+    name = "read_file"
+    group = "read"
+    params = ReadFileParams
+    field_aliases = {"file_path": "path", "file": "path", "filename": "path"}
+    example = {"path": "src/main.py", "offset": 120, "limit": 80}
+
+    def __init__(self, *, sees_images: bool = False, max_files: int = MAX_FILES) -> None:
+        self._sees_images = sees_images
+        self._max_files = max_files
+
+    def actions(self, params: ReadFileParams, context: ToolContext) -> tuple[Action, ...]:
+        paths = [file.path for file in params.files] or [params.path]
+        return tuple(ReadPath(path) for path in dict.fromkeys(paths))
+
+    async def run(self, params: ReadFileParams, context: ToolContext) -> ToolResult:
+        if len(params.files) > self._max_files:
+            return failed(
+                f"Error: {len(params.files)} files in one call; at most {self._max_files} can be read at once. "
+                "Read them in smaller groups."
+            )
+        if not params.files:
+            parts = [await self._read(params.path, context, lambda lines: _one_span(lines, params))]
+        else:
+            parts = [await self._read(each.path, context, _ranges_of(each)) for each in params.files]
+        return _result(parts)
+
+    async def _read(self, given: str, context: ToolContext, show: Callable[[list[str]], str]) -> _Part:
+        try:
+            path = _visible(context, given)
+            data = await asyncio.to_thread(_bytes_of, path)
+            part = await asyncio.to_thread(self._shown, path, data, show)
+        except (_ReadError, UnusablePathError, DocumentError) as problem:
+            return _Part(f"File: {given}\nError: {problem}", failed=True)
+        note_seen(context, path, data)
+        return _Part(f"File: {given}\n{part.text}", part.picture)
+
+    def _shown(self, path: Path, data: bytes, show: Callable[[list[str]], str]) -> _Part:
+        if media_type := picture_type(data):
+            return self._picture(media_type, data)
+        if is_document(path.suffix) and data:
+            return _Part(_document(path.suffix, data, show))
+        if not data:
+            return _Part("(The file is empty: 0 bytes.)")
+        try:
+            file = read_text(data)
+        except NotTextError:
+            raise _ReadError(
+                f"{describe_binary(data)}, {_size(len(data))}: its content is not shown. "
+                "If you need to look inside, use a program for it with execute_command."
+            ) from None
+        notes = [] if file.is_plain else [f"Encoding: {file.encoding_name}"]
+        if endings := line_endings(file.text):
+            notes.append(f"Line endings: {endings}")
+        if not file.text:
+            return _Part("\n".join([*notes, "(The file is empty but for its byte order mark.)"]))
+        return _Part("\n".join([*notes, show(split_lines(file.text))]))
+
+    def _picture(self, media_type: str, data: bytes) -> _Part:
+        words = f"{media_type}, {_size(len(data))}"
+        if not self._sees_images:
+            return _Part(f"Image file ({words}). This model cannot look at pictures, so it is not shown.")
+        if len(data) > _MAX_PICTURE:
+            raise _ReadError(f"the image ({words}) is larger than {_size(_MAX_PICTURE)}, the most that can be shown.")
+        return _Part(f"Image file ({words})", ImageBlock(media_type, base64.b64encode(data).decode("ascii")))
+
+
+def _visible(context: ToolContext, given: str) -> Path:
+    path = locate(context, given)
+    if context.ignored(path):
+        raise _ReadError("an ignore file hides it. Work without it, or ask the user to make it readable.")
+    return path
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise _ReadError("it is a directory, not a file. Use list_files to see what is in it.")
+        if not path.exists():
+            raise _ReadError(f"there is no such file.{_near_names(path)}")
+        if not path.is_file():
+            raise _ReadError("it is no ordinary file (a device, a pipe or a socket).")
+        if path.stat().st_size > _MAX_FILE:
+            raise _ReadError(
+                f"the file has {_size(path.stat().st_size)}; read_file reads up to {_size(_MAX_FILE)}. "
+                "Use search_files, or a part of it with execute_command (sed -n '100,200p')."
+            )
+        return path.read_bytes()
+    except OSError as problem:
+        raise _ReadError(f"it cannot be read: {reason(problem)}.") from None
+
+
+def _near_names(path: Path) -> str:
+    """The file of that name in other letter case, or with another suffix, if there is one."""
+    try:
+        beside = [each.name for each in path.parent.iterdir()]
+    except OSError:
+        return " Use list_files to see what is there."
+    near = sorted(name for name in beside if name.lower() == path.name.lower() or Path(name).stem == path.stem)
+    return f" Beside it there is: {', '.join(near[:5])}." if near else " Use list_files to see what is there."
+
+
+def _document(suffix: str, data: bytes, show: Callable[[list[str]], str]) -> str:
+    extracted = extract(suffix, data)
+    note = f"Text extracted from: {extracted.source}. Line numbers are those of this text, not of the file."
+    lines = split_lines(extracted.text)
+    return f"{note}\n{show(lines) if lines else '(It holds no text.)'}"
+
+
+def _one_span(lines: Sequence[str], params: ReadFileParams) -> str:
+    if params.mode == "indentation":
+        return _block(lines, params, params.indentation or Indentation())
+    limit = min(params.limit, MAX_LINES)
+    span = slice_lines(len(lines), params.offset, limit)
+    if span is None:
+        raise _ReadError(f"offset {params.offset} is beyond the end of the file, which has {_lines(len(lines))}.")
+    return excerpt(lines, span, limit)
+
+
+def _block(lines: Sequence[str], params: ReadFileParams, wanted: Indentation) -> str:
+    anchor = wanted.anchor_line or params.offset
+    limit = min(params.limit, wanted.max_lines or params.limit, MAX_LINES)
+    options = BlockOptions(wanted.max_levels, wanted.include_siblings, wanted.include_header)
+    span = block_around(lines, anchor, limit, options)
+    if span is None:
+        raise _ReadError(f"anchor_line {anchor} is out of range: the file has {_lines(len(lines))}.")
+    text = excerpt(lines, span, limit)
+    return text if span.cut else f"{text}\n\nIncluded ranges: {span.first}-{span.last} (total: {len(lines)} lines)"
+
+
+def _ranges_of(file: FileRanges) -> Callable[[list[str]], str]:
+    if not file.line_ranges:
+        return lambda lines: excerpt(lines, Span(1, min(len(lines), MAX_LINES), len(lines) > MAX_LINES), MAX_LINES)
+    return lambda lines: "\n\n".join(_one_range(lines, first, last) for first, last in file.line_ranges)
+
+
+def _one_range(lines: Sequence[str], first: int, last: int) -> str:
+    if first < 1 or last < first:
+        raise _ReadError(f"{first}-{last} is no range of lines: they are counted from 1, the first one first.")
+    if first > len(lines):
+        raise _ReadError(f"lines {first}-{last} are beyond the end of the file, which has {_lines(len(lines))}.")
+    end = min(last, len(lines), first + MAX_LINES - 1)
+    cut = f" (cut after {MAX_LINES:,} lines)" if end < min(last, len(lines)) else ""
+    return (
+        f"Lines {first}-{end} of {len(lines)}{cut}:\n{number_lines(lines[first - 1 : end], first, max_length=MAX_LINE)}"
+    )
+
+
+def _result(parts: Sequence[_Part]) -> ToolResult:
+    """The parts as one answer. Pictures follow the text, as far as they are allowed together."""
+    pictures, texts, room = [], [], _MAX_PICTURES
+    for part in parts:
+        size = len(part.picture.data) * 3 // 4 if part.picture else 0
+        if part.picture and size > room:
+            texts.append(f"{part.text}\nNot shown: the images of one call may have {_size(_MAX_PICTURES)} together.")
+            continue
+        if part.picture:
+            pictures.append(part.picture)
+        texts.append(part.text)
+        room -= size
+    text = _BETWEEN_FILES.join(texts)
+    return failed(text) if all(part.failed for part in parts) else ok(text, *pictures)
+
+
+def _lines(count: int) -> str:
+    return f"{count:,} line" if count == 1 else f"{count:,} lines"
+
+
+def _size(count: int) -> str:
+    if count < 1024:
+        return f"{count} bytes"
+    return f"{count / 1024:.1f} KB" if count < 1024**2 else f"{count / 1024**2:.1f} MB"

@@ -1,0 +1,49 @@
+"""What a file that is no text is: a picture the model can see, or something to be named in a few words."""
+
+from __future__ import annotations
+
+_PICTURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+_OTHERS = (
+    (b"BM", "a BMP picture"),
+    (b"II*\0", "a TIFF picture"),
+    (b"MM\0*", "a TIFF picture"),
+    (b"\0\0\1\0", "an icon"),
+    (b"\x7fELF", "an ELF program or library"),
+    (b"MZ", "a Windows program or library"),
+    (b"\xcf\xfa\xed\xfe", "a macOS program or library"),
+    (b"\xca\xfe\xba\xbe", "a Java class or a macOS program"),
+    (b"\0asm", "a WebAssembly module"),
+    (b"PK\3\4", "a zip archive (or a format built on one)"),
+    (b"\x1f\x8b", "gzip-compressed data"),
+    (b"BZh", "bzip2-compressed data"),
+    (b"\xfd7zXZ\0", "xz-compressed data"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-zip archive"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"%PDF-", "a PDF under another name"),
+    (b"OggS", "Ogg sound or video"),
+    (b"ID3", "MP3 sound"),
+    (b"fLaC", "FLAC sound"),
+    (b"wOFF", "a web font"),
+    (b"wOF2", "a web font"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls, .ppt)"),
+)
+
+
+def picture_type(data: bytes) -> str | None:
+    """The media type, if this is a picture of a kind that models are shown."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media_type for start, media_type in _PICTURES if data.startswith(start)), None)
+
+
+def describe_binary(data: bytes) -> str:
+    """What the first bytes say that the file is."""
+    if data[4:8] == b"ftyp":
+        return "an AVIF picture" if data[8:12] == b"avif" else "MP4 or QuickTime video"
+    return next((words for start, words in _OTHERS if data.startswith(start)), "binary data")

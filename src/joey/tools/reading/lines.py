@@ -1,0 +1,149 @@
+"""Which lines of a file to show: a run of them, or the block around one of them, found by its indentation.
+
+The block grows from an anchor line, one line up and one line down in turn. How deep a line is counts in steps of four
+columns (a tab is one step); an empty line is as deep as the line before it. With `max_levels` n the block may come out
+n steps above the anchor, with 0 all the way to the margin. Lines at that outermost depth are where neighbours begin,
+so unless siblings are wanted only the first of them is taken on either side: the header above, the closing bracket or
+the next header below. Comments that stand above the header come along if the header's company is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_STEP = 4
+_COMMENTS = ("#", "//", "--", "/*", "*", "'''", '"""')
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text without their endings; a final line ending opens no further line.
+
+    Lines end in LF or CRLF; a lone CR ends a line only where no LF is used at all. Nothing else does, form feeds and
+    U+2028 included, so that line numbers agree with those of git, compilers and editors.
+    """
+    if "\n" not in text and "\r" in text:
+        lines = text.split("\r")
+    else:
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def line_endings(text: str) -> str:
+    """How the lines end, if that is worth a word: "" for LF."""
+    pairs = text.count("\r\n")
+    counts = {"CRLF": pairs, "LF": text.count("\n") - pairs, "CR": text.count("\r") - pairs}
+    used = [name for name, count in counts.items() if count]
+    if len(used) > 1:
+        return f"mixed ({', '.join(f'{counts[name]:,} {name}' for name in used)})"
+    return "" if used == ["LF"] else "".join(used)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines first to last, counted from 1 and both included. `cut` says that the limit ended it, not the file."""
+
+    first: int
+    last: int
+    cut: bool
+
+    def of(self, lines: Sequence[str]) -> Sequence[str]:
+        return lines[self.first - 1 : self.last]
+
+
+def slice_lines(total: int, offset: int, limit: int) -> Span | None:
+    """`limit` lines from line `offset` on; None if the file ends before that."""
+    if not 1 <= offset <= total:
+        return None
+    last = min(total, offset + limit - 1)
+    return Span(offset, last, last < total)
+
+
+def depth_of(line: str) -> int:
+    """How many steps the line is indented."""
+    margin = line[: len(line) - len(line.lstrip())]
+    return sum(_STEP if character == "\t" else 1 for character in margin) // _STEP
+
+
+def effective_depths(lines: Sequence[str]) -> list[int]:
+    """How deep each line is, empty ones as deep as the line before them."""
+    depths, depth = [], 0
+    for line in lines:
+        depth = depth_of(line) if line.strip() else depth
+        depths.append(depth)
+    return depths
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOptions:
+    """How much of the neighbourhood belongs to a block."""
+
+    max_levels: int = 0
+    include_siblings: bool = False
+    include_header: bool = True
+
+
+def block_around(lines: Sequence[str], anchor: int, limit: int, options: BlockOptions) -> Span | None:
+    """The block around line `anchor`, at most `limit` lines; None if the file has no such line."""
+    if not 1 <= anchor <= len(lines):
+        return None
+    if limit <= 1:
+        return Span(anchor, anchor, len(lines) > 1)
+    return _Growth(lines, anchor - 1, options).span(min(limit, len(lines)))
+
+
+class _Growth:
+    def __init__(self, lines: Sequence[str], anchor: int, options: BlockOptions) -> None:
+        self._lines = lines
+        self._depths = effective_depths(lines)
+        self._options = options
+        self._floor = max(0, self._depths[anchor] - options.max_levels) if options.max_levels else 0
+        self._up, self._down = anchor - 1, anchor + 1
+        self._up_open = self._down_open = True
+        self._outermost_above = self._outermost_below = 0
+
+    def span(self, limit: int) -> Span:
+        while self._size < limit and (self._up_open or self._down_open):
+            self._grow_up()
+            if self._size < limit:
+                self._grow_down()
+        cut = self._size >= limit and (self._may_grow_up() or self._may_grow_down())
+        return self._without_blank_edges(cut)
+
+    @property
+    def _size(self) -> int:
+        return self._down - self._up - 1
+
+    def _grow_up(self) -> None:
+        self._up_open = self._up_open and self._may_grow_up()
+        if self._up_open:
+            self._outermost_above += self._depths[self._up] == self._floor
+            self._up -= 1
+
+    def _grow_down(self) -> None:
+        self._down_open = self._down_open and self._may_grow_down()
+        if self._down_open:
+            self._outermost_below += self._depths[self._down] == self._floor
+            self._down += 1
+
+    def _may_grow_up(self) -> bool:
+        if self._up < 0 or self._depths[self._up] < self._floor:
+            return False
+        if self._depths[self._up] > self._floor or self._options.include_siblings or not self._outermost_above:
+            return True
+        return self._options.include_header and self._lines[self._up].lstrip().startswith(_COMMENTS)
+
+    def _may_grow_down(self) -> bool:
+        if self._down >= len(self._lines) or self._depths[self._down] < self._floor:
+            return False
+        return self._depths[self._down] > self._floor or self._options.include_siblings or not self._outermost_below
+
+    def _without_blank_edges(self, cut: bool) -> Span:
+        first, last = self._up + 1, self._down - 1
+        while first < last and not self._lines[first].strip():
+            first += 1
+        while last > first and not self._lines[last].strip():
+            last -= 1
+        return Span(first + 1, last + 1, cut)
