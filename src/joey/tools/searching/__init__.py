@@ -1,0 +1,1 @@
+"""Finding things in a tree of files: a listing, and ripgrep."""
