@@ -1,0 +1,155 @@
+"""Run a command in the shell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from pydantic import Field
+
+from joey.actions import Action, RunCommand
+from joey.messages import ShownText, ToolResult
+from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.commands.artifacts import CommandRecord, write_record
+from joey.tools.commands.job import Job, start
+from joey.tools.commands.jobs import jobs_of
+from joey.tools.commands.output import CommandOutput
+from joey.tools.commands.shaping import collapse_repeats, shorten_output
+from joey.tools.commands.wording import ending, size
+from joey.tools.paths import UnusablePathError, locate, reason
+
+_EARLY_END = 1.0
+"""How long a background command is watched before the call returns: one that cannot start is told at once."""
+_USER_LINES = 500
+
+
+class ExecuteCommandParams(Params):
+    command: str = Field(min_length=1, description="The command line, read by bash.")
+    cwd: str | None = Field(
+        default=None, description="The folder to run it in, relative to the workspace. Default: the workspace."
+    )
+    timeout: float | None = Field(
+        default=None, gt=0, description="After so many seconds go on without waiting; the command runs on as a job."
+    )
+    background: bool = Field(
+        default=False, description="Do not wait for its end: for servers, watchers and other things that keep running."
+    )
+    terminal: bool = Field(
+        default=False, description="Run it in a pseudo-terminal, for programs that behave otherwise without one."
+    )
+
+
+class ExecuteCommand(Tool[ExecuteCommandParams]):
+    """Commands that take longer than `kill_after` seconds are ended, except those that begin with an exempt prefix."""
+
+    name = "execute_command"
+    group = "command"
+    params = ExecuteCommandParams
+    field_aliases = {"cmd": "command", "workdir": "cwd", "working_directory": "cwd", "pty": "terminal"}
+    example = {"command": "npm test -- --silent", "cwd": "frontend", "timeout": 120}
+
+    def __init__(self, *, kill_after: float | None = None, never_killed: tuple[str, ...] = ()) -> None:
+        self._kill_after = kill_after
+        self._never_killed = never_killed
+
+    def actions(self, params: ExecuteCommandParams, context: ToolContext) -> tuple[Action, ...]:
+        return (RunCommand(params.command, params.cwd),)
+
+    async def run(self, params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
+        try:
+            cwd = locate(context, params.cwd or ".")
+        except UnusablePathError as problem:
+            return failed(f"Error: cwd: {problem}")
+        if not cwd.is_dir():
+            return failed(f"Error: the working directory {params.cwd} does not exist. Nothing was run.")
+        if "\0" in params.command:
+            return failed("Error: the command holds a NUL character, which no command line can. Nothing was run.")
+        output = CommandOutput(context.storage, keep_from_start=params.background)
+        try:
+            job = await start(params.command, cwd, output, context.progress, terminal=params.terminal)
+        except (OSError, ValueError) as problem:
+            return failed(f"Error: the command could not be started: {reason(problem)}.")
+        return await self._result(job, params, context)
+
+    async def _result(self, job: Job, params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
+        jobs_of(context).append(job)
+        try:
+            killed = await self._wait(job, params)
+        except asyncio.CancelledError:
+            await job.kill()
+            raise
+        if job.is_running:
+            job.leave_alone()
+        else:
+            jobs_of(context).remove(job)
+        _keep_record(job)
+        return self._told(job, params, killed=killed)
+
+    async def _wait(self, job: Job, params: ExecuteCommandParams) -> bool:
+        """Wait as long as the call should; returns whether the command was ended because it took too long."""
+        patience, limit = _EARLY_END if params.background else params.timeout, self._limit(params)
+        must_end = limit is not None and (patience is None or limit <= patience)
+        try:
+            async with asyncio.timeout(limit if must_end else patience):
+                await job.ended()
+        except TimeoutError:
+            if must_end:
+                await job.kill()
+                return True
+            if limit is not None and patience is not None:
+                job.kill_in(limit - patience)
+        return False
+
+    def _limit(self, params: ExecuteCommandParams) -> float | None:
+        exempt = params.background or any(params.command.lstrip().startswith(each) for each in self._never_killed)
+        return None if exempt else self._kill_after
+
+    def _told(self, job: Job, params: ExecuteCommandParams, *, killed: bool) -> ToolResult:
+        text = "\n".join([_headline(job, params.cwd, self._kill_after if killed else None), "", *_output(job)])
+        shown = shorten_output(collapse_repeats(job.output.for_user()), _USER_LINES)
+        user = (ShownText(shown),) if shown else ()
+        return failed(text, shown=user) if killed else ok(text, shown=user)
+
+
+def _headline(job: Job, cwd: str | None, killed_after: float | None) -> str:
+    where = f" in '{cwd}'" if cwd else ""
+    if killed_after is not None:
+        return (
+            f"Command{where} was ended after {killed_after:g} s, the user's limit for commands. Do not run it again "
+            "as it is: make it do less, or run it in the background."
+        )
+    if job.exit is None:
+        return f"Command{where} is still running. {_how_to_follow(job)}"
+    went_well = job.exit.code == 0
+    headline = f"Command executed{where}." if went_well else f"Command{where} failed: {ending(job.exit)}."
+    return headline if not job.is_running else f"{headline} It left processes running. {_how_to_follow(job)}"
+
+
+def _how_to_follow(job: Job) -> str:
+    end = f"end it with `kill -- -{job.process.pid}`"
+    if not job.id:
+        return f"To {end}."
+    return f"Its output is kept as {job.id}: read it with read_command_output, {end}."
+
+
+def _output(job: Job) -> list[str]:
+    text = job.output.preview().removesuffix("\n")
+    still = " so far" if job.is_running else ""
+    if job.output.is_small:
+        return [f"Output{still}:", text or "(none)"]
+    if job.output.problem:
+        return [f"Output{still} ({size(job.output.size)}; it could not be kept: {job.output.problem}):", text]
+    return [
+        f"Output{still} ({size(job.output.size)}) was kept whole. Artifact ID: {job.id}",
+        "Preview:",
+        text,
+        "",
+        f'To see the rest, call read_command_output with artifact_id "{job.id}" and an offset, or a search.',
+    ]
+
+
+def _keep_record(job: Job) -> None:
+    if job.output.artifact is not None:
+        code = None if job.exit is None else job.exit.code
+        with contextlib.suppress(OSError):
+            write_record(job.output.artifact, CommandRecord(job.command, str(job.cwd), code))

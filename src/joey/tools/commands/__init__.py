@@ -1,0 +1,1 @@
+"""Running commands: processes, what they print, and keeping it."""

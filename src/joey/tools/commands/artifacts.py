@@ -1,0 +1,62 @@
+"""Where the output of commands is kept with the task: `commands/cmd-1.txt`, `cmd-2.txt`, … in its storage.
+
+An id is a number nobody has used in this task, made by creating the file, so ids stay unique and keep their meaning
+when a task is resumed, and when two commands begin at once. Beside each output stands what is known of its command
+(`cmd-1.json`), so that it can be told later how it ended, or that nobody saw it end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ARTIFACT_ID = re.compile(r"cmd-\d+\.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRecord:
+    """A command whose output is kept. The exit code is missing while it runs, or if its end was not seen."""
+
+    command: str
+    cwd: str
+    exit_code: int | None = None
+
+
+def folder_of(storage: Path) -> Path:
+    return storage / "commands"
+
+
+def new_artifact(storage: Path) -> Path:
+    """A new empty file under an id of its own. Raises OSError."""
+    folder = folder_of(storage)
+    folder.mkdir(parents=True, exist_ok=True)
+    number = max((int(path.stem[4:]) for path in artifacts(storage)), default=0)
+    while True:
+        number += 1
+        path = folder / f"cmd-{number}.txt"
+        try:
+            path.open("xb").close()
+        except FileExistsError:
+            continue
+        return path
+
+
+def artifacts(storage: Path) -> list[Path]:
+    """The outputs kept, oldest first."""
+    found = (path for path in folder_of(storage).glob("cmd-*.txt") if ARTIFACT_ID.fullmatch(path.name))
+    return sorted(found, key=lambda path: int(path.stem[4:]))
+
+
+def write_record(artifact: Path, record: CommandRecord) -> None:
+    temporary = artifact.with_suffix(".json.new")
+    temporary.write_text(json.dumps(asdict(record)), encoding="utf-8")
+    temporary.replace(artifact.with_suffix(".json"))
+
+
+def read_record(artifact: Path) -> CommandRecord | None:
+    try:
+        return CommandRecord(**json.loads(artifact.with_suffix(".json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None

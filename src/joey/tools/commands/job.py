@@ -1,0 +1,186 @@
+"""One running command: a process group of its own, its output, and how it ended.
+
+States: running -> ended (the shell has exited) -> closed (nothing can print any more).
+A command may leave processes behind that hold its output open (`server &`). Then the shell has exited and yet the
+output has not ended: after a short grace the job counts as ended but not closed, and output goes on to be kept. Killing
+a job kills its whole process group, those left behind included; a process that made a session of its own is not in it.
+
+Output is read by the event loop as it comes, whether or not anybody waits for the job, so a job goes on after the call
+that started it has returned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import pty
+import shutil
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from joey.tools.commands.artifacts import CommandRecord, write_record
+from joey.tools.commands.exit_status import ExitStatus
+from joey.tools.commands.output import CommandOutput, LiveText
+
+CLOSING_GRACE = 1.0
+"""How long to wait, after the shell has exited, for the output to end."""
+_KILL_GRACE = 0.5
+_CHUNK = 64 * 1024
+_LIVE_INTERVAL = 0.1
+_ROWS, _COLUMNS = 50, 120
+_ENVIRONMENT = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+"""Nobody is there to page, or to type a password."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A command that runs, or has run."""
+
+    command: str
+    cwd: Path
+    process: asyncio.subprocess.Process
+    output: CommandOutput
+    live: LiveText
+    started: float = field(default_factory=time.monotonic)
+    exit: ExitStatus | None = None
+    _closed: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _fd: int = -1
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """The id under which its output is kept; empty if it is not kept."""
+        return self.output.artifact.name if self.output.artifact else ""
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether something of it is still there: the shell, or what it left behind."""
+        return not (self._ended.is_set() and self._closed.is_set())
+
+    async def ended(self) -> None:
+        """Wait until the shell has exited and the output has ended, or is held open by something left behind."""
+        await self._ended.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING_GRACE):
+                await self._closed.wait()
+        self.live.flush()
+
+    async def kill(self) -> None:
+        """End the whole process group: first asked to, then made to. Returns when the shell is gone."""
+        try:
+            self._signal(signal.SIGTERM)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_KILL_GRACE):
+                    await self._ended.wait()
+                    await self._closed.wait()
+        finally:  # whatever happens to us meanwhile
+            self._signal(signal.SIGKILL)
+        await self.ended()
+
+    def kill_in(self, seconds: float) -> None:
+        """End it later, if it still runs then."""
+        self._tasks.append(asyncio.create_task(self._kill_after(seconds)))
+
+    async def _kill_after(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._ended.wait()
+                await self._closed.wait()
+        if self.is_running:
+            await self.kill()
+
+    def leave_alone(self) -> None:
+        """It goes on in the background: its output is kept from now on, and no longer shown live."""
+        self.live.stop()
+        self.output.keep()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+    def watch(self, fd: int) -> None:
+        """Begin to read the output from this descriptor, which is ours from now on."""
+        self._fd = fd
+        os.set_blocking(fd, False)
+        asyncio.get_running_loop().add_reader(fd, self._read)
+        self._tasks = [asyncio.create_task(self._await_exit()), asyncio.create_task(self._show_live())]
+
+    async def _await_exit(self) -> None:
+        self.exit = ExitStatus.of(await self.process.wait())
+        self._ended.set()
+        if self.output.artifact is not None:
+            with contextlib.suppress(OSError):
+                write_record(self.output.artifact, CommandRecord(self.command, str(self.cwd), self.exit.code))
+
+    async def _show_live(self) -> None:
+        while not self._closed.is_set():
+            await asyncio.sleep(_LIVE_INTERVAL)
+            self.live.flush()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._fd, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # how a pseudo-terminal says that nobody is left at its other end
+            data = b""
+        if data:
+            self.live.add(self.output.feed(data))
+        else:
+            self._close()
+
+    def _close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._fd)
+        os.close(self._fd)
+        self.output.finish()
+        self._closed.set()
+
+
+async def start(
+    command: str, cwd: Path, output: CommandOutput, show: Callable[[str], None], *, terminal: bool = False
+) -> Job:
+    """Run a command line in the shell. Raises OSError if that is not possible."""
+    ours, theirs = _open_terminal() if terminal else os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            shell(),
+            "-c",
+            command,
+            cwd=cwd,
+            env={**os.environ, **_ENVIRONMENT, **({"TERM": "xterm-256color"} if terminal else {})},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    job = Job(command, cwd, process, output, LiveText(show))
+    job.watch(ours)
+    return job
+
+
+def shell() -> str:
+    """The shell that reads command lines: bash, which models write for, or whatever `sh` is."""
+    return shutil.which("bash") or "/bin/sh"
+
+
+def _open_terminal() -> tuple[int, int]:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+    return ours, theirs

@@ -1,0 +1,64 @@
+"""The jobs of a task: the commands it started that still run, or whose end the model has not been told of."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from joey.tools.base import ToolContext
+from joey.tools.commands.job import Job
+from joey.tools.commands.wording import status_of
+from joey.tools.paths import name_for
+
+_KEY = "command_jobs"
+_LAST_OUTPUT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class JobSummary:
+    """A job as environment details show it."""
+
+    id: str
+    command: str
+    cwd: str
+    seconds: float
+    status: str
+    """`running`, or how it ended."""
+    last_output: str
+
+
+def jobs_of(context: ToolContext) -> list[Job]:
+    jobs: list[Job] = context.state.setdefault(_KEY, [])
+    return jobs
+
+
+def find_job(context: ToolContext, artifact_id: str) -> Job | None:
+    return next((job for job in jobs_of(context) if job.id == artifact_id), None)
+
+
+def running_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
+    """The commands that run in the background now."""
+    return tuple(_summary(context, job) for job in jobs_of(context) if job.is_running)
+
+
+def finished_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
+    """The background commands that have ended since this was last asked. Each is told of once."""
+    jobs = jobs_of(context)
+    finished = [job for job in jobs if not job.is_running]
+    jobs[:] = [job for job in jobs if job.is_running]
+    return tuple(_summary(context, job) for job in finished)
+
+
+async def kill_jobs(context: ToolContext) -> int:
+    """End every command that still runs; returns how many there were."""
+    running = [job for job in jobs_of(context) if job.is_running]
+    await asyncio.gather(*(job.kill() for job in running))
+    return len(running)
+
+
+def _summary(context: ToolContext, job: Job) -> JobSummary:
+    status = status_of(job.exit, is_running=job.is_running)
+    seconds = time.monotonic() - job.started
+    last = job.output.last_lines(_LAST_OUTPUT)
+    return JobSummary(job.id, job.command, name_for(context, job.cwd), seconds, status, last)
