@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("startup", "parsing", "text_protocols")
+BENCHMARKS = ("startup", "parsing", "text_protocols", "search")
 
 
 def main(names: list[str]) -> int:

@@ -15,9 +15,14 @@ from joey.tools.builtin.apply_patch import ApplyPatch
 from joey.tools.builtin.ask_followup_question import AskFollowupQuestion
 from joey.tools.builtin.attempt_completion import AttemptCompletion
 from joey.tools.builtin.edit_file import EditFile
+from joey.tools.builtin.execute_command import ExecuteCommand
 from joey.tools.builtin.fetch_instructions import FetchInstructions
+from joey.tools.builtin.list_files import ListFiles
 from joey.tools.builtin.new_task import NewTask
+from joey.tools.builtin.read_command_output import ReadCommandOutput
+from joey.tools.builtin.read_file import ReadFile
 from joey.tools.builtin.search_and_replace import SearchAndReplace
+from joey.tools.builtin.search_files import SearchFiles
 from joey.tools.builtin.search_replace import SearchReplace
 from joey.tools.builtin.switch_mode import SwitchMode
 from joey.tools.builtin.update_todo_list import UpdateTodoList
@@ -34,6 +39,12 @@ class BuiltinOptions:
     """Make `todos` a required argument of new_task."""
     edit_likeness: float | None = None
     """How alike (0 to 1) lines must be that apply_diff finds nowhere as they are; None: only equal ones are found."""
+    sees_images: bool = False
+    """The model can look at pictures: read_file shows them."""
+    kill_commands_after: float | None = None
+    """End commands that take longer than so many seconds. Commands in the background have no limit."""
+    commands_never_killed: tuple[str, ...] = ()
+    """Beginnings of commands that the limit does not hold for."""
 
 
 def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...]:
@@ -44,11 +55,16 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         ApplyPatch(),
         AskFollowupQuestion(),
         AttemptCompletion(needs_closed_todos=options.completion_needs_closed_todos),
+        ExecuteCommand(kill_after=options.kill_commands_after, never_killed=options.commands_never_killed),
         FetchInstructions(),
+        ListFiles(),
         NewTask(needs_todos=options.subtask_needs_todos),
+        ReadCommandOutput(),
+        ReadFile(sees_images=options.sees_images),
         SearchReplace(),
         EditFile(),
         SearchAndReplace(),
+        SearchFiles(),
         SwitchMode(),
         UpdateTodoList(),
         WriteToFile(),
