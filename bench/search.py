@@ -26,7 +26,7 @@ _PATTERNS = {
     "in 1 file of 500": r"needle_rare\(\w+",
     "in every file": r"def function_\d+",
 }
-_WORDS = "value result index buffer reader writer token state event chunk".split()
+_WORDS = ["value", "result", "index", "buffer", "reader", "writer", "token", "state", "event", "chunk"]
 
 
 def run() -> list[Table]:
