@@ -18,7 +18,7 @@ from joey.tools.commands.shaping import collapse_repeats, shorten_output
 from joey.tools.commands.wording import ending, size
 from joey.tools.paths import UnusablePathError, locate, reason
 
-_EARLY_END = 1.0
+_WATCHED = 1.0
 """How long a background command is watched before the call returns: one that cannot start is told at once."""
 _USER_LINES = 500
 
@@ -48,9 +48,12 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
     field_aliases = {"cmd": "command", "workdir": "cwd", "working_directory": "cwd", "pty": "terminal"}
     example = {"command": "npm test -- --silent", "cwd": "frontend", "timeout": 120}
 
-    def __init__(self, *, kill_after: float | None = None, never_killed: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *, kill_after: float | None = None, never_killed: tuple[str, ...] = (), watched: float = _WATCHED
+    ) -> None:
         self._kill_after = kill_after
         self._never_killed = never_killed
+        self._watched = watched
 
     def actions(self, params: ExecuteCommandParams, context: ToolContext) -> tuple[Action, ...]:
         return (RunCommand(params.command, params.cwd),)
@@ -87,7 +90,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
 
     async def _wait(self, job: Job, params: ExecuteCommandParams) -> bool:
         """Wait as long as the call should; returns whether the command was ended because it took too long."""
-        patience, limit = _EARLY_END if params.background else params.timeout, self._limit(params)
+        patience, limit = self._watched if params.background else params.timeout, self._limit(params)
         must_end = limit is not None and (patience is None or limit <= patience)
         try:
             async with asyncio.timeout(limit if must_end else patience):
