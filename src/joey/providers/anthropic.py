@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from typing import Any, ClassVar
 
 import anthropic
@@ -90,7 +90,7 @@ class AnthropicProvider(Provider):
     async def close(self) -> None:
         await self._client.close()
 
-    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         abilities = self.abilities(request.model)
         began = False
         try:

@@ -8,7 +8,7 @@ ends in exactly one StopChunk; a stream that ends without one is a CutStreamErro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -33,7 +33,8 @@ class Request:
     """One question to a model: the whole conversation so far, and what it may do.
 
     Tools are given for native calls. Where a protocol writes calls into the text, its description of the tools is in
-    `system` and `tools` is empty.
+    `system` and `tools` is empty. A conversation that grows should hold the same Message objects from request to
+    request: providers remember what they made of each.
     """
 
     model: str
@@ -60,8 +61,8 @@ class Provider(ABC):
         return self._abilities or abilities_of(model)
 
     @abstractmethod
-    def stream(self, request: Request) -> AsyncIterator[Chunk]:
-        """The reply, as it comes. Closing the iterator early ends the request."""
+    def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+        """The reply, as it comes. Closing it early (`contextlib.aclosing`) ends the request."""
 
     async def close(self) -> None:  # noqa: B027 - most have nothing to close
         """Let go of connections."""

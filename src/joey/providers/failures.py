@@ -79,7 +79,8 @@ _CONTEXT_WORDS = re.compile(
     r"|maximum context"
     r"|(prompt|input|context|conversation|messages?)\b[^.]{0,40}\btoo (long|large)"
     r"|too many (input |prompt )?tokens"
-    r"|(input|prompt) tokens? exceed"
+    r"|(?<!output )(?<!completion )\btokens? exceed"
+    r"|maximum (of )?[\d,]+ (input |prompt )?tokens"
     r"|tokens? limit (was )?(exceeded|reached)"
     r"|exceeds? the (available |maximum |model'?s? )*(context|(input )?token (limit|count))"
     r"|reduce the length of",

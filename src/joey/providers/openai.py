@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -78,7 +78,7 @@ class OpenAIProvider(Provider):
     async def close(self) -> None:
         await self._client.close()
 
-    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         abilities = self.abilities(request.model)
         parameters = self._encoder(abilities).body(request)
         began = False

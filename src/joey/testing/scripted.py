@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import ClassVar
 
 from joey.chunks import Chunk
@@ -24,7 +24,7 @@ class ScriptedProvider(Provider):
         self._script = Script(answers)
         self.requests: list[Request] = []
 
-    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         self.requests.append(request)
         answer = self._script.next()
         if isinstance(answer, Failure):
