@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from joey.chunks import ReasoningChunk
 from joey.errors import UsageError
 from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -14,7 +15,7 @@ from joey.protocols import Call, Content, ParseError, Text, collect, get
 from joey.protocols.json_mix import JsonMixProtocol
 from joey.testing.streams import by_character, check_laws, cut_at, cut_everywhere, cuttings, read, whole
 from joey.toolspec import ToolSpec
-from vectors_data import cases
+from vectors_data import ROOT, cases
 
 DECIDED_OTHERWISE = {"json_mix/truncate/016": "a start tag at the very end is lost there; we lose no text"}
 
@@ -108,6 +109,39 @@ def test_recorded_formats_are_ours() -> None:
     for case in cases("ai-sdk-tool/format_tool_call", protocol="json_mix"):
         block = JsonMixProtocol().encode_call(ToolUseBlock("", case["name"], case["input"]))
         assert block.text in case["by"].values()
+
+
+def tokens_of(name: str) -> list[str]:
+    """What a real model sent, token by token."""
+    stream = json.loads((ROOT / "streams" / f"{name}.json").read_text(encoding="utf-8"))
+    return [text for _, kind, text in stream["tokens"] if kind == "content"]
+
+
+@pytest.mark.parametrize("model", ["qwen15", "smol135"])
+@pytest.mark.parametrize("task", ["hello", "html", "module"])
+def test_real_token_streams_become_one_call_that_grew_live(model: str, task: str) -> None:
+    tokens = tokens_of(f"{model}-json-forced-{task}")
+    events = read(JsonMixProtocol().parser(()), tokens)
+    check_laws(events, "".join(tokens))
+    (call,) = collect(events).calls
+    grown = [event for event in events if isinstance(event, ToolCallDelta) and event.text]
+    assert call.input == json.loads("".join(tokens).split("tool_call>")[1].removesuffix("</"))["arguments"]
+    assert len(grown) > 1
+
+
+@pytest.mark.parametrize("model", ["qwen15", "smol135"])
+def test_a_real_stream_cut_off_at_its_length_limit_runs_nothing(model: str) -> None:
+    tokens = tokens_of(f"{model}-json-forced-cut")
+    content, _ = outcome(tokens)
+    assert content.calls == ()
+    assert content.text == "".join(tokens)
+
+
+def test_thinking_in_the_middle_of_a_call_does_not_end_it() -> None:
+    half = len(WRITE) // 2
+    events = read(JsonMixProtocol().parser(()), [WRITE[:half], ReasoningChunk("hm"), WRITE[half:]])
+    check_laws(events, WRITE)
+    assert len(collect(events).calls) == 1
 
 
 @pytest.mark.parametrize(
