@@ -60,9 +60,7 @@ class TagScanner:
         if self._text:
             return False
         self.scanned += len(text)
-        if self._first is not None:
-            return self._first not in text
-        return self._firsts.search(text) is None
+        return self._first not in text if self._first is not None else self._firsts.search(text) is None
 
     def next(self, *, last: bool = False) -> Found:
         """The next stretch of text and the tag that ends it. Call until `tag` is None, then feed more.

@@ -16,30 +16,21 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, NamedTuple
 
 from joey.events import ArgumentPath
+from joey.protocols.rjson_strings import StringReader
 from joey.protocols.rjson_tokens import (
     ATOM,
-    CONTROL,
-    CUT_ESCAPE,
-    ESCAPE,
-    ESCAPES,
     FENCE_RUN,
-    HIGH_HALF,
     JSON_ATOM,
     JSON_SPACE,
     LINE_END,
-    PLAIN_ESCAPE,
-    PLAINLY_ESCAPED,
     SPACES,
-    STRING_RUN,
     WORD_RUN,
     atom_value,
     copy_of,
     match_end,
-    plain_unescape,
     shorten,
     space_without,
 )
@@ -79,14 +70,13 @@ class RelaxedReader:
         "_growing",
         "_length",
         "_open",
-        "_parts",
         "_path",
         "_place",
-        "_quote",
         "_space",
         "_star",
-        "_tail",
+        "_string",
         "_token",
+        "_word",
         "accepted",
         "at_stop",
         "duplicates",
@@ -125,10 +115,9 @@ class RelaxedReader:
         self._token = _NONE
         self._open: list[Any] = []  # the containers that are open, outermost first
         self._path: list[str | int] = []  # in each of them, the key or index that is being read
-        self._parts: list[str] = []  # of the string or word that is being read
-        self._quote = '"'
+        self._string = StringReader(mend, self._note)
         self._growing = False  # whether the string that is being read is a value
-        self._tail = ""
+        self._word: list[str] = []  # the pieces of the word that is being read
         self._star = False
         self._length = 0  # of what was read before the text at hand
         self._base = 0  # added to a position in the text at hand, it counts from the very beginning
@@ -167,16 +156,9 @@ class RelaxedReader:
         """The quick way: read a piece that lies inside a string value, neither ends it nor holds an odd character.
 
         The answer is what it adds to the string, or None if it must be read with `read`."""
-        if not self._growing or self._tail or not text.isprintable():
+        grown = self._string.take(text) if self._growing else None
+        if grown is None:
             return None
-        grown = text
-        if "\\" in text:
-            if self._quote != '"' or not PLAINLY_ESCAPED.fullmatch(text):
-                return None
-            grown = PLAIN_ESCAPE.sub(plain_unescape, text)
-        elif self._quote in text:
-            return None
-        self._parts.append(grown)
         self._length += len(text)
         self.scanned += len(text)
         return grown
@@ -187,13 +169,11 @@ class RelaxedReader:
         """Read on, and say what it brought and how far it went. The `raw` of the pieces is what was read."""
         end = len(text) if end is None else end
         self.paused = self.at_stop = False
-        window, held = text, 0
-        if self._tail:
-            held = len(self._tail)
-            window, end = self._tail + text[start:end], held + end - start
-            shift, position, self._tail = start - held, 0, ""
-        else:
-            shift, position = 0, start
+        window, position, shift = text, start, 0
+        held, self._string.tail = self._string.tail, ""
+        if held:
+            window, position, shift = held + text[start:end], 0, start - len(held)
+            end -= shift
         self._base = self._length + shift - start
         while position < end and self.fault is None and not self.paused:
             position = self._step(window, position, end, past_stop)
@@ -207,7 +187,7 @@ class RelaxedReader:
         """The text has ended."""
         self._base = 0
         if self.fault is None and self._token in (_WORD, _SLASH):
-            self._end_word("".join(self._parts) if self._token == _WORD else "/", self._length)
+            self._end_word("".join(self._word) if self._token == _WORD else "/", self._length)
         if self.fault is None and not self.complete:
             self.fault = f"expected {self._wanted()} at character {self._length}, got the end"
 
@@ -215,7 +195,7 @@ class RelaxedReader:
         """The value as far as it has come. Costs a copy of it."""
         if self._token != _STRING or self._place in (_FIRST_KEY, _KEY):
             return copy_of(self.value)
-        text = "".join(self._parts)
+        text = self._string.text
         if not self._open:
             return text
         value = copy_of(self.value)
@@ -303,7 +283,7 @@ class RelaxedReader:
         if match_end(WORD_RUN, text, position, end) == position:
             return False
         self._token = _WORD
-        self._parts.clear()
+        self._word.clear()
         return True
 
     def _accept_after(self, char: str) -> bool:
@@ -349,129 +329,62 @@ class RelaxedReader:
 
     def _put_key(self, key: str, position: int) -> None:
         if not self.duplicates and key in self._open[-1]:
-            self.fault = f"the key {shorten(key)} is given twice, again at character {self._at(position)}"
+            self.fault = f"the key {shorten(key)} is given twice, again before character {self._at(position)}"
             return
         self._path[-1] = key
         self._place = _COLON
 
-    # Strings
-
     def _begin_string(self, quote: str, position: int) -> None:
         self._token = _STRING
-        self._quote = quote
-        self._parts.clear()
+        self._string.begin(quote)
         if self._place not in (_FIRST_KEY, _KEY):
             self._growing = True
             self.where = tuple(self._path)
             self.found.append((self.where, "", False, position + 1))
 
     def _read_string(self, text: str, position: int, end: int) -> int:
-        run = STRING_RUN[self._quote].match(text, position, end)
-        assert run is not None, "a run may be empty"
-        stop = run.end()
-        closed = stop < end and text[stop] == self._quote
-        certain = stop
-        if not closed:
-            certain = self._hold_back(text, stop, end, run.group(1))
-        if not self._grow(text[position:certain], certain + closed, certain):
-            return certain
+        added, stop, closed = self._string.read(text, position, end)
+        if self._string.fault is not None:
+            self.fault = f"{self._string.fault} near character {self._at(stop)}"
+            return stop
+        if added and self._growing:
+            self._report_growth(added, stop)
         if closed:
             self._end_string(stop)
-            return stop + 1
-        if self._tail or stop == end:
-            return end
-        return self._skip_bad_unicode_escape(stop)
+        return stop
 
-    def _hold_back(self, text: str, stop: int, end: int, last: str | None) -> int:
-        """Where the certain part of an open string ends. What may grow into an escape or a pair waits in the tail."""
-        certain = stop
-        if stop < end and not CUT_ESCAPE.match(text, stop, end):
-            return stop
-        if last is not None and HIGH_HALF.fullmatch(last):
-            certain = stop - len(last)
-        self._tail = text[certain:end]
-        return certain
-
-    def _skip_bad_unicode_escape(self, stop: int) -> int:
-        """At a `\\u` that is no escape: it stands for a plain `u`."""
-        if not self.mend:
-            self.fault = f"expected four hexadecimal digits after \\u at character {self._at(stop)}"
-            return stop
-        self._note("an escape that JSON does not know")
-        self._add("u", stop + 2)
-        return stop + 2
-
-    def _grow(self, segment: str, until: int, position: int) -> bool:
-        """Add the segment to the string. False if there is a fault in it."""
-        decoded = self._decode(segment, position)
-        if decoded is None:
-            return False
-        if decoded:
-            self._add(decoded, until)
-        return True
-
-    def _add(self, decoded: str, until: int) -> None:
-        self._parts.append(decoded)
-        if self._place in (_FIRST_KEY, _KEY):
-            return
+    def _report_growth(self, added: str, until: int) -> None:
+        """New characters; those of a string that began in this text join its beginning."""
         if self.found and self.found[-1][0] is self.where and not self.found[-1][1]:
-            self.found[-1] = (self.where, decoded, False, until)
-        else:
-            self.found.append((self.where, decoded, False, until))
-
-    def _decode(self, segment: str, position: int) -> str | None:
-        if not segment.isprintable() and CONTROL.search(segment):
-            if not self.mend:
-                self.fault = f"a control character in a string before character {self._at(position)}; escape it"
-                return None
-            self._note("control characters in a string")
-        if "\\" not in segment:
-            return segment
-        decoded = ESCAPE.sub(self._unescape, segment)
-        return decoded if self.fault is None else None
-
-    def _unescape(self, match: re.Match[str]) -> str:
-        escape = match.group(1)
-        if escape in ESCAPES:
-            return ESCAPES[escape]
-        if len(escape) == 5:
-            return chr(int(escape[1:], 16))
-        if len(escape) == 11:
-            return str(json.loads(f'"\\{escape}"'))
-        if escape != self._quote:
-            if not self.mend:
-                self.fault = f"JSON has no escape {shorten(chr(92) + escape)}"
-            self._note("an escape that JSON does not know")
-        return escape
+            self.found.pop()
+        self.found.append((self.where, added, False, until))
 
     def _end_string(self, position: int) -> None:
-        text = "".join(self._parts)
-        self._parts.clear()
         self._token = _NONE
         self._growing = False
         self.paused = self.pause_after_string
         if self._place in (_FIRST_KEY, _KEY):
-            self._put_key(text, position)
+            self._put_key(self._string.text, position)
         else:
-            self._put(text)
+            self._put(self._string.text)
 
     # Words and comments
 
     def _read_word(self, text: str, position: int, end: int) -> int:
         stop = match_end(WORD_RUN, text, position, end)
-        self._parts.append(text[position:stop])
+        self._word.append(text[position:stop])
         if stop == end:
             return end
-        word = "".join(self._parts)
+        word = "".join(self._word)
         if text[stop] == "/" and self.relaxed and not ATOM.fullmatch(word):
-            self._parts.append("/")
+            self._word.append("/")
             return stop + 1
         self._end_word(word, stop)
         return stop
 
     def _end_word(self, word: str, position: int) -> None:
         self._token = _NONE
-        self._parts.clear()
+        self._word.clear()
         if self._place not in (_VALUE, _FIRST_ITEM, _ITEM, _FIRST_KEY, _KEY):
             self._refuse(word, position - len(word))
             return
@@ -504,7 +417,7 @@ class RelaxedReader:
             self._star = False
             return position + 1
         self._token = _WORD
-        self._parts[:] = ["/"]
+        self._word[:] = ["/"]
         if self._place in (_VALUE, _FIRST_ITEM, _ITEM, _FIRST_KEY, _KEY):
             self.accepted += 1
         else:
