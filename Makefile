@@ -23,7 +23,11 @@ help: ## what can be run here
 demo: .venv/.installed ## watch Joey read a conversation's tool calls while they stream
 	@$(BIN)/joey demo
 
-test: .venv/.installed .venv/.bfcl ## all tests
+# Two versions of some packages: tests/tools/test_real_edits.py edits one into the other. Without a registry it skips.
+tests/.cache/wheels: .venv/.installed
+	-$(BIN)/python scripts/fetch_wheels.py $@
+
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels ## all tests
 	$(BIN)/pytest
 
 check: .venv/.installed ## lint, types, import floors, generated docs
@@ -47,4 +51,4 @@ docs: .venv/.installed ## write the generated parts of docs/ anew
 	$(BIN)/python scripts/docs.py
 
 clean: ## remove everything that was made here
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/.cache

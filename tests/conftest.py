@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -15,3 +16,14 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("fuzz" if os.environ.get("JOEY_FUZZ") else "quick")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Numbers that tests were asked to report (record_property), added up over all of them."""
+    totals: dict[str, int] = {}
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if isinstance(value, int):
+                totals[name] = totals.get(name, 0) + value
+    for name, total in totals.items():
+        terminalreporter.write_line(f"{total:,} {name}")

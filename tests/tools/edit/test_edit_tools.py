@@ -243,7 +243,7 @@ async def test_operations_are_made_in_order_all_or_none(bench: Bench) -> None:
     assert bench.files() == {"a": b"12\n"}
     operations = [{"search": "12", "replace": "x"}, {"search": "nothing like it", "replace": "y"}]
     result = await bench.call("search_and_replace", path="a", operations=operations)
-    assert "Replacement 1 of 2: applied" in result.text and "Replacement 2 of 2: not found" in result.text
+    assert "Replacement 1 of 2: would fit" in result.text and "Replacement 2 of 2: not found" in result.text
     assert bench.files() == {"a": b"12\n"}
 
 
@@ -328,6 +328,13 @@ async def test_two_sections_for_one_file_add_up(bench: Bench) -> None:
     sections = ("*** Update File: a", "@@", "-1", "+one", "*** Update File: ./a", "@@", "-2", "+two")
     await bench.call("apply_patch", patch=patch(*sections))
     assert bench.files() == {"a": b"one\ntwo\n"}
+
+
+async def test_chunks_may_share_the_lines_that_stay_between_them(bench: Bench) -> None:
+    bench.put("a", "1\nkept\n2\n")
+    rows = ("*** Update File: a", "@@", "-1", "+one", " kept", "@@", " kept", "-2", "+two")
+    await bench.call("apply_patch", patch=patch(*rows))
+    assert bench.files() == {"a": b"one\nkept\ntwo\n"}
 
 
 @pytest.mark.parametrize(

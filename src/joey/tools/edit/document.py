@@ -12,10 +12,13 @@ edit, a line that stays keeps its end and a new one takes that of its neighbour.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from itertools import accumulate
+
+from joey.tools.edit.linediff import line_diff
 
 _END = re.compile(r"(\r\n|\n)")
 
@@ -83,9 +86,22 @@ class Document:
         parts[-1] += self.lines[last][last_column:]
         return self.splice(first, last + 1, parts, ends)
 
-    def line_at(self, offset: int) -> int:
-        """The index of the line in which this offset of `plain` lies."""
-        return self._position(offset)[0]
+    def replace_each(self, offsets: Sequence[int], length: int, new: str, *, literal_ends: bool = False) -> Document:
+        """The document with several spans of one length, in order and apart from each other, replaced alike."""
+        if not literal_ends and len(set(self.ends)) <= 1:
+            plain, stops = self.plain, [0, *(offset + length for offset in offsets)]
+            kept = [plain[stop:offset] for stop, offset in zip(stops, [*offsets, len(plain)], strict=True)]
+            lines = new.join(kept).split("\n")
+            return Document(tuple(lines), (self.usual_end,) * (len(lines) - 1))
+        document = self
+        for offset in reversed(offsets):  # so that the offsets before stay true
+            document = document.replace(offset, offset + length, new, literal_ends=literal_ends)
+        return document
+
+    def lines_at(self, offsets: Iterable[int]) -> list[int]:
+        """The indexes of the lines in which these offsets of `plain` lie."""
+        starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        return [bisect_right(starts, offset) - 1 for offset in offsets]
 
     def _position(self, offset: int) -> tuple[int, int]:
         before = self.plain[:offset]
@@ -106,11 +122,10 @@ class Document:
     def _aligned_ends(self, first: int, last: int, lines: Sequence[str]) -> list[str]:
         end = self.ends[first - 1] if first else self.ends[0]
         chosen: list[str] = []
-        matcher = SequenceMatcher(None, self.lines[first:last], lines, autojunk=False)
-        for _tag, old_start, old_stop, new_start, new_stop in matcher.get_opcodes():
-            for index in range(new_stop - new_start):
-                old = first + old_start + index
-                if old < first + old_stop and old < len(self.ends):
+        for piece in line_diff(self.lines[first:last], lines):
+            for index in range(piece.new_end - piece.new):
+                old = first + piece.old + index
+                if old < first + piece.old_end and old < len(self.ends):
                     end = self.ends[old]
                 chosen.append(end)
         return chosen

@@ -137,7 +137,8 @@ class _Work:
 
     def _put(self, first: int, last: int, lines: list[str], chunk: Chunk) -> None:
         self.document = self.document.splice(first, last, lines, _ends(chunk))
-        self._cursor = first + len(lines)
+        # The next chunk may begin with the rows that this one kept at its end.
+        self._cursor = first + len(lines) - _kept_at_end(chunk)
         self._shift += len(lines) - (last - first)
 
     def _missing(self, chunk: Chunk) -> Verdict:
@@ -170,6 +171,10 @@ def _only(found: Sequence[int], stage: Stage) -> Found | Ambiguous | NotFound:
     if len(found) > 1:
         return Ambiguous(tuple(found), stage)
     return Found(found[0], stage) if found else NotFound()
+
+
+def _kept_at_end(chunk: Chunk) -> int:
+    return next((at for at, (sign, _text) in enumerate(reversed(chunk.rows)) if sign != " "), len(chunk.rows))
 
 
 def _with_final_line(chunk: Chunk) -> Chunk:

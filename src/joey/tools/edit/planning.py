@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher, unified_diff
+from difflib import unified_diff
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -20,6 +20,7 @@ from joey.messages import ShownDiff, ToolResult
 from joey.tools.base import Plan, ToolContext, failed, ok
 from joey.tools.edit.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.edit.document import Document
+from joey.tools.edit.linediff import changes as line_changes
 from joey.tools.seen_files import changed_since_seen, digest, note_seen
 from joey.tools.textfile import NotTextError, TextFile, UnencodableError, read_text
 
@@ -165,15 +166,17 @@ def new_state(change: FileChange) -> str:
     if old is None or new is None or change.new is None:
         return ""
     before, after = Document.read(old).lines, Document.read(new).lines
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    spans = [(group[0][3], group[-1][4]) for group in matcher.get_grouped_opcodes(_CONTEXT_LINES)]
+    last = len(after) - (after[-1] == "")
+    near: set[int] = set()
+    for piece in line_changes(before, after):
+        near.update(range(max(piece.new - _CONTEXT_LINES, 0), min(piece.new_end + _CONTEXT_LINES, last)))
     rows: list[str] = []
-    for first, last in spans:
-        rows += ["…"] if rows else []
-        rows += [f"{number + 1} | {_cut(after[number])}" for number in range(first, last)]
+    for number in sorted(near):
+        rows += ["…"] if rows and number - 1 not in near else []
+        rows.append(f"{number + 1} | {_cut(after[number])}")
     if len(rows) > _MOST_STATE_LINES:
         rows = [*rows[:_MOST_STATE_LINES], f"… {len(rows) - _MOST_STATE_LINES} more lines"]
-    return "\n".join([f"{change.name} now reads:", *rows])
+    return "\n".join([f"{change.name} now reads:", *rows]) if rows else f"{change.name} is empty now."
 
 
 def _nothing_to_do(words: Sequence[str], actions: Sequence[Action]) -> Plan:

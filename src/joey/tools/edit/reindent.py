@@ -13,8 +13,8 @@ Nothing else about a line is altered: what is after its indentation goes in as s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 
+from joey.tools.edit.linediff import line_diff
 from joey.tools.edit.matching import Stage, indentation
 
 _USUAL_WIDTH = 4
@@ -22,10 +22,8 @@ _USUAL_WIDTH = 4
 
 def unchanged_lines(search: Sequence[str], replacement: Sequence[str]) -> dict[int, int]:
     """Which lines of a replacement stand for which lines of the search: those that the edit does not change."""
-    matcher = SequenceMatcher(None, search, replacement, autojunk=False)
-    return {
-        block.b + offset: block.a + offset for block in matcher.get_matching_blocks() for offset in range(block.size)
-    }
+    equal = (piece for piece in line_diff(search, replacement) if piece.kind == "equal")
+    return {piece.new + offset: piece.old + offset for piece in equal for offset in range(piece.old_end - piece.old)}
 
 
 def fitted(

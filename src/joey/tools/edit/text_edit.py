@@ -60,7 +60,7 @@ class _Places:
     def apply(self) -> tuple[Document, Verdict]:
         offsets = self._offsets()
         if offsets:
-            lines = [self.document.line_at(offset) for offset in offsets]
+            lines = self.document.lines_at(offsets)
             wrong = self._wrong_count(lines, Stage.EXACT)
             return (self.document, wrong) if wrong else (self._replaced(offsets), _done(lines, Stage.EXACT))
         wanted = self.old.removesuffix("\n").split("\n")
@@ -92,13 +92,10 @@ class _Places:
         return failure(f"{len(lines)} places match where {self.edit.count} were expected: lines {listed}. {remedy}")
 
     def _replaced(self, offsets: Sequence[int]) -> Document:
-        document = self.document
-        # From the end, so that the offsets before stay true.
-        literal = "\r\n" in self.edit.new or ("\r\n" in self.edit.old and self.edit.old in document.text)
+        # A line end that is named is meant; `\n` alone is whatever the file uses.
+        literal = "\r\n" in self.edit.new or ("\r\n" in self.edit.old and self.edit.old in self.document.text)
         new = self.edit.new if literal else self.new
-        for offset in reversed(offsets):
-            document = document.replace(offset, offset + len(self.old), new, literal_ends=literal)
-        return document
+        return self.document.replace_each(offsets, len(self.old), new, literal_ends=literal)
 
     def _respliced(self, found: Sequence[int], wanted: Sequence[str], stage: Stage) -> Document:
         document = self.document

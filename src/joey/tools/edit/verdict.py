@@ -65,10 +65,28 @@ def ambiguous(lines: Sequence[str], answer: Ambiguous, remedy: str) -> Verdict:
 
 
 def report(verdicts: Sequence[Verdict], noun: str) -> str:
-    """The verdict on each part, one a line."""
+    """The verdict on each part, one a line. When some fail, those that would fit share a line: nothing was applied."""
     if len(verdicts) == 1:
         return f"{noun}: {verdicts[0].words}"
-    return "\n".join(f"{noun} {number} of {len(verdicts)}: {each.words}" for number, each in enumerate(verdicts, 1))
+    some_failed = any(verdict.failed for verdict in verdicts)
+    fitting = [number for number, each in enumerate(verdicts, 1) if some_failed and each.outcome == "applied"]
+    rows = [
+        f"{noun} {number} of {len(verdicts)}: {each.words}"
+        for number, each in enumerate(verdicts, 1)
+        if number not in fitting
+    ]
+    return "\n".join([*rows, f"{noun} {_ranges(fitting)} of {len(verdicts)}: would fit."] if fitting else rows)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """1, 2, 3, 5 as `1-3, 5`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
 
 
 def span(first: int, last: int) -> str:
