@@ -76,9 +76,12 @@ async def test_writing_a_file_answers_as_the_seed_says(bench: Bench) -> None:
     )
 
 
-async def test_content_is_another_name_for_file_text(bench: Bench) -> None:
-    await bench.call("write_to_file", path="a", content="x")
-    assert bench.files() == {"a": b"x"}
+async def test_arguments_have_the_other_names_that_models_give_them(bench: Bench) -> None:
+    await bench.call("write_file", file_path="a", content="x\n")
+    await bench.call("edit", path="a", old_string="x", new_string="y")
+    await bench.call("apply_diff", file_path="a", diff=DIFF.format("y", "z"))
+    await bench.call("apply_patch", input=patch("*** Update File: a", "-z", "+end"))
+    assert bench.files() == {"a": b"end\n"}
 
 
 @pytest.mark.parametrize(
@@ -366,6 +369,16 @@ async def test_context_lines_go_from_the_outside_in(bench: Bench) -> None:
         "apply_patch", patch=patch("*** Update File: a", "@@ class B:", "@@   def f():", "-    pass", "+    go()")
     )
     assert bench.files() == {"a": text[::-1].replace("ssap", ")(og", 1)[::-1].encode()}
+
+
+async def test_a_context_line_may_be_cut_short_and_is_looked_for_when_it_is_missing(bench: Bench) -> None:
+    bench.put("a", "def first(x):\n    pass\ndef second(x):\n    pass\n")
+    result = await bench.call(
+        "apply_patch", patch=patch("*** Update File: a", "@@ def secnod(x):", "-    pass", "+    go()")
+    )
+    assert result.is_error and "The nearest is line 3: 'def second(x):'" in result.text
+    await bench.call("apply_patch", patch=patch("*** Update File: a", "@@ def second", "-    pass", "+    go()"))
+    assert bench.files() == {"a": b"def first(x):\n    pass\ndef second(x):\n    go()\n"}
 
 
 async def test_the_line_numbers_of_a_unified_diff_say_which_place(bench: Bench) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from joey.tools.base import Params, ToolContext
@@ -23,6 +25,7 @@ class ApplyDiff(OneFileTool[ApplyDiffParams]):
 
     name = "apply_diff"
     params = ApplyDiffParams
+    field_aliases: Mapping[str, str] = {"file_path": "path"}
     example: JsonObject = {
         "path": "src/area.py",
         "diff": "<<<<<<< SEARCH\n    return w + h\n=======\n    return w * h\n>>>>>>> REPLACE",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from joey.actions import Action
@@ -20,6 +22,7 @@ class ApplyPatchParams(Params):
 class ApplyPatch(EditTool[ApplyPatchParams]):
     name = "apply_patch"
     params = ApplyPatchParams
+    field_aliases: Mapping[str, str] = {"input": "patch"}
     example: JsonObject = {
         "patch": "*** Begin Patch\n*** Update File: area.py\n@@\n-    return w + h\n+    return w * h\n*** End Patch"
     }

@@ -24,7 +24,7 @@ class WriteToFile(OneFileTool[WriteToFileParams]):
     params = WriteToFileParams
     example: JsonObject = {"path": "src/greet.py", "file_text": "print('hello')\n"}
     aliases = ("write_file",)
-    field_aliases: Mapping[str, str] = {"content": "file_text"}
+    field_aliases: Mapping[str, str] = {"content": "file_text", "file_path": "path"}
 
     def target(self, params: WriteToFileParams) -> str:
         return params.path

@@ -15,7 +15,8 @@ single file whole, old or new; temporary files it leaves behind carry the number
 are swept by the next commit to the same folder once that process is gone.
 
 Links: a path that is a symbolic link is written through, the link stays. A file with several hard links becomes a
-file of its own. Not handled: two writers that both check within the same instant; the later rename wins, whole.
+file of its own. Not handled: two writers that both check within the same instant; the later rename wins, whole. And
+machines that share a folder over a network: one may sweep what another is writing, whose commit then fails.
 """
 
 from __future__ import annotations

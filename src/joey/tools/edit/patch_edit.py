@@ -3,7 +3,7 @@
 Chunks come in the order of the file: each is looked for after the one before it. A chunk that says nothing about its
 place must have only one there. What can say more: context lines (`@@ def f():`), of which the first fitting place
 after each counts; a line number; the end of the file. A context line may be the last row before the change or far
-above it; it may also be matched with white space around it not counting.
+above it; white space around it does not count, and it may be cut short, as headers of diffs are.
 
 Kept rows stay as they are in the file. Added rows go in as sent, moved to the file's indentation where that did not
 count. Rows that are only added go after their context line, or to the end of the file if there is none.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from joey.tools.edit.block_edit import says_already_applied
 from joey.tools.edit.document import Document
-from joey.tools.edit.matching import Ambiguous, Found, NotFound, Stage, places
+from joey.tools.edit.matching import Ambiguous, Found, NotFound, Stage, nearest, places
 from joey.tools.edit.patch import Chunk, Sign
 from joey.tools.edit.reindent import fitted
 from joey.tools.edit.verdict import Verdict, already, ambiguous, applied, failure, not_found
@@ -99,11 +99,20 @@ class _Work:
     def _contexts(self, chunk: Chunk) -> list[int]:
         """The lines below the context: after each place of its first line, the nearest of each further one."""
         outer, *inner = chunk.context
-        starts = {at + 1 for at in places(self.document.lines, [outer], start=self._cursor)[1]}
+        starts = {at + 1 for at in self._context_places(outer, self._cursor)}
         for line in inner:
-            following = (places(self.document.lines, [line], start=start)[1] for start in starts)
+            following = (self._context_places(line, start) for start in starts)
             starts = {found[0] + 1 for found in following if found}
         return sorted(starts)
+
+    def _context_places(self, line: str, start: int) -> list[int]:
+        """Where a context line is; if no line is that line, where lines begin with it, as headers are cut short."""
+        whole = places(self.document.lines, [line], start=start)[1]
+        begins = (at for at in range(start, len(self.document.lines)) if self._begins_with(at, line.strip()))
+        return whole or list(begins)
+
+    def _begins_with(self, at: int, text: str) -> bool:
+        return bool(text) and self.document.lines[at].strip().startswith(text)
 
     def _is_last(self, line: int) -> bool:
         """Whether only the empty line that a final newline makes comes at or after this one."""
@@ -161,9 +170,11 @@ class _Work:
         if found:
             answer = Ambiguous(tuple(found), Stage.EXACT)
             return ambiguous(self.document.lines, answer, f"They all fit {named}. {_REMEDY}")
+        near = nearest(self.document.lines, [chunk.context[-1].strip()])
+        hint = "" if near is None else f" The nearest is line {near.first + 1}: '{self.document.lines[near.first]}'."
+        where = f"after line {self._cursor}" if self._cursor else "of the file"
         return failure(
-            f"no line after line {self._cursor} fits {named}. After '@@ ' comes one whole line of the file, "
-            "as it is there; '@@' alone names none."
+            f"no line {where} fits {named}.{hint} After '@@ ' comes a line of the file; '@@' alone names none."
         )
 
 

@@ -49,7 +49,7 @@ def prepare_patch(context: ToolContext, sections: Sequence[Section]) -> Prepared
         except EditRefused as refused:
             failures.append(str(refused))
     if failures:
-        fit = [f"The other {len(done)} sections fit."] if done else []
+        fit = [f"Sections that would fit: {len(done)} of {len(sections)}."] if done else []
         raise EditRefused("\n".join(["The patch was not applied; nothing was changed in any file.", *failures, *fit]))
     return Prepared(table.changes(), "Patch applied.", tuple(done))
 

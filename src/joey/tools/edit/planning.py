@@ -123,7 +123,8 @@ async def plan_edit(
         return _nothing_to_do((_REPEATED,), actions)
     shown = tuple(ShownDiff(change.name, diff_of(change)) for change in changes)
     stale = [_STALE.format(change.name) for change in changes if _is_stale(context, change)]
-    states = [new_state(change) for change in changes] if prepared.show_state else []
+    # Of a file that was just sent whole, the model knows all there is to know.
+    states = [new_state(change) for change in changes if prepared.show_state and change.old is not None]
     text = "\n".join(part for part in [prepared.headline, *prepared.details, *stale, *states] if part)
 
     async def execute() -> ToolResult:
@@ -171,9 +172,10 @@ def new_state(change: FileChange) -> str:
     for piece in line_changes(before, after):
         near.update(range(max(piece.new - _CONTEXT_LINES, 0), min(piece.new_end + _CONTEXT_LINES, last)))
     rows: list[str] = []
+    width = len(str(max(near, default=0) + 1))
     for number in sorted(near):
         rows += ["…"] if rows and number - 1 not in near else []
-        rows.append(f"{number + 1} | {_cut(after[number])}")
+        rows.append(f"{number + 1:>{width}} | {_cut(after[number])}")
     if len(rows) > _MOST_STATE_LINES:
         rows = [*rows[:_MOST_STATE_LINES], f"… {len(rows) - _MOST_STATE_LINES} more lines"]
     return "\n".join([f"{change.name} now reads:", *rows]) if rows else f"{change.name} is empty now."
