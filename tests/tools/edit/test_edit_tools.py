@@ -405,12 +405,19 @@ async def test_deleting_a_link_leaves_its_target(bench: Bench) -> None:
     assert bench.files() == {"real": b"x\n"}
 
 
-async def test_dots_are_taken_out_before_links_are_followed(
-    bench: Bench, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    outside = tmp_path_factory.mktemp("outside")
-    (outside / "inner").mkdir()
-    (bench.workspace / "link").symlink_to(outside / "inner")
-    await bench.call("write_to_file", path="link/../a", file_text="x")
-    assert bench.files() == {"a": b"x"}
-    assert not (outside / "a").exists()
+@pytest.mark.parametrize("path", ["link/../a", "link/../../a", "~/a", "~"])
+async def test_a_path_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, path: str) -> None:
+    workspace, elsewhere = tmp_path / "workspace", tmp_path / "outside" / "inner" / "deep"
+    elsewhere.mkdir(parents=True)
+    workspace.mkdir()
+    (workspace / "link").symlink_to(elsewhere)
+    bench = Bench(workspace)
+    result = await bench.call("write_to_file", path=path, file_text="x")
+    assert result.is_error
+    assert bench.files() == {}
+    assert not any((folder / "a").exists() for folder in (tmp_path, tmp_path / "outside", workspace))
+
+
+async def test_dots_without_links_are_fine(bench: Bench) -> None:
+    await bench.call("write_to_file", path="b/../c/./a", file_text="x")
+    assert bench.files() == {"c/a": b"x"}

@@ -65,11 +65,18 @@ def real_path(context: ToolContext, name: str) -> Path:
 
 
 def named_path(context: ToolContext, name: str) -> Path:
-    """The entry a path names: like `real_path`, but a link at its end stays a link."""
+    """The entry a path names: like `real_path`, but a link at its end stays a link.
+
+    A path that can be read in two ways is refused, for what is written must be what was judged and shown.
+    """
     if "\0" in name or not name.strip():
         raise EditRefused(f"{name!r} is no path. Give the path of a file, relative to the workspace folder.")
-    # Dots are taken out before links are followed, as the rules for paths do it: what is judged is what is written.
-    path = Path(os.path.normpath(context.workspace / name))
+    if name == "~" or name.startswith("~/"):
+        raise EditRefused(f"{name}: '~' is not understood here. Give the path from the workspace folder, or from '/'.")
+    whole = context.workspace / name
+    path = Path(os.path.normpath(whole))
+    if os.path.realpath(whole) != os.path.realpath(path):
+        raise EditRefused(f"{name}: '..' behind a symbolic link can mean two files. Give the path without '..'.")
     return Path(os.path.realpath(path.parent)) / path.name
 
 
