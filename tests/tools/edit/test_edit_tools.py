@@ -157,6 +157,13 @@ class TestEveryEditTool:
         result = await bench.call(tool, **replacing(tool, "a", "2", "3"))
         assert "somebody else" not in result.text
 
+    async def test_says_so_too_when_the_edit_fails(self, bench: Bench, tool: str) -> None:
+        path = bench.put("a", "two\n")
+        note_seen(bench.context, path, b"two\n")
+        bench.put("a", "three\n")
+        result = await bench.call(tool, **replacing(tool, "a", "two", "2"))
+        assert result.is_error and "a was changed by somebody else since you last read it" in result.text
+
     async def test_does_nothing_when_the_file_changes_between_plan_and_execution(self, bench: Bench, tool: str) -> None:
         bench.put("a", "two\n")
         plan = await bench.plan(tool, **replacing(tool, "a", "two", "2"))

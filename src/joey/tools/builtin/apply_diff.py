@@ -9,7 +9,7 @@ from pydantic import Field
 from joey.tools.base import Params, ToolContext
 from joey.tools.edit.block_edit import apply_blocks
 from joey.tools.edit.blocks import BlockError, read_blocks
-from joey.tools.edit.planning import EditRefused, Prepared, missing_file, open_source
+from joey.tools.edit.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
 from joey.tools.edit.tool import OneFileTool
 from joey.tools.edit.verdict import report
 from joey.wire import JsonObject
@@ -47,5 +47,6 @@ class ApplyDiff(OneFileTool[ApplyDiffParams]):
         outcome = apply_blocks(source.document, blocks, fuzzy=self._fuzzy)
         verdicts = report(outcome.verdicts, "Block")
         if outcome.failed:
-            raise EditRefused(f"The diff was not applied to {params.path}; nothing was changed.\n{verdicts}")
+            note = not_as_read(context, source.path, source.name, source.data)
+            raise EditRefused(f"The diff was not applied to {params.path}; nothing was changed.\n{verdicts}{note}")
         return Prepared((source.edited(outcome.document),), f"Changes applied to {params.path}", (verdicts,))

@@ -17,7 +17,7 @@ from joey.tools.edit.changes import FileChange, read_present
 from joey.tools.edit.document import Document
 from joey.tools.edit.patch import AddFile, DeleteFile, Section, UpdateFile
 from joey.tools.edit.patch_edit import apply_chunks
-from joey.tools.edit.planning import EditRefused, Prepared, named_path, new_file, real_path
+from joey.tools.edit.planning import EditRefused, Prepared, named_path, new_file, not_as_read, real_path
 from joey.tools.edit.verdict import report
 from joey.tools.textfile import NotTextError, UnencodableError, read_text
 
@@ -122,7 +122,8 @@ class _Table:
                 report(outcome.verdicts, f"{section.path}: chunk") if section.chunks else f"{section.path}: unchanged."
             )
             if outcome.failed:
-                raise EditRefused(words)
+                path = real_path(self.context, section.path)
+                raise EditRefused(words + not_as_read(self.context, path, section.path, self.entries[path].old))
             return file.encode(outcome.document.text), words
         except (NotTextError, UnencodableError) as error:
             raise EditRefused(f"{section.path}: {error}.") from None

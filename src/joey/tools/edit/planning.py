@@ -98,6 +98,13 @@ def new_file(context: ToolContext, name: str, text: str) -> FileChange:
         raise EditRefused(f"{name}: {error}. Nothing was changed.") from None
 
 
+def not_as_read(context: ToolContext, path: Path, name: str, data: bytes | None) -> str:
+    """What to add to a failure if the file is no longer what the model read; empty if it is."""
+    if data is None or not changed_since_seen(context, path, data):
+        return ""
+    return f"\nNote: {name} was changed by somebody else since you last read it. Read it again."
+
+
 def missing_file(name: str) -> EditRefused:
     return EditRefused(
         f"{name} does not exist. Check the path (list_files shows what there is); to create it, use write_to_file."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from joey.tools.base import ToolContext
-from joey.tools.edit.planning import EditRefused, Prepared, missing_file, open_source
+from joey.tools.edit.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
 from joey.tools.edit.text_edit import Remedies, TextEdit, apply_text_edit
 from joey.tools.edit.verdict import report
 
@@ -21,5 +21,6 @@ def prepare_text_edits(context: ToolContext, name: str, edits: Sequence[TextEdit
         verdicts.append(verdict)
     words = report(verdicts, "Replacement")
     if any(verdict.failed for verdict in verdicts):
-        raise EditRefused(f"Nothing was changed in {name}.\n{words}")
+        note = not_as_read(context, source.path, name, source.data)
+        raise EditRefused(f"Nothing was changed in {name}.\n{words}{note}")
     return Prepared((source.edited(document),), f"Changes applied to {name}", (words,))
