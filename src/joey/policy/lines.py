@@ -141,7 +141,7 @@ class _Judge:
             return True
         if name not in builtins.NEUTRAL:
             return False
-        if name in ("cd", "pushd", "popd"):
+        if name in ("cd", "pushd"):
             targets = [word for word in words[1:] if not word.prefix.startswith("-")]
             return len(targets) == 1 and not all(self._outside(targets[0], base) for base in self._bases(where))
         if name == "set":
