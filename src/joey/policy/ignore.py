@@ -44,5 +44,13 @@ def _spec(text: str, name: str) -> GitIgnoreSpec:
 
 def _hides(spec: GitIgnoreSpec, path: str) -> bool:
     # An ignored folder hides all it holds, whatever a later line takes back.
-    folders = [path[:at] for at, char in enumerate(path) if char == "/" and at]
-    return any(spec.match_file(folder) for folder in folders) or bool(spec.match_file(path))
+    folders = (path[: at + 1] for at, char in enumerate(path) if char == "/" and at)
+    return any(_hides_folder(spec, folder) for folder in folders) or bool(spec.match_file(path))
+
+
+def _hides_folder(spec: GitIgnoreSpec, folder: str) -> bool:
+    """Whether it is the folder that is ignored. `build/**` is about what is in it, and can be taken back."""
+    found = spec.check_file(folder)
+    if not found.include or found.index is None:
+        return False
+    return not str(getattr(list(spec.patterns)[found.index], "pattern", "")).endswith("/**")
