@@ -129,6 +129,7 @@ BEYOND = [
     "find . -fprintf ../x y", "git log --output=/etc/x", "git diff --output ../x", "tar xf a -C /", "tar xf a -C ..",
     "(tool() { :; }); tool x", "false && tool() { :; }; tool x", "tool x; tool() { :; }", "tool() { :; }; unset -f tool; tool x",
     "tool() { :; }; command tool x", "tool() { :; }; env tool x", "ln -s .. up; tee up/x < a", "ln -s /etc e && tee e/x < a",
+    "cp f {../a$t,}", "cp f {../a$,b}", "time cd ..; tee x < a", "time cd .git; tee config < a", "eval 'cd .git' && tee config < a", "eval 'cd ..'; tee x < a", "command cd src/../.. && tee x < a",
     "node -r ./x y.js", "npm exec tool", "npm x -- tool", "cd /tmp && ls", "cd .. && ls", "cd; ls", "cd ~ && ls", "cd - && ls", "cd $X && ls", "cd .git && tee config < a",
     "cd src/../.. && ls", "pushd /tmp; ls", "git -C /tmp/other log", "FOO=bar git log", "CC=x make", "python -c 'print(1)'",
     "node -e '1'", "bash", "sh", "python", "node", "perl", "cat ~/.ssh/id_rsa", "cat ~/.aws/credentials", "cat /etc/shadow",
