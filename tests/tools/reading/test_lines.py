@@ -66,3 +66,15 @@ def test_numbered_lines_are_those_recorded(case: Any) -> None:
     first = lines[0]["lineNumber"] if lines else 1
     contents = [line["content"] for line in lines]
     assert number_lines(contents, first, max_length=rest[0] if rest else MAX_LINE) == case["out"]
+
+
+def test_a_block_grows_up_after_it_can_no_longer_grow_down() -> None:
+    lines = ["import os", "", "class A:", "    x = 1", "    y = 2", "    z = 3", "B = 1", "C = 2"]
+    assert block_around(lines, 6, 100, BlockOptions()) == Span(3, 7, False)
+    assert block_around(lines[:6], 6, 100, BlockOptions()) == Span(3, 6, False)
+
+
+def test_a_block_that_just_fits_its_limit_is_not_called_cut() -> None:
+    lines = ["def f():", "    return 1"]
+    assert block_around(lines, 2, 2, BlockOptions()) == Span(1, 2, False)
+    assert block_around([*lines, "", "def g():"], 2, 2, BlockOptions()) == Span(1, 2, True)
