@@ -115,3 +115,18 @@ def test_the_wait_a_provider_asks_for_is_read(headers: dict[str, str], expected:
 
 def test_an_error_says_what_to_do() -> None:
     assert "Check the API key" in str(failures.classify("invalid x-api-key", status=401))
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"error": {"message": "no", "type": "x"}}, "no"),
+        ({"message": "no"}, "no"),
+        ({"error": "no"}, "no"),
+        ("<html>Bad Gateway</html>\n", "<html>Bad Gateway</html>"),
+        ({"error": None}, ""),
+        (None, ""),
+    ],
+)
+def test_the_words_in_an_error_are_found(body: Any, expected: str) -> None:
+    assert failures.message_in(body) == expected

@@ -357,7 +357,7 @@ def _stop_chunk(reason: str) -> StopChunk:
 def _failure(error: Exception, began: bool) -> failures.ProviderError:
     if isinstance(error, anthropic.APIStatusError):
         return failures.classify(
-            error.api_message or error.message,
+            failures.message_in(error.body) or error.message,
             status=error.status_code,
             kinds=failures.kinds_in(error.body),
             headers=error.response.headers,

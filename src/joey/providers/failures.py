@@ -155,3 +155,11 @@ def kinds_in(body: Any) -> tuple[str | None, ...]:
     inner = body.get("error")
     own = tuple(str(body[key]) for key in ("type", "code") if isinstance(body.get(key), (str, int)))
     return own + kinds_in(inner)
+
+
+def message_in(body: Any) -> str:
+    """What a person can read in the body of an error; empty if there is nothing."""
+    if not isinstance(body, Mapping):
+        return body.strip() if isinstance(body, str) else ""
+    message = body.get("message")
+    return message if isinstance(message, str) else message_in(body.get("error"))

@@ -334,7 +334,7 @@ def _usage(usage: Any) -> UsageChunk:
 def _failure(error: Exception, began: bool) -> failures.ProviderError:
     if isinstance(error, openai.APIStatusError):
         return failures.classify(
-            error.message,
+            failures.message_in(error.body) or error.message,
             status=error.status_code,
             kinds=failures.kinds_in(error.body),
             headers=error.response.headers,
