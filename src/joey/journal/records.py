@@ -47,6 +47,13 @@ class MessageAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class LastMessageReplaced:
+    """The last message reads like this instead: calls that stood in its text were taken as calls."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
 class RunBegan:
     """A call is about to touch something."""
 
@@ -112,6 +119,7 @@ class TaskEnded:
 Record: TypeAlias = (
     TaskOpened
     | MessageAdded
+    | LastMessageReplaced
     | RunBegan
     | RunEnded
     | TurnEnded

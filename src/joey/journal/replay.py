@@ -9,6 +9,7 @@ from joey.effects import Todo
 from joey.events import TokenUsage
 from joey.journal.records import (
     ChildOpened,
+    LastMessageReplaced,
     MessageAdded,
     MessagesHidden,
     ModeSet,
@@ -54,6 +55,8 @@ class TaskState:
                 self.opened, self.mode = record, mode
             case MessageAdded(message):
                 self._add(message)
+            case LastMessageReplaced(message):
+                self.messages[-1] = message
             case RunBegan(call_id, name):
                 self.begun[call_id] = name
                 self.counts.setdefault(name, [0, 0])[0] += 1

@@ -183,8 +183,10 @@ class Protocol(ABC):
         """A call of ours in the model's own words, for the history."""
 
     @abstractmethod
-    def encode_results(self, results: Sequence[ToolResultBlock]) -> tuple[Block, ...]:
-        """What the tools answered, as the content of the next user message."""
+    def encode_results(
+        self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
+    ) -> tuple[Block, ...]:
+        """What the tools answered, as content of the next user message. `calls` are those they answer, if at hand."""
 
     @abstractmethod
     def reminder(self, tools: Sequence[ToolSpec]) -> str:

@@ -258,7 +258,9 @@ class NativeProtocol(Protocol):
     def encode_call(self, call: ToolUseBlock) -> Block:
         return call
 
-    def encode_results(self, results: Sequence[ToolResultBlock]) -> tuple[Block, ...]:
+    def encode_results(
+        self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
+    ) -> tuple[Block, ...]:
         return tuple(results)
 
     def reminder(self, tools: Sequence[ToolSpec]) -> str:

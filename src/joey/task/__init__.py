@@ -1,0 +1,1 @@
+"""A task: from what the user asked to a result the user accepts."""

@@ -1,0 +1,152 @@
+"""What every part of a running task works with: its state, its journal, its watcher, and the user.
+
+Two ways to say that something happened: `record` writes it down (and it is true from then on), `emit` tells whoever
+watches. Recording comes first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from joey.commands import Answer, Say
+from joey.effects import SubtaskStarted
+from joey.events import (
+    CompletionRequested,
+    ContinueRequested,
+    Event,
+    QuestionRequested,
+    Request,
+    ToolRunProgressed,
+    UserMessageQueued,
+)
+from joey.journal.journal import Journal
+from joey.journal.records import Record
+from joey.journal.replay import TaskState
+from joey.messages import ToolResult
+from joey.policy.paths import Workspace
+from joey.task.parts import Parts
+from joey.task.repetition import Repetition
+from joey.tools.base import ToolContext
+from joey.tools.modes.mode import Mode
+from joey.tools.todos import STATE_KEY as TODOS
+from joey.tools.toolset import Toolset
+
+NOBODY = "Nobody is there to answer. Decide by yourself, and say in the result what you assumed."
+
+
+class TaskCore:
+    """The inside of a task. `spawn` runs a subtask and returns what to tell the model."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        task_id: str,
+        state: TaskState,
+        journal: Journal,
+        spawn: Callable[[SubtaskStarted, str], Awaitable[ToolResult]],
+    ) -> None:
+        self.parts = parts
+        self.task_id = task_id
+        self.state = state
+        self.journal = journal
+        self.spawn = spawn
+        self.policy = parts.policy
+        self.paths = parts.paths or Workspace(str(parts.workspace), str(Path.home()))
+        self.repetition = Repetition(parts.settings.repetition_limit)
+        self.failed_this_turn: list[str] = []
+        self.mistakes = 0
+        self.turns_allowed, self.cost_allowed = 0, 0.0
+        """How much of the limits the user has waved through."""
+        self.queue: deque[Say] = deque()
+        self._tool_state: dict[str, object] = {}
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._asked = 0
+
+    # What happened
+
+    def record(self, record: Record) -> None:
+        self.journal.append(record)
+        self.state.apply(record)
+
+    def emit(self, event: Event) -> None:
+        self.parts.watch(self.task_id, event)
+
+    # Where it happens
+
+    @property
+    def mode(self) -> Mode:
+        modes = self.parts.modes
+        return modes.get(self.state.mode) or next(iter(modes.values()))
+
+    @property
+    def toolset(self) -> Toolset:
+        return self.parts.toolset(self.mode)
+
+    @property
+    def storage(self) -> Path:
+        return self.parts.store.folder(self.task_id)
+
+    def context(self, call_id: str = "") -> ToolContext:
+        """The world as a tool sees it in this call."""
+        self._tool_state[TODOS] = self.state.todos
+        return ToolContext(
+            workspace=self.parts.workspace,
+            storage=self.storage,
+            mode=self.mode.slug,
+            modes=tuple(self.parts.modes),
+            failed_this_turn=tuple(self.failed_this_turn),
+            ignored=lambda path: self.paths.locate(str(path)).hidden_by is not None,
+            progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
+            state=self._tool_state,
+        )
+
+    # The user
+
+    def say(self, said: Say) -> None:
+        """Words for the model. They wait for the next request, and answer no question."""
+        self.queue.append(said)
+        self.emit(UserMessageQueued(said.text))
+
+    def answer(self, answer: Answer) -> bool:
+        """Give an answer to whoever waits for it; False if nobody does."""
+        waiting = self._waiting.get(answer.request_id)
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(answer)
+        return True
+
+    def request_id(self, kind: str) -> str:
+        self._asked += 1
+        return f"{kind}_{self._asked}"
+
+    async def ask(self, request: Request) -> Answer:
+        """Put a question to the user and wait. With nobody there, the careful answer is given at once."""
+        self.emit(request)
+        if self.parts.headless:
+            return _unattended(request)
+        waiting = self._waiting[request.request_id] = asyncio.get_running_loop().create_future()
+        try:
+            return await asyncio.wait_for(waiting, self._patience(request))
+        except TimeoutError:
+            assert isinstance(request, QuestionRequested)
+            return Answer(request.request_id, yes=True, text=request.suggestions[0].text)
+        finally:
+            del self._waiting[request.request_id]
+
+    def _patience(self, request: Request) -> float | None:
+        if isinstance(request, QuestionRequested):
+            return self.policy.answer_after(len(request.suggestions))
+        return None
+
+
+def _unattended(request: Request) -> Answer:
+    if isinstance(request, QuestionRequested):
+        text = request.suggestions[0].text if request.suggestions else NOBODY
+        return Answer(request.request_id, yes=True, text=text)
+    if isinstance(request, CompletionRequested):
+        return Answer(request.request_id, yes=True)
+    assert not isinstance(request, ContinueRequested) or request.reason
+    return Answer(request.request_id, yes=False)

@@ -1,0 +1,69 @@
+"""What the model is told about its surroundings with its task, and, when there is something new, with each turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from joey.effects import Todo
+from joey.tools.base import ToolContext
+from joey.tools.commands.jobs import finished_jobs, running_jobs
+from joey.tools.searching.listing import list_folder
+from joey.tools.todos import render_checklist
+
+MAX_ENTRIES = 200
+
+
+def first_details(context: ToolContext, now: datetime, todos: Sequence[Todo] = ()) -> str:
+    """With the task: what is in the workspace, what runs, the mode and the time."""
+    return _wrapped(
+        _section("project_structure", project_structure(context)),
+        _section("actively_running_terminals", _running(context) or "No terminals running"),
+        _section("mode", context.mode),
+        _section("time", now.isoformat(timespec="minutes") + f" ({now.tzname() or 'local'})"),
+        _section("todos", render_checklist(todos)),
+    )
+
+
+def turn_details(context: ToolContext, todos: Sequence[Todo] = ()) -> str:
+    """With each turn: only what is worth saying. Empty when nothing runs and there are no todos."""
+    return _wrapped(
+        _section("actively_running_terminals", _running(context)),
+        _section("finished_in_the_background", _finished(context)),
+        _section("todos", render_checklist(todos)),
+    )
+
+
+def project_structure(context: ToolContext) -> str:
+    listing = list_folder(context.workspace, recursive=True, limit=MAX_ENTRIES, hidden=context.ignored, seconds=2.0)
+    if not listing.entries:
+        return f"{context.workspace.name}/ (empty)"
+    note = [f"(only {len(listing.entries)} entries are shown; list_files shows more)"] if listing.cut else []
+    return "\n".join([f"{context.workspace.name}/", *_tree(listing.entries), *note])
+
+
+def _tree(entries: Sequence[str]) -> list[str]:
+    """`src/`, `src/a.py` as an indented tree: names only, two spaces a level."""
+    lines = []
+    for entry in entries:
+        path = Path(entry)
+        lines.append("  " * len(path.parts) + path.name + ("/" if entry.endswith("/") else ""))
+    return lines
+
+
+def _running(context: ToolContext) -> str:
+    return "\n".join(f"{job.id}: {job.command} (running in {job.cwd})" for job in running_jobs(context))
+
+
+def _finished(context: ToolContext) -> str:
+    return "\n".join(f"{job.id}: {job.command} ({job.status})" for job in finished_jobs(context))
+
+
+def _section(name: str, text: str) -> str:
+    return f"<{name}>\n{text}\n</{name}>" if text else ""
+
+
+def _wrapped(*sections: str) -> str:
+    said = "\n".join(section for section in sections if section)
+    return f"<environment_details>\n{said}\n</environment_details>" if said else ""

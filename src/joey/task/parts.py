@@ -1,0 +1,54 @@
+"""What a task is made of, put together by the composition root (`joey.app`), by a test, or by you."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import TypeAlias
+
+from joey.events import Event
+from joey.journal.store import TaskStore
+from joey.policy.paths import Workspace
+from joey.policy.settings import Settings
+from joey.protocols import Protocol
+from joey.providers.base import Provider
+from joey.providers.prices import Prices
+from joey.task.prompt import Surroundings
+from joey.task.settings import TaskSettings
+from joey.tools.modes.mode import Mode
+from joey.tools.toolset import Toolset
+
+Watcher: TypeAlias = Callable[[str, Event], None]
+"""Is told of every event, with the id of the task it belongs to. It must not block, and it cannot steer."""
+
+
+def new_task_id(now: datetime | None = None) -> str:
+    """Ids sort by time, so that a list of folders is a list of tasks."""
+    return f"{(now or datetime.now()).strftime('%Y%m%d-%H%M%S')}-{token_hex(3)}"  # noqa: DTZ005 - local time is meant
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The pieces of a task. Nothing here is global: two tasks with different parts do not know of each other."""
+
+    provider: Provider
+    model: str
+    protocol: Protocol
+    workspace: Path
+    store: TaskStore
+    modes: Mapping[str, Mode]
+    toolset: Callable[[Mode], Toolset]
+    policy: Settings = field(default_factory=Settings)
+    settings: TaskSettings = field(default_factory=TaskSettings)
+    surroundings: Surroundings | None = None
+    paths: Workspace | None = None
+    """What the policy knows of the disk; made from the workspace when left out."""
+    prices: Prices = field(default_factory=Prices)
+    headless: bool = False
+    """Whether nobody is there: then what would be asked is denied, with the reason."""
+    watch: Watcher = lambda _task_id, _event: None
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    new_id: Callable[[], str] = new_task_id

@@ -1,0 +1,55 @@
+"""Noticing that a model goes round in circles.
+
+A call is remembered with what it answered. The same call with the same answer again and again leads nowhere, and so
+does a cycle of two or three such calls. The same call with a new answer each time is polling, and is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from hashlib import sha256
+from typing import TypeAlias
+
+from joey.wire import JsonValue
+
+_Step: TypeAlias = tuple[str, str]
+_LONGEST_CYCLE = 3
+
+
+class Repetition:
+    """Remembers the last calls of a task. With limit 3, the fourth round of the same is refused; 0 never refuses."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._steps: deque[_Step] = deque(maxlen=max(limit, 1) * _LONGEST_CYCLE)
+
+    def refusal(self, name: str, arguments: JsonValue) -> str | None:
+        """Why this call must not run once more, in words for the model; None if it may."""
+        if self._limit <= 0:
+            return None
+        call = _call(name, arguments)
+        for length in range(1, _LONGEST_CYCLE + 1):
+            if self._cycles(call, length):
+                self._steps.clear()
+                round_ = "This call" if length == 1 else f"This round of {length} calls"
+                return (
+                    f"{round_} was made {self._limit} times with the same result, so it was not made again. "
+                    "Doing the same once more will not help: try something else, or ask the user."
+                )
+        return None
+
+    def ran(self, name: str, arguments: JsonValue, result: str) -> None:
+        self._steps.append((_call(name, arguments), sha256(result.encode("utf-8", "surrogatepass")).hexdigest()))
+
+    def _cycles(self, call: str, length: int) -> bool:
+        """Whether the last steps are `limit` rounds of one cycle of this length, and this call would begin another."""
+        steps = list(self._steps)[-length * self._limit :]
+        if len(steps) < length * self._limit or steps[-length][0] != call:
+            return False
+        cycle = steps[:length]
+        return len(set(cycle)) == length and all(step == cycle[at % length] for at, step in enumerate(steps))
+
+
+def _call(name: str, arguments: JsonValue) -> str:
+    return name + json.dumps(arguments, sort_keys=True, separators=(",", ":"))

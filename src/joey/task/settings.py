@@ -1,0 +1,32 @@
+"""How a task goes about it. Read once, frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from joey.providers.retry import RetryPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """The choices a user has about the loop itself; what may be touched is the policy's business."""
+
+    max_tokens: int = 8192
+    temperature: float | None = 0.0
+    context_window: int | None = None
+    """Tokens the model can take. Unknown, the conversation is shortened only when the provider says it is too long."""
+    condense_at: float = 0.8
+    """Which part of the window may be full before old turns are condensed."""
+    mistake_limit: int = 3
+    """Turns in a row in which nothing went right before the user is asked; 0 never asks."""
+    repetition_limit: int = 3
+    """How often the same call may give the same result before it is refused; 0 never refuses."""
+    max_turns: int | None = None
+    plain_answers: Literal["remind", "finish"] = "remind"
+    """A reply without a tool call: remind the model how it works, or take the reply as the result."""
+    text_calls: Literal["ignore", "offer", "run"] = "offer"
+    """A complete call that a native model wrote into its text: leave it there, ask the user, or take it as a call."""
+    max_depth: int = 4
+    """How deep subtasks may nest."""
+    retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -1,0 +1,334 @@
+"""A task, from the first message to its end. The handle that front ends hold, and the loop.
+
+    task = Task.start(parts, "Add a /hello endpoint")
+    finished = await task.run()
+
+Everything that happens comes out through `parts.watch`; everything a front end wants goes in through `task.send`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from joey.commands import Answer, Cancel, Command, Say
+from joey.effects import SubtaskStarted
+from joey.errors import UsageError
+from joey.events import (
+    ContinueAnswered,
+    ContinueRequested,
+    Outcome,
+    SubtaskClosed,
+    SubtaskOpened,
+    TaskAborted,
+    TaskFinished,
+    TaskStarted,
+    TodosChanged,
+    ToolCallFinished,
+)
+from joey.journal.journal import Journal, read_journal
+from joey.journal.records import ChildOpened, LastMessageReplaced, MessageAdded, TaskEnded, TaskOpened, TodosSet
+from joey.journal.replay import TaskState, replay
+from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.protocols import get
+from joey.providers.failures import ProviderError
+from joey.task import wording
+from joey.task.core import TaskCore
+from joey.task.environment import first_details, turn_details
+from joey.task.parts import Parts
+from joey.task.rescue import calls_in_text, text_around
+from joey.task.reply import Reply
+from joey.task.run_tools import ToolRunner
+from joey.task.turn import take_turn
+from joey.tools.commands.jobs import kill_jobs
+
+
+class Task:
+    """One task. Made with `start` or `resume`, run once."""
+
+    def __init__(self, parts: Parts, task_id: str, state: TaskState, journal: Journal, opening: list[Block]) -> None:
+        self._core = TaskCore(parts, task_id, state, journal, self._spawn)
+        self._opening = opening
+        self._cancelled: str | None = None
+        self._running: asyncio.Task[object] | None = None
+        self._child: Task | None = None
+        self._depth = 0
+
+    @classmethod
+    def start(
+        cls, parts: Parts, text: str, *, mode: str = "code", images: Sequence[ImageBlock] = (), parent: TaskOpened | None = None
+    ) -> Self:
+        """A new task. Its journal is open from now on."""
+        if mode not in parts.modes:
+            raise UsageError(f"there is no mode {mode!r}; there are: {', '.join(parts.modes)}")
+        task_id = parts.new_id()
+        state, journal = TaskState(), Journal(parts.store.journal_path(task_id))
+        task = cls(parts, task_id, state, journal, [TextBlock(text), *images])
+        task._core.record(
+            TaskOpened(
+                task_id, text, str(parts.workspace), mode, parts.model, parts.protocol.name,
+                parent.task_id if parent else None, parent.parent_call_id if parent else None,
+            )  # fmt: skip
+        )
+        return task
+
+    @classmethod
+    def resume(cls, parts: Parts, task_id: str, *, text: str = "", images: Sequence[ImageBlock] = ()) -> Self:
+        """A task that was interrupted or ended, to go on where it was, in the protocol it began with."""
+        path = parts.store.journal_path(task_id)
+        journal = Journal(path)
+        state = replay(read_journal(path))
+        if state.opened is None:
+            journal.close()
+            raise UsageError(f"task {task_id} has nothing in its journal to go on with")
+        said: list[Block] = [TextBlock(text)] if text else []
+        parts = replace(parts, protocol=get(state.opened.protocol), workspace=Path(state.opened.workspace))
+        if not state.messages:
+            said = [TextBlock(state.opened.text), *said]
+        return cls(parts, task_id, state, journal, [*said, *images])
+
+    @property
+    def id(self) -> str:
+        return self._core.task_id
+
+    @property
+    def state(self) -> TaskState:
+        return self._core.state
+
+    def send(self, command: Command) -> bool:
+        """Say, answer or cancel, at any moment. False: nobody was waiting for that answer."""
+        if self._child is not None and isinstance(command, Answer) and self._child.send(command):
+            return True
+        match command:
+            case Say():
+                (self._child._core if self._child else self._core).say(command)
+            case Answer():
+                return self._core.answer(command)
+            case Cancel(reason):
+                self._cancelled = reason or "cancelled by the user"
+                if self._running is not None:
+                    self._running.cancel()
+        return True
+
+    async def run(self) -> TaskFinished:
+        """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
+        self._running = asyncio.current_task()
+        core = self._core
+        opened = core.state.opened
+        assert opened is not None
+        resumed = bool(core.state.messages)
+        core.emit(TaskStarted(opened.text, core.state.mode, opened.model, opened.protocol, opened.parent_id, resumed))
+        try:
+            return self._end(await self._loop())
+        except asyncio.CancelledError:
+            if self._cancelled is None:
+                self._end(TaskFinished("cancelled", "interrupted"))
+                raise
+            core.emit(TaskAborted(self._cancelled))
+            return self._end(TaskFinished("cancelled", self._cancelled))
+        finally:
+            await asyncio.shield(kill_jobs(core.context()))
+            core.journal.close()
+
+    def _end(self, finished: TaskFinished) -> TaskFinished:
+        self._core.record(TaskEnded(finished.outcome, finished.message))
+        self._core.emit(finished)
+        return finished
+
+    # The loop
+
+    async def _loop(self) -> TaskFinished:
+        content = await self._first_content()
+        while True:
+            self._add_user_message(content)
+            reply = await self._over_a_limit() or await self._reply()
+            said = reply if isinstance(reply, TaskFinished) else await self._act_on(reply)
+            if isinstance(said, TaskFinished):
+                return said
+            content = said
+
+    async def _first_content(self) -> list[Block]:
+        """What the task begins with: the user's words, and on resuming the answers that are still owed."""
+        core = self._core
+        owed = [await self._owed(call.id, call.name) for call in core.state.unanswered]
+        details = first_details(core.context(), core.parts.now(), core.state.todos)
+        if not core.state.messages:
+            return [*self._opening, TextBlock(details)]
+        if not owed and not self._opening and core.state.messages[-1].role == "user":
+            return []
+        return [*owed, *self._opening, *([TextBlock(details)] if details else [])]
+
+    async def _owed(self, call_id: str, name: str) -> ToolResultBlock:
+        """The answer to a call that an interruption left open."""
+        state = self._core.state
+        if call_id in state.results:
+            return _block(call_id, state.results[call_id])
+        if call_id in state.children:
+            return _block(call_id, await self._resume_child(state.children[call_id]))
+        if name == "attempt_completion" and state.ended is not None and state.ended.outcome == "completed":
+            return ToolResultBlock(call_id, (TextBlock(wording.ACCEPTED),))
+        text = wording.INTERRUPTED if call_id in state.begun else wording.NOT_RUN
+        return ToolResultBlock(call_id, (TextBlock(text),), is_error=True)
+
+    def _add_user_message(self, content: list[Block]) -> None:
+        queue = self._core.queue
+        while queue:
+            said = queue.popleft()
+            content = [*content, TextBlock(wording.user_message(said.text)), *said.images]
+        if content:
+            self._core.record(MessageAdded(Message("user", tuple(content))))
+
+    async def _reply(self) -> Reply | TaskFinished:
+        while True:
+            try:
+                return await take_turn(self._core)
+            except ProviderError as error:
+                goes_on, _ = await self._go_on(str(error))
+                if not goes_on:
+                    return TaskFinished("error", str(error))
+
+    async def _act_on(self, reply: Reply) -> list[Block] | TaskFinished:
+        """What to tell the model next, or the end."""
+        core = self._core
+        calls = reply.calls or await self._calls_in_text(reply)
+        runner = ToolRunner(core)
+        results = await runner.run(calls)
+        if runner.finished is not None:
+            return runner.finished
+        content: list[Block] = [_block(call.call_id, results[call.call_id]) for call in calls]
+        content += [TextBlock(note) for note in self._notes(reply, calls)]
+        if not calls and not reply.malformed and self._is_an_answer(reply):
+            finished = await self._take_as_result(reply.text)
+            if isinstance(finished, TaskFinished):
+                return finished
+            content = finished
+        went_well = any(not result.is_error for result in results.values())
+        core.mistakes = 0 if went_well else core.mistakes + 1
+        details = turn_details(core.context(), core.state.todos)
+        return await self._after_mistakes([*content, *([TextBlock(details)] if details else [])])
+
+    def _notes(self, reply: Reply, calls: Sequence[ToolCallFinished]) -> list[str]:
+        protocol, cut = self._core.parts.protocol, reply.stop == "length"
+        reminder = protocol.reminder(self._core.toolset.specs)
+        if reply.malformed:
+            return [wording.malformed(reply.malformed, cut=cut, reminder=reminder)]
+        if calls or self._is_an_answer(reply):
+            return []
+        if cut:
+            return [wording.CUT_OFF]
+        return [wording.no_tool_used(reminder) if reply.content else wording.EMPTY_REPLY]
+
+    def _is_an_answer(self, reply: Reply) -> bool:
+        finishes = self._core.parts.settings.plain_answers == "finish"
+        return finishes and bool(reply.text.strip()) and reply.stop != "length"
+
+    async def _take_as_result(self, text: str) -> list[Block] | TaskFinished:
+        runner = ToolRunner(self._core)
+        result = await runner.propose(text)
+        return runner.finished or [*(result.content if result else ())]
+
+    async def _calls_in_text(self, reply: Reply) -> tuple[ToolCallFinished, ...]:
+        """Calls that a native model wrote into its text, if the settings want them and the user does not mind."""
+        core = self._core
+        wanted = core.parts.settings.text_calls
+        if core.parts.protocol.in_text or wanted == "ignore" or reply.malformed or reply.stop == "length":
+            return ()
+        specs = core.toolset.specs
+        found = calls_in_text(reply.text, specs)
+        if not found:
+            return ()
+        names = ", ".join(call.name for call in found)
+        if wanted == "offer":
+            goes_on, _ = await self._go_on(f"The model wrote a call of {names} as text instead of making it. Make it?")
+            if not goes_on:
+                return ()
+        calls = tuple(replace(call, call_id=f"text_{core.state.turns}_{n}") for n, call in enumerate(found))
+        around = text_around(reply.text, specs)
+        uses = (ToolUseBlock(call.call_id, call.name, call.arguments) for call in calls)
+        said = (TextBlock(around),) if around else ()
+        core.record(LastMessageReplaced(Message("assistant", (*said, *uses))))
+        return calls
+
+    # Limits and trouble
+
+    async def _over_a_limit(self) -> TaskFinished | None:
+        core = self._core
+        most = core.parts.settings.max_turns
+        if most is not None and core.state.turns >= most:
+            return TaskFinished("limit", f"the task took {core.state.turns} turns; the limit is {most}")
+        reason = core.policy.over_limit(core.state.turns - core.turns_allowed, (core.state.cost or 0.0) - core.cost_allowed)
+        if reason is None:
+            return None
+        goes_on, _ = await self._go_on(reason)
+        if not goes_on:
+            return TaskFinished("limit", reason)
+        core.turns_allowed, core.cost_allowed = core.state.turns, core.state.cost or 0.0
+        return None
+
+    async def _after_mistakes(self, content: list[Block]) -> list[Block] | TaskFinished:
+        core, limit = self._core, self._core.parts.settings.mistake_limit
+        if not limit or core.mistakes < limit:
+            return content
+        reason = f"Nothing went right in the last {core.mistakes} turns."
+        goes_on, guidance = await self._go_on(reason)
+        if not goes_on:
+            # What the model was about to be told stays in the conversation, for whoever resumes it.
+            self._add_user_message(content)
+            return TaskFinished(self._gave_up(), reason)
+        core.mistakes = 0
+        return [*content, TextBlock(wording.guidance(reason, guidance))] if guidance else content
+
+    def _gave_up(self) -> Outcome:
+        return "limit" if self._core.parts.headless else "refused"
+
+    async def _go_on(self, reason: str) -> tuple[bool, str]:
+        core = self._core
+        request_id = core.request_id("continue")
+        answer = await core.ask(ContinueRequested(request_id, reason))
+        goes_on = answer.yes or bool(answer.text)
+        core.emit(ContinueAnswered(request_id, goes_on, answer.text))
+        return goes_on, answer.text
+
+    # Subtasks
+
+    async def _spawn(self, subtask: SubtaskStarted, call_id: str) -> ToolResult:
+        core = self._core
+        if self._depth >= core.parts.settings.max_depth:
+            text = f"Subtasks are nested {self._depth} deep, which is the limit. Do this piece of the work yourself."
+            return ToolResult((TextBlock(text),), is_error=True)
+        opened = core.state.opened
+        assert opened is not None
+        child = Task.start(
+            replace(core.parts, policy=core.policy), subtask.message, mode=subtask.mode,
+            parent=replace(opened, parent_call_id=call_id),
+        )  # fmt: skip
+        core.record(ChildOpened(child.id, call_id))
+        if subtask.todos:
+            child._core.record(TodosSet(subtask.todos))
+            child._core.emit(TodosChanged(subtask.todos))
+        core.emit(SubtaskOpened(child.id, subtask.mode))
+        return await self._run_child(child)
+
+    async def _resume_child(self, child_id: str) -> ToolResult:
+        """A subtask that an interruption of this task left behind: its result if it has one, else it goes on."""
+        ended = replay(read_journal(self._core.parts.store.journal_path(child_id))).ended
+        if ended is not None and ended.outcome == "completed":
+            return ToolResult((TextBlock(wording.subtask_result(child_id, ended.outcome, ended.message)),))
+        return await self._run_child(Task.resume(self._core.parts, child_id))
+
+    async def _run_child(self, child: Task) -> ToolResult:
+        self._child, child._depth = child, self._depth + 1
+        try:
+            finished = await child.run()
+        finally:
+            self._child = None
+        text = wording.subtask_result(child.id, finished.outcome, finished.message)
+        self._core.emit(SubtaskClosed(child.id, text))
+        return ToolResult((TextBlock(text),), is_error=finished.outcome != "completed")
+
+
+def _block(call_id: str, result: ToolResult) -> ToolResultBlock:
+    return ToolResultBlock(call_id, result.content, result.is_error)

