@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from joey.policy.settings import Settings
+from joey.providers.retry import RetryPolicy
+from joey.testing.script import Answer as Scripted
+from joey.testing.script import reply
+from joey.testing.scripted import ScriptedProvider
 
 from joey import protocols
 from joey.commands import Answer
@@ -20,14 +27,9 @@ from joey.events import (
 )
 from joey.journal.store import TaskStore
 from joey.messages import ToolUseBlock
-from joey.policy.settings import Settings
-from joey.providers.retry import RetryPolicy
 from joey.task.parts import Parts
 from joey.task.settings import TaskSettings
 from joey.task.task import Task
-from joey.testing.script import Answer as Scripted
-from joey.testing.script import reply
-from joey.testing.scripted import ScriptedProvider
 from joey.tools.builtin import builtin_tools
 from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.toolset import build_toolset
@@ -68,6 +70,7 @@ class Kit:
         self.workspace.mkdir(parents=True, exist_ok=True)
         self.provider = ScriptedProvider(script)
         self.events: list[Event] = []
+        self._expected: list[tuple[type, asyncio.Event]] = []
         self.by_task: list[tuple[str, Event]] = []
         self.user = user
         self.task: Task | None = None
@@ -88,13 +91,16 @@ class Kit:
 
     def watch(self, task_id: str, event: Event) -> None:
         self.events.append(event)
+        for kind, seen in self._expected:
+            if isinstance(event, kind):
+                seen.set()
         self.by_task.append((task_id, event))
         if isinstance(event, (ApprovalRequested, QuestionRequested, CompletionRequested, ContinueRequested)):
             answer = self.user(event)
             if answer is not None and self.task is not None and not self.parts.headless:
                 # The request is emitted before anyone waits for the answer, as in a front end that answers at once.
                 task = self.task
-                asyncio_soon(lambda: task.send(answer))
+                asyncio.get_running_loop().call_soon(lambda: task.send(answer))
 
     async def run(self, text: str = "Do it.", **options: Any) -> TaskFinished:
         self.task = Task.start(self.parts, text, **options)
@@ -105,6 +111,13 @@ class Kit:
         self.task = Task.resume(replace(self.parts, provider=self.provider), task_id, text=text)
         return await self.task.run()
 
+    async def saw(self, kind: type) -> None:
+        """Wait until an event of this kind has come."""
+        seen = asyncio.Event()
+        self._expected.append((kind, seen))
+        if not self.of(kind):
+            await seen.wait()
+
     def of(self, *kinds: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kinds)]
 
@@ -112,9 +125,3 @@ class Kit:
     def sent(self) -> list[Any]:
         """The messages of the last request."""
         return list(self.provider.requests[-1].messages)
-
-
-def asyncio_soon(work: Callable[[], object]) -> None:
-    import asyncio
-
-    asyncio.get_running_loop().call_soon(work)

@@ -3,10 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from vectors_data import cases
 
 from joey.task.repetition import Repetition
-
+from vectors_data import cases
 
 EXCEPTIONS = {"rep-12": "that test stubs the comparison, so that calls of two tools look the same"}
 
@@ -24,7 +23,9 @@ def test_identical_calls_are_refused_as_in_roo(case: Any) -> None:
     detector = Repetition(case["limit"])
     if case["id"] in EXCEPTIONS:
         return
-    allowed = [run(detector, call["name"], {k: call.get(k) for k in ("params", "nativeArgs")}) for call in case["calls"]]
+    allowed = [
+        run(detector, call["name"], {k: call.get(k) for k in ("params", "nativeArgs")}) for call in case["calls"]
+    ]
     assert allowed == case["allow"]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from task_kit import SETTINGS, Kit, call, done, yes
+from joey.testing.script import Failure, Faults, reply
 
 from joey.commands import Answer, Cancel, Say
 from joey.events import (
@@ -32,7 +32,7 @@ from joey.journal.replay import replay
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.task import wording
 from joey.task.leave import SKIPPED
-from joey.testing.script import Failure, Faults, reply
+from task_kit import SETTINGS, Kit, call, done, yes
 
 
 def write(path: str, text: str = "x", call_id: str = "w") -> ToolUseBlock:
@@ -87,7 +87,9 @@ async def test_feedback_becomes_the_result_of_the_completion_and_the_loop_goes_o
 
 
 async def test_completion_is_refused_when_a_tool_failed_in_the_same_turn(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [reply(call("r", "read_file", path="nope.txt"), call("d", "attempt_completion", result="x")), done()])
+    kit = Kit(
+        tmp_path, [reply(call("r", "read_file", path="nope.txt"), call("d", "attempt_completion", result="x")), done()]
+    )
     await kit.run()
     assert results(kit)[1].is_error
     assert "a tool failed" in text_of(results(kit)[1])
@@ -250,7 +252,7 @@ async def test_modes_and_todos_follow_the_tools(tmp_path: Path) -> None:
     await kit.run()
     assert [todo.status for todo in kit.of(TodosChanged)[0].todos] == ["pending", "completed"]
     assert kit.of(ModeChanged) == [ModeChanged("ask", "only a question")]
-    assert 'not allowed in ask mode' in text_of(results(kit)[0])
+    assert "not allowed in ask mode" in text_of(results(kit)[0])
     assert "[ ] think" in kit.sent[-1].content[-1].text
 
 
@@ -317,7 +319,10 @@ async def test_the_same_task_runs_in_every_text_protocol(tmp_path: Path, protoco
         assert isinstance(block, TextBlock)
         return block.text
 
-    script = [reply("Writing.\n" + said(write("a.txt", "hello\n"))), reply(said(call("", "attempt_completion", result="ok")))]
+    script = [
+        reply("Writing.\n" + said(write("a.txt", "hello\n"))),
+        reply(said(call("", "attempt_completion", result="ok"))),
+    ]
     kit = Kit(tmp_path, script, protocol=protocol)
     assert await kit.run() == TaskFinished("completed", "ok")
     assert (kit.workspace / "a.txt").read_text() == "hello\n"
@@ -342,8 +347,7 @@ async def test_cancel_stops_the_stream_and_leaves_a_task_that_can_be_resumed(tmp
 async def test_cancel_kills_a_running_command_and_the_call_is_answered_on_resume(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply(call("x", "execute_command", command="sleep 60; touch late"))])
     running = asyncio.create_task(kit.run())
-    while not kit.of(ToolRunStarted):
-        await asyncio.sleep(0.01)
+    await kit.saw(ToolRunStarted)
     assert kit.task is not None
     kit.task.send(Cancel())
     assert (await running).outcome == "cancelled"

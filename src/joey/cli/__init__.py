@@ -13,6 +13,8 @@ from joey import __version__
 from joey.errors import JoeyError
 
 COMMANDS: dict[str, str] = {
+    "run": "carry out one task with nobody at the keyboard",
+    "tasks": "the tasks there have been: list, show, export, fork, import, delete",
     "approvals": "the verdict on a command or a path under the rules in force, and why",
     "demo": "watch tool calls being read from a stream while they grow (offline)",
     "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",

@@ -85,4 +85,6 @@ def _block_as_text(block: Block) -> Block:
 
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= _RESULT_LIMIT else f"{text[:_RESULT_LIMIT]}… ({len(text) - _RESULT_LIMIT} more characters)"
+    return (
+        text if len(text) <= _RESULT_LIMIT else f"{text[:_RESULT_LIMIT]}… ({len(text) - _RESULT_LIMIT} more characters)"
+    )

@@ -47,6 +47,8 @@ class Parts:
     paths: Workspace | None = None
     """What the policy knows of the disk; made from the workspace when left out."""
     prices: Prices = field(default_factory=Prices)
+    label: str = ""
+    """The model's full name, provider/model, for the journal; the model itself when left out."""
     headless: bool = False
     """Whether nobody is there: then what would be asked is denied, with the reason."""
     watch: Watcher = lambda _task_id, _event: None

@@ -52,5 +52,3 @@ def text_around(text: str, tools: Sequence[ToolSpec]) -> str:
         if any(isinstance(event, ToolCallFinished) for event in events):
             return "".join(event.text for event in events if isinstance(event, TextDelta)).strip()
     return text
-
-

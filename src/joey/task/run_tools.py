@@ -41,7 +41,6 @@ from joey.tools.base import Plan, failed
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
 
-
 T = TypeVar("T")
 
 
@@ -77,39 +76,50 @@ class ToolRunner:
         resolved = self._registry.resolve(call)
         if isinstance(resolved, RejectedCall):
             return self._answered(call, resolved.result)
-        refusal = self._core.repetition.refusal(call.name, call.arguments)
-        if refusal is not None:
-            return self._answered(call, failed(refusal))
-        plan = await self._plan(resolved)
-        if plan.refusal is not None:
-            return self._answered(call, plan.refusal)
-        leave = await self._leave(call, resolved, plan)
-        if not leave.granted:
-            self._skip = SKIPPED
-            return self._answered(call, failed(denied(leave.reason, leave.comment)))
-        return await self._execute(call, plan, leave.comment)
-
-    async def _plan(self, resolved: ResolvedCall) -> Plan:
-        context = self._core.context(resolved.id)
-        tool = resolved.tool
-        plan = await _safely(tool.name, lambda: tool.plan(resolved.params, context))
+        if repeated := self._core.repetition.refusal(call.name, call.arguments):
+            return self._answered(call, failed(repeated))
+        context = self._core.context(call.call_id)
+        declared = resolved.tool.actions(resolved.params, context)
+        # What is denied outright is not even looked at: a plan reads files, and its errors quote them.
+        if refusal := self._refusal(resolved, declared):
+            return self._denied(call, refusal)
+        plan = await _safely(call.name, lambda: resolved.tool.plan(resolved.params, context))
         if isinstance(plan, ToolResult):
-            return Plan((), _nothing, refusal=plan)
-        refusal = file_refusal(resolved.name, tool.group, self._core.mode, plan.actions, self._core.parts.workspace)
-        return replace(plan, refusal=failed(refusal)) if refusal and plan.refusal is None else plan
+            return self._answered(call, plan)
+        actions = tuple(dict.fromkeys((*declared, *plan.actions)))
+        if refusal := self._refusal(resolved, actions):
+            return self._denied(call, refusal)
+        leave = await self._leave(call, actions, plan)
+        if not leave.granted:
+            return self._denied(call, denied(leave.reason, leave.comment))
+        return self._answered(call, plan.refusal) if plan.refusal else await self._execute(call, plan, leave.comment)
 
-    async def _leave(self, call: ToolCallFinished, resolved: ResolvedCall, plan: Plan) -> Leave:
+    def _refusal(self, resolved: ResolvedCall, actions: Sequence[Action]) -> str | None:
+        """Why this can never run here: the mode's rule about files, or a policy that denies it."""
         core = self._core
-        verdict = judge(plan.actions, core.policy, core.paths, headless=core.parts.headless)
-        if verdict.decision != "ask":
-            return Leave(verdict.allowed, verdict.reason)
+        mode_says = file_refusal(resolved.name, resolved.tool.group, core.mode, actions, core.parts.workspace)
+        if mode_says is not None:
+            return mode_says
+        verdict = judge(actions, core.policy, core.paths, headless=core.parts.headless)
+        return denied(verdict.reason, "") if verdict.decision == "deny" else None
+
+    def _denied(self, call: ToolCallFinished, reason: str) -> ToolResult:
+        self._skip = SKIPPED
+        return self._answered(call, failed(reason))
+
+    async def _leave(self, call: ToolCallFinished, actions: Sequence[Action], plan: Plan) -> Leave:
+        core = self._core
+        verdict = judge(actions, core.policy, core.paths, headless=core.parts.headless)
+        if verdict.allowed:
+            return Leave(granted=True)
         request_id = core.request_id("approval")
-        request = ApprovalRequested(request_id, call.call_id, resolved.name, call.arguments, verdict.reason, plan.shown)
-        answer = await core.ask(request)
+        answer = await core.ask(
+            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, plan.shown)
+        )
         core.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
         if answer.yes and answer.always:
-            core.policy = always(core.policy, plan.actions)
-        return Leave(answer.yes, "", answer.text)
+            core.policy = always(core.policy, actions)
+        return Leave(answer.yes, comment=answer.text)
 
     async def _execute(self, call: ToolCallFinished, plan: Plan, comment: str) -> ToolResult | None:
         core = self._core
@@ -187,10 +197,6 @@ class ToolRunner:
 
 def _changes_something(actions: Sequence[Action]) -> bool:
     return any(not isinstance(action, ReadPath) for action in actions)
-
-
-async def _nothing() -> ToolResult:
-    return failed("there is nothing to do")
 
 
 async def _safely(name: str, work: Callable[[], Awaitable[T]]) -> T | ToolResult:

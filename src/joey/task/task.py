@@ -39,8 +39,8 @@ from joey.task import wording
 from joey.task.core import TaskCore
 from joey.task.environment import first_details, turn_details
 from joey.task.parts import Parts
-from joey.task.rescue import calls_in_text, text_around
 from joey.task.reply import Reply
+from joey.task.rescue import calls_in_text, text_around
 from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn
 from joey.tools.commands.jobs import kill_jobs
@@ -59,7 +59,13 @@ class Task:
 
     @classmethod
     def start(
-        cls, parts: Parts, text: str, *, mode: str = "code", images: Sequence[ImageBlock] = (), parent: TaskOpened | None = None
+        cls,
+        parts: Parts,
+        text: str,
+        *,
+        mode: str = "code",
+        images: Sequence[ImageBlock] = (),
+        parent: TaskOpened | None = None,
     ) -> Self:
         """A new task. Its journal is open from now on."""
         if mode not in parts.modes:
@@ -67,12 +73,10 @@ class Task:
         task_id = parts.new_id()
         state, journal = TaskState(), Journal(parts.store.journal_path(task_id))
         task = cls(parts, task_id, state, journal, [TextBlock(text), *images])
-        task._core.record(
-            TaskOpened(
-                task_id, text, str(parts.workspace), mode, parts.model, parts.protocol.name,
-                parent.task_id if parent else None, parent.parent_call_id if parent else None,
-            )  # fmt: skip
-        )
+        opened = TaskOpened(task_id, text, str(parts.workspace), mode, parts.label or parts.model, parts.protocol.name)
+        if parent is not None:
+            opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
+        task._core.record(opened)
         return task
 
     @classmethod
@@ -259,7 +263,9 @@ class Task:
         most = core.parts.settings.max_turns
         if most is not None and core.state.turns >= most:
             return TaskFinished("limit", f"the task took {core.state.turns} turns; the limit is {most}")
-        reason = core.policy.over_limit(core.state.turns - core.turns_allowed, (core.state.cost or 0.0) - core.cost_allowed)
+        reason = core.policy.over_limit(
+            core.state.turns - core.turns_allowed, (core.state.cost or 0.0) - core.cost_allowed
+        )
         if reason is None:
             return None
         goes_on, _ = await self._go_on(reason)

@@ -1,0 +1,137 @@
+"""The tasks there have been.
+
+  joey tasks                        list them, the newest first
+  joey tasks search WORDS           those that have these words in them
+  joey tasks show ID                what was said and done
+  joey tasks export ID [FILE]       the same as Markdown
+  joey tasks delete ID              remove it and everything kept with it
+  joey tasks fork ID --turn N       a new task that shares the first N turns
+  joey tasks import FOLDER          take over a task of Roo Code or Cline
+
+An ID may be shortened, and `last` is the newest. `joey resume ID` goes on with one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from joey.errors import UsageError
+from joey.folders import state_folder
+from joey.journal.branch import branch
+from joey.journal.foreign import read_foreign_task
+from joey.journal.journal import Journal, read_journal
+from joey.journal.markdown import as_markdown
+from joey.journal.records import Record
+from joey.journal.store import TaskEntry, TaskStore
+from joey.task.parts import new_task_id
+
+ACTIONS = ("list", "search", "show", "export", "delete", "fork", "import")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION")
+    parser.add_argument("what", nargs="*", help="an ID, a folder, or words to look for")
+    parser.add_argument("--turn", type=int, metavar="N", help="with fork: how many turns to keep")
+    parser.add_argument("--model", metavar="PROVIDER/MODEL", default="", help="with import: the model to go on with")
+    parser.add_argument("--json", action="store_true", help="with list and search: one JSON object a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    store = TaskStore(state_folder() / "tasks")
+    if args.action in ("list", "search"):
+        return _list(store, " ".join(args.what), as_json=args.json)
+    if not args.what:
+        raise UsageError(
+            f"joey tasks {args.action} needs {'a folder' if args.action == 'import' else 'the ID of a task'}"
+        )
+    if args.action == "import":
+        return _import(store, Path(args.what[0]), args.model)
+    entry = store.find(args.what[0])
+    if entry.state is None:
+        raise UsageError(entry.problem or "the task cannot be read")
+    if args.action == "show":
+        print(as_markdown(entry.state))
+    elif args.action == "export":
+        _export(as_markdown(entry.state), args.what[1:])
+    elif args.action == "delete":
+        store.delete(entry.task_id)
+        print(f"deleted {entry.task_id}")
+    else:
+        return _fork(store, entry, args.turn)
+    return 0
+
+
+def _list(store: TaskStore, words: str, *, as_json: bool) -> int:
+    entries = [entry for entry in store.entries() if _mentions(entry, words)]
+    for entry in entries:
+        print(json.dumps(_as_json(entry)) if as_json else _line(entry))
+    if not entries and not as_json:
+        print("no task has these words in it" if words else "there are no tasks yet", file=sys.stderr)
+    return 0
+
+
+def _mentions(entry: TaskEntry, words: str) -> bool:
+    if not words:
+        return True
+    return entry.state is not None and words.lower() in as_markdown(entry.state).lower()
+
+
+def _line(entry: TaskEntry) -> str:
+    when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - local time is meant
+    text = entry.problem or " ".join(entry.text.split())
+    return f"{entry.task_id}  {when}  {entry.status:<10}  {text[:80]}"
+
+
+def _as_json(entry: TaskEntry) -> dict[str, object]:
+    state = entry.state
+    return {
+        "id": entry.task_id,
+        "status": entry.status,
+        "started": entry.started,
+        "changed": entry.changed,
+        "text": entry.text,
+        "turns": state.turns if state else 0,
+        "cost": state.cost if state else None,
+        "problem": entry.problem,
+    }
+
+
+def _export(text: str, to: list[str]) -> None:
+    if not to:
+        print(text)
+        return
+    try:
+        Path(to[0]).write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"cannot write {to[0]}: {error.strerror}") from None
+    print(f"wrote {to[0]}")
+
+
+def _fork(store: TaskStore, entry: TaskEntry, turn: int | None) -> int:
+    turns = entry.state.turns if entry.state else 0
+    task_id = new_task_id()
+    _write(
+        store,
+        task_id,
+        branch(read_journal(store.journal_path(entry.task_id)), turns if turn is None else turn, task_id),
+    )
+    print(task_id)
+    return 0
+
+
+def _import(store: TaskStore, folder: Path, model: str) -> int:
+    task_id = new_task_id()
+    _write(store, task_id, read_foreign_task(folder, task_id, Path.cwd(), model))
+    print(task_id)
+    print(f"`joey resume {task_id}` goes on with it", file=sys.stderr)
+    return 0
+
+
+def _write(store: TaskStore, task_id: str, records: list[Record]) -> None:
+    with Journal(store.journal_path(task_id)) as journal:
+        for record in records:
+            journal.append(record)

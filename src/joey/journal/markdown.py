@@ -1,0 +1,53 @@
+"""A task as a Markdown document, for reading and for sharing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from joey.journal.replay import TaskState
+from joey.messages import Block, ImageBlock, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+
+_SPEAKERS = {"user": "User", "assistant": "Joey"}
+
+
+def as_markdown(state: TaskState) -> str:
+    opened = state.opened
+    title = " ".join(opened.text.split())[:80] if opened else "A task"
+    lines = [f"# {title}", ""]
+    if opened:
+        lines += [f"{opened.mode} mode, {opened.model}, {opened.protocol} calls, in `{opened.workspace}`", ""]
+    for message in state.messages:
+        lines += [f"## {_SPEAKERS[message.role]}", ""]
+        for block in message.content:
+            lines += [*_block(block), ""]
+    if state.ended:
+        lines += [f"*{state.ended.outcome.capitalize()}.* {state.ended.message}".rstrip(), ""]
+    return "\n".join(lines)
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case TextBlock(text):
+            yield text
+        case ReasoningBlock(text):
+            yield from (f"> {line}" for line in text.splitlines())
+        case ImageBlock(media_type):
+            yield f"[a picture, {media_type}]"
+        case ToolUseBlock(_, name, arguments):
+            yield f"**{name}**"
+            yield from fenced(json.dumps(arguments, indent=2, ensure_ascii=False), "json")
+        case ToolResultBlock(_, content, is_error):
+            yield "**Error**" if is_error else "**Result**"
+            for part in content:
+                yield from fenced(part.text) if isinstance(part, TextBlock) else [f"[a picture, {part.media_type}]"]
+
+
+def fenced(text: str, language: str = "") -> Iterator[str]:
+    """The text in a code fence that is longer than any fence in it."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    yield f"{fence}{language}"
+    yield text
+    yield fence

@@ -1,0 +1,82 @@
+"""A task with nobody at the keyboard: progress on stderr, the result on stdout, an exit code that tells how it ended.
+
+With `as_json`, every event is one line of JSON on stdout instead: the event as in docs/events.md, with `task` (the id
+of the task it belongs to) and, in the first line, `schema` (the version of this format).
+
+The first Ctrl-C cancels the task and leaves it resumable; a second one ends the process at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+from joey.commands import Cancel
+from joey.events import Event, Outcome, TaskFinished
+from joey.task.parts import Watcher
+from joey.task.task import Task
+from joey.terminal.lines import Lines
+from joey.wire import encode
+
+SCHEMA = 1
+EXIT_CODES: dict[Outcome, int] = {"completed": 0, "error": 1, "refused": 3, "limit": 4, "cancelled": 130}
+
+
+def printing(out: TextIO) -> Watcher:
+    """A watcher that prints plain lines."""
+    lines = Lines()
+
+    def watch(_task_id: str, event: Event) -> None:
+        out.write(lines.text(event))
+        out.flush()
+
+    return watch
+
+
+def printing_json(out: TextIO) -> Watcher:
+    """A watcher that prints every event as a line of JSON."""
+    first = True
+
+    def watch(task_id: str, event: Event) -> None:
+        nonlocal first
+        head = {"schema": SCHEMA, "task": task_id} if first else {"task": task_id}
+        first = False
+        out.write(json.dumps({**head, **encode(event)}) + "\n")
+        out.flush()
+
+    return watch
+
+
+async def run_headless(task: Task, *, seconds: float | None = None) -> TaskFinished:
+    """Run a task to its end, with Ctrl-C and a time limit that both cancel it cleanly."""
+    loop = asyncio.get_running_loop()
+    stop = _stopper(task)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    late = f"the time limit of {seconds:g} s was reached" if seconds else ""
+    timer = loop.call_later(seconds, task.send, Cancel(late)) if seconds else None
+    try:
+        finished = await task.run()
+    finally:
+        if timer is not None:
+            timer.cancel()
+    return TaskFinished("limit", late) if late and finished.message == late else finished
+
+
+def _stopper(task: Task) -> Callable[[], None]:
+    pressed = 0
+
+    def stop() -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed > 1:
+            os._exit(EXIT_CODES["cancelled"])
+        print("\nStopping; press Ctrl-C again to end at once.", file=sys.stderr)
+        task.send(Cancel("interrupted"))
+
+    return stop

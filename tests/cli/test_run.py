@@ -1,0 +1,214 @@
+"""`joey run` as people and scripts run it: a process of its own, against a local server that speaks both formats."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from joey.testing.script import Answer, Failure, Faults, reply
+from joey.testing.server import LocalServer
+
+from joey.messages import ToolUseBlock
+
+
+def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
+    return ToolUseBlock(call_id, name, arguments)
+
+
+def done(result: str = "All done.") -> Answer:
+    return reply(call("done", "attempt_completion", result=result))
+
+
+WRITE = reply("Writing.", call("w", "write_to_file", path="a.txt", file_text="hello\n"))
+
+
+@dataclass
+class Ran:
+    code: int
+    out: str
+    err: str
+    server: LocalServer
+
+    @property
+    def events(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Runner:
+    """Runs joey in a scratch folder with a scratch home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.workspace = folder / "home", folder / "project"
+        self.home.mkdir()
+        self.workspace.mkdir()
+
+    async def __call__(
+        self, script: Iterable[Answer], *args: str, stdin: str = "", provider: str = "anthropic", stop_after: str = ""
+    ) -> Ran:
+        async with LocalServer(list(script)) as server:
+            url = server.anthropic_url if provider == "anthropic" else server.openai_url
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "joey", "run", "--model", f"{provider}/scripted", "--base-url", url, *args,
+                cwd=self.workspace, env=self.environment, stdin=-1, stdout=-1, stderr=-1,
+            )  # fmt: skip
+            if stop_after:
+                await self._interrupt(process, stop_after)
+            out, err = await process.communicate(stdin.encode())
+            assert process.returncode is not None
+            return Ran(process.returncode, out.decode(), err.decode(), server)
+
+    async def _interrupt(self, process: asyncio.subprocess.Process, seen: str) -> None:
+        assert process.stderr is not None
+        said = b""
+        while seen.encode() not in said:
+            said += await process.stderr.read(1)
+        process.send_signal(signal.SIGINT)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY") and key != "JOEY_MODEL"}
+        return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": "test", "OPENAI_API_KEY": "test"}
+
+
+@pytest.fixture
+def joey(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+async def test_a_task_is_carried_out_and_its_result_is_all_that_stdout_has(joey: Runner, provider: str) -> None:
+    ran = await joey([WRITE, done("Wrote a.txt.")], "Write a.txt", "--approve", "edits", provider=provider)
+    assert ran.code == 0, ran.err
+    assert ran.out == "Wrote a.txt.\n"
+    assert "> write_to_file" in ran.err
+    assert (joey.workspace / "a.txt").read_text() == "hello\n"
+
+
+async def test_json_prints_every_event_with_its_task(joey: Runner) -> None:
+    ran = await joey([WRITE, done()], "Write a.txt", "--approve", "all", "--json")
+    kinds = [event["type"] for event in ran.events]
+    assert kinds[0] == "task_started"
+    assert ran.events[0]["schema"] == 1
+    assert {"tool_call_delta", "tool_run_finished", "turn_finished", "task_completed"} <= set(kinds)
+    assert ran.events[-1] == {
+        "task": ran.events[0]["task"],
+        "type": "task_finished",
+        "outcome": "completed",
+        "message": "All done.",
+    }
+
+
+async def test_what_needs_leave_is_denied_not_asked(joey: Runner) -> None:
+    ran = await joey([WRITE, done()], "Write a.txt")
+    assert ran.code == 0
+    assert not (joey.workspace / "a.txt").exists()
+    assert "nobody is there to ask" in ran.err
+
+
+async def test_allow_and_deny_rules_hold_for_commands(joey: Runner) -> None:
+    command = reply(call("x", "execute_command", command="echo hi > out.txt"))
+    ran = await joey([command, done()], "Run it", "--approve", "edits", "--allow", "echo")
+    assert (joey.workspace / "out.txt").read_text() == "hi\n", ran.err
+    denied = await joey(
+        [reply(call("x", "execute_command", command="touch b")), done()], "x", "--approve", "all", "--deny", "touch"
+    )
+    assert not (joey.workspace / "b").exists(), denied.err
+
+
+@pytest.mark.parametrize(
+    ("script", "args", "code"),
+    [
+        ([Failure(401, "bad key", "authentication_error")], [], 1),
+        ([reply("hm")] * 3, [], 4),
+        ([WRITE] * 3, ["--max-turns", "1", "--approve", "edits"], 4),
+        ([reply("slow", faults=Faults(latency=30))], ["--timeout", "0.5"], 4),
+    ],
+    ids=["error", "mistakes", "turns", "time"],
+)
+async def test_the_exit_code_tells_how_it_ended(joey: Runner, script: list[Answer], args: list[str], code: int) -> None:
+    ran = await joey(script, "Do it", *args)
+    assert ran.code == code, ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+async def test_ctrl_c_cancels_cleanly_and_the_task_can_be_resumed(joey: Runner) -> None:
+    slow = reply("Thinking about it", faults=Faults(pause=2.0))
+    ran = await joey([slow], "Do it", stop_after="Thinking")
+    assert ran.code == 130
+    assert "Traceback" not in ran.err
+    again = await joey([done("Went on.")], "go on", "--resume", "last")
+    assert again.code == 0, again.err
+    assert again.out == "Went on.\n"
+
+
+async def test_what_is_piped_in_is_added_to_the_prompt(joey: Runner) -> None:
+    ran = await joey([done()], "review this", stdin="the diff\n")
+    first = ran.server.requests[0].body["messages"][0]["content"][0]["text"]
+    assert first == "review this\n\n<input>\nthe diff\n</input>"
+
+
+async def test_the_prompt_may_come_from_a_pipe_or_a_file(joey: Runner, tmp_path: Path) -> None:
+    ran = await joey([done()], "-", stdin="from the pipe")
+    assert ran.server.requests[0].body["messages"][0]["content"][0]["text"] == "from the pipe"
+    (tmp_path / "p.txt").write_text("from a file")
+    ran = await joey([done()], "--file", str(tmp_path / "p.txt"))
+    assert ran.server.requests[0].body["messages"][0]["content"][0]["text"] == "from a file"
+
+
+@pytest.mark.parametrize("protocol", ["xml", "json_mix", "morph_xml"])
+async def test_a_text_protocol_by_flag(joey: Runner, protocol: str) -> None:
+    from joey import protocols
+    from joey.messages import TextBlock
+
+    block = protocols.get(protocol).encode_call(call("", "attempt_completion", result="Said in text."))
+    assert isinstance(block, TextBlock)
+    ran = await joey([reply(block.text)], "Do it", "--protocol", protocol)
+    assert ran.out == "Said in text.\n", ran.err
+    assert "tools" not in ran.server.requests[0].body
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        ([], "say what to do"),
+        (["x", "--mode", "nope"], "there is no mode 'nope'"),
+        (["x", "--protocol", "nope"], "there is no protocol 'nope'"),
+        (["x", "--approve", "nope"], "there is no profile 'nope'"),
+        (["x", "--resume", "nope"], "there is no task 'nope'"),
+        (["x", "--workspace", "/nowhere"], "/nowhere is not a folder"),
+        (["x", "--attach", "a.exe"], "no picture that models take"),
+    ],
+)
+async def test_a_wrong_option_is_named(joey: Runner, args: list[str], complaint: str) -> None:
+    ran = await joey([], *args)
+    assert ran.code == 2
+    assert complaint in ran.err
+    assert "Traceback" not in ran.err
+
+
+async def test_no_key_shows_the_ways_forward(joey: Runner) -> None:
+    environment = {key: value for key, value in joey.environment.items() if not key.endswith("_API_KEY")}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "joey",
+        "run",
+        "hello",
+        cwd=joey.workspace,
+        env=environment,
+        stdin=-3,
+        stdout=-1,
+        stderr=-1,
+    )
+    _, err = await process.communicate()
+    assert process.returncode == 2
+    assert b"three ways forward" in err
