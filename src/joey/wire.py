@@ -34,14 +34,32 @@ def tag(cls: type) -> str:
 
 def encode(value: Any) -> JsonValue:
     """A frozen dataclass (or a tuple, mapping or scalar that holds some) as plain JSON data."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"type": tag(type(value)), **fields}
+    cls = type(value)
+    if cls in _SCALARS:
+        return value
+    form = _FORMS.get(cls) or _form(cls)
+    if form is not None:
+        encoded = {"type": form[0]}
+        for name in form[1]:
+            encoded[name] = encode(getattr(value, name))
+        return encoded
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
         return [encode(item) for item in value]
     return value
+
+
+# The tag and the fields of each class, looked up once: events are many.
+_FORMS: dict[type, tuple[str, tuple[str, ...]]] = {}
+_SCALARS = frozenset({str, int, float, bool, types.NoneType})
+
+
+def _form(cls: type) -> tuple[str, tuple[str, ...]] | None:
+    if not dataclasses.is_dataclass(cls):
+        return None
+    form = _FORMS[cls] = (tag(cls), tuple(field.name for field in dataclasses.fields(cls)))
+    return form
 
 
 class Codec:

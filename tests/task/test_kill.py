@@ -25,7 +25,8 @@ def test_a_killed_task_resumes_to_the_same_end(tmp_path: Path, seed: int) -> Non
     for outcome in rounds:
         assert outcome["code"] == 0, (outcome, run.stderr[-2000:])
         assert outcome["ended"] == "completed"
-        assert outcome["turns"] == 12
+        # Killed while the result was being shown, the model is told so and shows it once more.
+        assert outcome["turns"] in (12, 13)
         assert outcome["kept"], "a message was lost"
         assert not outcome["unanswered"]
         assert not outcome["twice"], "a call was made again"

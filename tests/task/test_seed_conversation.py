@@ -24,6 +24,9 @@ from joey.task.task import Task
 from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, Turn
 from task_kit import Kit
 
+# The model of the seed is an old one by now; the SDK says so.
+pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
+
 COMMAND = "echo 'added 64 packages, and audited 65 packages in 3s'"
 PACKAGE = EXPRESS_SERVER[0].result
 

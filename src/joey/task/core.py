@@ -31,8 +31,8 @@ from joey.task.parts import Parts
 from joey.task.repetition import Repetition
 from joey.tools.base import ToolContext
 from joey.tools.modes.mode import Mode
+from joey.tools.registry import Registry
 from joey.tools.todos import STATE_KEY as TODOS
-from joey.tools.toolset import Toolset
 
 NOBODY = "Nobody is there to answer. Decide by yourself, and say in the result what you assumed."
 
@@ -64,6 +64,7 @@ class TaskCore:
         self._tool_state: dict[str, object] = {}
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._asked = 0
+        self._registry: Registry | None = None
 
     # What happened
 
@@ -82,8 +83,12 @@ class TaskCore:
         return modes.get(self.state.mode) or next(iter(modes.values()))
 
     @property
-    def toolset(self) -> Toolset:
-        return self.parts.toolset(self.mode)
+    def tools(self) -> Registry:
+        """The tools of the mode the task is in now, ready to check calls."""
+        toolset = self.parts.toolset(self.mode)
+        if self._registry is None or self._registry.toolset is not toolset:
+            self._registry = Registry(toolset)
+        return self._registry
 
     @property
     def storage(self) -> Path:

@@ -27,7 +27,7 @@ Watcher: TypeAlias = Callable[[str, Event], None]
 
 def new_task_id(now: datetime | None = None) -> str:
     """Ids sort by time, so that a list of folders is a list of tasks."""
-    return f"{(now or datetime.now()).strftime('%Y%m%d-%H%M%S')}-{token_hex(3)}"  # noqa: DTZ005 - local time is meant
+    return f"{(now or datetime.now()).strftime('%Y%m%d-%H%M%S')}-{token_hex(5)}"  # noqa: DTZ005 - local time is meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Parts:
     store: TaskStore
     modes: Mapping[str, Mode]
     toolset: Callable[[Mode], Toolset]
+    """The tools of a mode. Asked before every turn: return the same object as long as nothing changed."""
     policy: Settings = field(default_factory=Settings)
     settings: TaskSettings = field(default_factory=TaskSettings)
     surroundings: Surroundings | None = None

@@ -38,7 +38,7 @@ from joey.task import wording
 from joey.task.core import TaskCore
 from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, denied
 from joey.tools.base import Plan, failed
-from joey.tools.registry import Registry, RejectedCall, ResolvedCall
+from joey.tools.registry import RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
 
 T = TypeVar("T")
@@ -49,7 +49,6 @@ class ToolRunner:
 
     def __init__(self, core: TaskCore) -> None:
         self._core = core
-        self._registry = Registry(core.toolset)
         self._skip: str | None = None
         self.finished: TaskFinished | None = None
 
@@ -57,9 +56,9 @@ class ToolRunner:
         """The result of each call. A call whose task was accepted as complete has none."""
         self._core.failed_this_turn = []
         results: dict[str, ToolResult] = {}
-        for reading, group in itertools.groupby(calls, self._only_reads):
+        for reading, group in itertools.groupby(calls, self._only_reads if len(calls) > 1 else None):
             batch = list(group)
-            if reading and len(batch) > 1 and self._skip is None:
+            if reading is True and len(batch) > 1 and self._skip is None:
                 found = await asyncio.gather(*(self._call(call) for call in batch))
             else:
                 found = [await self._call(call) for call in batch]
@@ -67,13 +66,13 @@ class ToolRunner:
         return results
 
     def _only_reads(self, call: ToolCallFinished) -> bool:
-        resolved = self._registry.resolve(call)
+        resolved = self._core.tools.resolve(call)
         return isinstance(resolved, ResolvedCall) and resolved.tool.group == "read"
 
     async def _call(self, call: ToolCallFinished) -> ToolResult | None:
         if self._skip is not None:
             return self._answered(call, failed(self._skip))
-        resolved = self._registry.resolve(call)
+        resolved = self._core.tools.resolve(call)
         if isinstance(resolved, RejectedCall):
             return self._answered(call, resolved.result)
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
@@ -157,7 +156,6 @@ class ToolRunner:
             case ModeSwitched(mode, reason):
                 core.record(ModeSet(mode))
                 core.emit(ModeChanged(mode, reason))
-                self._registry = Registry(core.toolset)
             case SubtaskStarted() as subtask:
                 self._skip = AFTER_SUBTASK
                 return await core.spawn(subtask, call.call_id)

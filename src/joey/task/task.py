@@ -215,15 +215,17 @@ class Task:
         return await self._after_mistakes([*content, *([TextBlock(details)] if details else [])])
 
     def _notes(self, reply: Reply, calls: Sequence[ToolCallFinished]) -> list[str]:
-        protocol, cut = self._core.parts.protocol, reply.stop == "length"
-        reminder = protocol.reminder(self._core.toolset.specs)
+        cut = reply.stop == "length"
         if reply.malformed:
-            return [wording.malformed(reply.malformed, cut=cut, reminder=reminder)]
+            return [wording.malformed(reply.malformed, cut=cut, reminder=self._reminder())]
         if calls or self._is_an_answer(reply):
             return []
         if cut:
             return [wording.CUT_OFF]
-        return [wording.no_tool_used(reminder) if reply.content else wording.EMPTY_REPLY]
+        return [wording.no_tool_used(self._reminder()) if reply.content else wording.EMPTY_REPLY]
+
+    def _reminder(self) -> str:
+        return self._core.parts.protocol.reminder(self._core.tools.toolset.specs)
 
     def _is_an_answer(self, reply: Reply) -> bool:
         finishes = self._core.parts.settings.plain_answers == "finish"
@@ -240,7 +242,7 @@ class Task:
         wanted = core.parts.settings.text_calls
         if core.parts.protocol.in_text or wanted == "ignore" or reply.malformed or reply.stop == "length":
             return ()
-        specs = core.toolset.specs
+        specs = core.tools.toolset.specs
         found = calls_in_text(reply.text, specs)
         if not found:
             return ()
