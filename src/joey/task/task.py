@@ -225,7 +225,7 @@ class Task:
         return [wording.no_tool_used(self._reminder()) if reply.content else wording.EMPTY_REPLY]
 
     def _reminder(self) -> str:
-        return self._core.parts.protocol.reminder(self._core.tools.toolset.specs)
+        return self._core.parts.protocol.reminder(self._core.tools.specs)
 
     def _is_an_answer(self, reply: Reply) -> bool:
         finishes = self._core.parts.settings.plain_answers == "finish"
@@ -242,7 +242,7 @@ class Task:
         wanted = core.parts.settings.text_calls
         if core.parts.protocol.in_text or wanted == "ignore" or reply.malformed or reply.stop == "length":
             return ()
-        specs = core.tools.toolset.specs
+        specs = core.tools.specs
         found = calls_in_text(reply.text, specs)
         if not found:
             return ()

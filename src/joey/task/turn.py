@@ -46,7 +46,7 @@ async def _with_shorter_context(core: TaskCore) -> Reply:
 
 
 async def _attempt(core: TaskCore) -> Reply:
-    specs = core.tools.toolset.specs
+    specs = core.tools.specs
     parser = core.parts.protocol.parser(specs)
     builder = ReplyBuilder()
     async for chunk in core.parts.provider.stream(request_for(core, specs)):

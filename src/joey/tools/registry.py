@@ -75,6 +75,8 @@ class Registry:
         """`make_example` makes arguments from a schema, for the tools that bring no example of their own."""
         self.toolset = toolset
         self._make_example = make_example
+        self.specs = toolset.specs
+        """The tools as the model sees them: the same objects for as long as the registry lives."""
         self._offered = _by_every_name(toolset.offered)
         self._withheld = _by_every_name(toolset.withheld)
         self._plain_names = {_plain(name): name for name in {**self._withheld, **self._offered}}
