@@ -7,7 +7,7 @@ a question. What is piped in is added to the prompt: `git diff | joey run "revie
 exit codes: 0 completed, 1 error, 2 asked wrongly, 3 refused, 4 a limit was reached, 130 cancelled
 
 examples:
-  joey run "Add a test for parse_date" --model anthropic/claude-sonnet-4-5 --approve edits --allow pytest
+  joey run "Add a test for parse_date" --model anthropic/claude-sonnet-5-5 --approve edits --allow pytest
   joey run - --model ollama/qwen3 --protocol xml < task.txt
   joey run "Go on" --resume last
 """
