@@ -90,7 +90,8 @@ async def _compare() -> float:
 
 
 def _turn_of(asked: Asked) -> int:
-    return sum(message["role"] == "assistant" for message in asked.body["messages"]) + 1
+    roles = [message["role"] for message in asked.body["messages"]]
+    return roles.count("assistant") + 1
 
 
 async def _bare_loop(url: str, bodies: list[Any]) -> None:

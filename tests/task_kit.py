@@ -8,12 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from joey.policy.settings import Settings
-from joey.providers.retry import RetryPolicy
-from joey.testing.script import Answer as Scripted
-from joey.testing.script import reply
-from joey.testing.scripted import ScriptedProvider
-
 from joey import protocols
 from joey.commands import Answer
 from joey.events import (
@@ -27,9 +21,14 @@ from joey.events import (
 )
 from joey.journal.store import TaskStore
 from joey.messages import ToolUseBlock
+from joey.policy.settings import Settings
+from joey.providers.retry import RetryPolicy
 from joey.task.parts import Parts
 from joey.task.settings import TaskSettings
 from joey.task.task import Task
+from joey.testing.script import Answer as Scripted
+from joey.testing.script import reply
+from joey.testing.scripted import ScriptedProvider
 from joey.tools.builtin import builtin_tools
 from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.toolset import build_toolset

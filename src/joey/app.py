@@ -6,28 +6,42 @@ workspace, who trusts what. Policy and tools do not know each other; `CallRunner
 
 from __future__ import annotations
 
+import base64
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
+import mimetypes
+import os
+import platform
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from joey import protocols
+from joey.actions import Action
 from joey.errors import UsageError
-from joey.folders import user_folder
+from joey.folders import state_folder, user_folder
+from joey.journal.store import TaskStore
 from joey.messages import ImageBlock, Shown, ToolResult, ToolUseBlock
+from joey.policy import IgnoreRules, Settings, Verdict, Workspace, judge
+from joey.policy.ignore import NAMES
+from joey.protocols.resolve import resolve_protocol
+from joey.providers import open_model
+from joey.task.parts import Parts, Watcher
+from joey.task.prompt import Surroundings as TaskSurroundings
+from joey.task.settings import TaskSettings
+from joey.task.task import Task
 from joey.tools.base import Tool, ToolContext, failed
-from joey.tools.builtin import builtin_tools
+from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.commands.job import shell
 from joey.tools.custom import CustomToolLoader, CustomTools
+from joey.tools.model_preferences import choices_for
 from joey.tools.modes.files import LoadedModes, load_modes
 from joey.tools.modes.mode import Mode
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
 from joey.tools.toolset import ToolChoices, Toolset, build_toolset
 from joey.trust import TrustStore
-
-if TYPE_CHECKING:
-    from joey.actions import Action
-    from joey.policy import Settings, Verdict, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +79,6 @@ def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
 
 def policy_workspace(folder: Path) -> Workspace:
     """A folder as the policy sees it, with its ignore files."""
-    from joey.policy import IgnoreRules, Workspace
-    from joey.policy.ignore import NAMES
-
     files = {name: (folder / name).read_text("utf-8", "replace") for name in NAMES if (folder / name).is_file()}
     return Workspace(str(folder.absolute()), str(Path.home()), IgnoreRules.read(files))
 
@@ -129,8 +140,6 @@ class CallRunner:
         return denied("The user did not allow it.")
 
     def _verdict(self, actions: tuple[Action, ...]) -> Verdict:
-        from joey.policy import judge
-
         return judge(actions, self.settings, self.workspace, headless=self.ask is None)
 
 
@@ -142,3 +151,128 @@ def for_the_model(result: ToolResult) -> str:
     """What the model reads, with pictures named."""
     pictures = [f"[picture, {block.media_type}]" for block in result.content if isinstance(block, ImageBlock)]
     return "\n".join([result.text, *pictures])
+
+
+# Tasks
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """What a person asked for on the command line. What is None is looked up."""
+
+    model: str | None = None
+    base_url: str | None = None
+    protocol: str | None = None
+    mode: str | None = None
+    workspace: Path = field(default_factory=Path.cwd)
+    approve: str | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    max_turns: int | None = None
+    max_cost: float | None = None
+    resume: str | None = None
+    attach: tuple[str, ...] = ()
+    headless: bool = False
+
+
+@asynccontextmanager
+async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncIterator[Task]:
+    """A task made of everything this folder and this user have, new or resumed; what it holds is closed at the end."""
+    store = TaskStore(state_folder() / "tasks")
+    entry = store.find(options.resume) if options.resume else None
+    opened = entry.state.opened if entry and entry.state else None
+    if entry is not None and opened is None:
+        raise UsageError(entry.problem or f"task {entry.task_id} has nothing to go on with")
+    workspace = Path(opened.workspace) if opened else options.workspace.absolute()
+    if not workspace.is_dir():
+        raise UsageError(f"{workspace} is not a folder")
+    parts = make_parts(options, opened.model if opened else None, workspace, store, watch)
+    images = [read_image(Path(name)) for name in options.attach]
+    try:
+        if entry is not None:
+            yield Task.resume(parts, entry.task_id, text=prompt, images=images)
+        else:
+            yield Task.start(parts, prompt, mode=options.mode or "code", images=images)
+    finally:
+        await parts.provider.close()
+
+
+def make_parts(
+    options: TaskOptions, model_before: str | None, workspace: Path, store: TaskStore, watch: Watcher
+) -> Parts:
+    name = options.model or model_before or default_model()
+    provider, model = open_model(name, base_url=options.base_url)
+    abilities = provider.abilities(model)
+    around = look_around(workspace)
+    return Parts(
+        provider=provider,
+        model=model,
+        label=name,
+        protocol=protocols.get(resolve_protocol(locked=options.protocol, supports_native=abilities.tools)),
+        workspace=workspace,
+        store=store,
+        modes={mode.slug: mode for mode in around.modes.modes},
+        toolset=tools_of(around, name, sees_images=abilities.images),
+        policy=approval_settings(options),
+        settings=TaskSettings(max_turns=options.max_turns, context_window=abilities.context_window),
+        surroundings=TaskSurroundings(str(workspace), platform.platform(), shell(), str(Path.home())),
+        paths=policy_workspace(workspace),
+        headless=options.headless,
+        watch=watch,
+    )
+
+
+def tools_of(around: Surroundings, model: str, *, sees_images: bool) -> Callable[[Mode], Toolset]:
+    """The tools of each mode for this model: the same object until a custom tool's file changes."""
+    builtin = builtin_tools(BuiltinOptions(sees_images=sees_images))
+    choices = choices_for(model)
+    made: dict[str, tuple[tuple[Tool[Any], ...], Toolset]] = {}
+
+    def toolset(mode: Mode) -> Toolset:
+        custom = tuple(around.custom.tools)
+        known = made.get(mode.slug)
+        if known is None or known[0] != custom:
+            known = made[mode.slug] = (custom, build_toolset(mode, builtin, custom=custom, choices=choices))
+        return known[1]
+
+    return toolset
+
+
+def approval_settings(options: TaskOptions) -> Settings:
+    """The profile, with the rules and limits of the command line over it."""
+    settings = Settings.for_profile(options.approve or "ask")
+    return replace(
+        settings,
+        allow=(*settings.allow, *options.allow),
+        deny=(*settings.deny, *options.deny),
+        max_cost=options.max_cost,
+    )
+
+
+_USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
+
+
+def default_model(environment: Mapping[str, str] = os.environ) -> str:
+    """The model to use when nobody named one: $JOEY_MODEL, or the usual one of a provider whose key is set."""
+    if environment.get("JOEY_MODEL"):
+        return environment["JOEY_MODEL"]
+    for variable, model in _USUAL_MODELS.items():
+        if environment.get(variable):
+            return model
+    raise UsageError(
+        "no model is set up. There are three ways forward:\n"
+        "  a key:          export ANTHROPIC_API_KEY=… or OPENAI_API_KEY=…, then run this again\n"
+        "  a local server: joey run --model ollama/qwen3 (or llamacpp/…, lmstudio/…, vllm/…; --base-url for others)\n"
+        "  the demo:       joey demo needs neither"
+    )
+
+
+def read_image(path: Path) -> ImageBlock:
+    """A picture for the model, from a file."""
+    media_type = mimetypes.guess_type(path.name)[0] or ""
+    if media_type not in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+        raise UsageError(f"{path} is no picture that models take: png, jpeg, gif or webp")
+    try:
+        return ImageBlock(media_type, base64.b64encode(path.read_bytes()).decode("ascii"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None

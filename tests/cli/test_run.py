@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from joey.testing.script import Answer, Failure, Faults, reply
-from joey.testing.server import LocalServer
 
 from joey.messages import ToolUseBlock
+from joey.testing.script import Answer, Failure, Faults, reply
+from joey.testing.server import LocalServer
 
 
 def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:

@@ -22,14 +22,13 @@ from typing import Any, ClassVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from joey.providers.base import Provider, Request
-from joey.testing.script import reply
-
 from joey.chunks import Chunk
 from joey.journal.journal import read_journal
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.providers.base import Provider, Request
 from joey.task.task import Task
+from joey.testing.script import reply
 from task_kit import Kit, call
 
 TURNS = 12

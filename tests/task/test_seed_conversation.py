@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from joey.testing.script import Reply, reply
-from joey.testing.server import LocalServer
 
 from joey import protocols
 from joey.commands import Answer
@@ -22,7 +20,9 @@ from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
 from joey.task.task import Task
 from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, Turn
-from task_kit import Kit
+from joey.testing.script import Reply, reply
+from joey.testing.server import LocalServer
+from task_kit import Kit, yes
 
 # The model of the seed is an old one by now; the SDK says so.
 pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
@@ -50,12 +50,12 @@ def in_text(protocol: str) -> Callable[[Turn], Reply]:
 
 
 async def play(
-    tmp_path: Path, replies: list[Reply], protocol: str = "native", user: Callable[[Request], Answer] | None = None
+    tmp_path: Path, replies: list[Reply], protocol: str = "native", user: Callable[[Request], Answer] = yes
 ) -> tuple[Kit, list[Any]]:
     """Run the task and return the bodies of the requests that the server got."""
     async with LocalServer(replies) as server:
         provider, model = open_model("anthropic/claude-sonnet-4-5-20250929", base_url=server.anthropic_url, api_key="k")
-        kit = Kit(tmp_path, [], protocol=protocol, **({"user": user} if user else {}))
+        kit = Kit(tmp_path, [], protocol=protocol, user=user)
         kit.parts = replace(kit.parts, provider=provider, model=model)
         (kit.workspace / "package.json").write_text(PACKAGE)
         kit.task = Task.start(kit.parts, EXPRESS_TASK)

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from joey.testing.script import Failure, Faults, reply
 
 from joey.commands import Answer, Cancel, Say
 from joey.events import (
@@ -32,6 +31,7 @@ from joey.journal.replay import replay
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.task import wording
 from joey.task.leave import SKIPPED
+from joey.testing.script import Failure, Faults, reply
 from task_kit import SETTINGS, Kit, call, done, yes
 
 

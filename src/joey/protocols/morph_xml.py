@@ -76,7 +76,9 @@ class MorphXmlProtocol(Protocol):
     def encode_call(self, call: ToolUseBlock) -> Block:
         return TextBlock(write_call(call.name, call.arguments))
 
-    def encode_results(self, results: Sequence[ToolResultBlock]) -> tuple[Block, ...]:
+    def encode_results(
+        self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
+    ) -> tuple[Block, ...]:
         return tuple(block for result in results for block in _write_result(result))
 
     def reminder(self, tools: Sequence[ToolSpec]) -> str:

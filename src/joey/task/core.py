@@ -27,6 +27,7 @@ from joey.journal.records import Record
 from joey.journal.replay import TaskState
 from joey.messages import ToolResult
 from joey.policy.paths import Workspace
+from joey.protocols.example import example_arguments
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
 from joey.tools.base import ToolContext
@@ -87,7 +88,7 @@ class TaskCore:
         """The tools of the mode the task is in now, ready to check calls."""
         toolset = self.parts.toolset(self.mode)
         if self._registry is None or self._registry.toolset is not toolset:
-            self._registry = Registry(toolset)
+            self._registry = Registry(toolset, make_example=example_arguments)
         return self._registry
 
     @property
