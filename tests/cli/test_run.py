@@ -59,9 +59,12 @@ class Runner:
                 sys.executable, "-m", "joey", "run", "--model", f"{provider}/scripted", "--base-url", url, *args,
                 cwd=self.workspace, env=self.environment, stdin=-1, stdout=-1, stderr=-1,
             )  # fmt: skip
+            assert process.stdin is not None
+            process.stdin.write(stdin.encode())
+            process.stdin.close()
             if stop_after:
                 await self._interrupt(process, stop_after)
-            out, err = await process.communicate(stdin.encode())
+            out, err = await process.communicate()
             assert process.returncode is not None
             return Ran(process.returncode, out.decode(), err.decode(), server)
 
@@ -154,6 +157,19 @@ async def test_what_is_piped_in_is_added_to_the_prompt(joey: Runner) -> None:
     ran = await joey([done()], "review this", stdin="the diff\n")
     first = ran.server.requests[0].body["messages"][0]["content"][0]["text"]
     assert first == "review this\n\n<input>\nthe diff\n</input>"
+
+
+async def test_a_pipe_that_stays_open_does_not_hold_up_the_task(joey: Runner) -> None:
+    async with LocalServer([done("Went on.")]) as server:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "joey", "run", "Do it", "--model", "anthropic/scripted", "--base-url",
+            server.anthropic_url, cwd=joey.workspace, env=joey.environment, stdin=-1, stdout=-1, stderr=-1,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert await process.stdout.read() == b"Went on.\n"
+        assert process.stdin is not None
+        process.stdin.close()
+        assert await process.wait() == 0
 
 
 async def test_the_prompt_may_come_from_a_pipe_or_a_file(joey: Runner, tmp_path: Path) -> None:

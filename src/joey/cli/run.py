@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import select
 import sys
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from joey.app import TaskOptions, open_task
 from joey.errors import UsageError
 from joey.task.parts import Watcher
 from joey.terminal.headless import EXIT_CODES, printing, printing_json, run_headless
+
+_PIPE_PATIENCE = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +84,7 @@ async def _run(options: TaskOptions, prompt: str, *, watch: Watcher, seconds: fl
 
 def prompt_from(args: argparse.Namespace) -> str:
     """The prompt: an argument, a file, a pipe, or an argument with what is piped in below it."""
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    piped = _piped(patient=not args.prompt or args.prompt == "-")
     if args.file:
         try:
             prompt = Path(args.file).read_text(encoding="utf-8")
@@ -95,3 +98,17 @@ def prompt_from(args: argparse.Namespace) -> str:
     if not whole.strip() and not args.resume:
         raise UsageError('say what to do: joey run "…", joey run - < FILE, or joey run --file FILE')
     return whole
+
+
+def _piped(*, patient: bool) -> str:
+    """What is piped in. A pipe that stays open and empty must not hold up a task that has its prompt already."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    try:
+        ready = patient or bool(select.select([sys.stdin], [], [], _PIPE_PATIENCE)[0])
+    except (OSError, ValueError):
+        ready = True  # a file, or something else that cannot be waited for: reading it does not block
+    if not ready:
+        print(f"nothing came through the pipe in {_PIPE_PATIENCE:.0f} s; going on without it", file=sys.stderr)
+        return ""
+    return sys.stdin.read()
