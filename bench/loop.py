@@ -6,7 +6,7 @@ import asyncio
 import functools
 import resource
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
@@ -121,7 +121,7 @@ class CountingModel(Provider):
         self._last = last
         self._turn = 0
 
-    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         self._turn += 1
         answer = step(self._turn, self._last)
         for chunk in getattr(answer, "chunks", ()):

@@ -16,7 +16,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,7 +39,7 @@ class CountingModel(Provider):
 
     name: ClassVar[str] = "counting"
 
-    async def stream(self, request: Request) -> AsyncIterator[Chunk]:
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         turn = sum(message.role == "assistant" for message in request.messages) + 1
         action = (
             call(f"c{turn}", "attempt_completion", result="finished")
