@@ -7,20 +7,26 @@ BIN := .venv/bin
 help: ## what can be run here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-.venv/.installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# Joey alone, for those who only want to see it; the tools of the house come with .installed.
+.venv/.joey: pyproject.toml
+	@echo "setting up .venv (once, about a minute)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable .
+	@touch $@
+
+.venv/.installed: .venv/.joey
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
 .venv/.bench: .venv/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check '.[bench]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[bench]'
 	@touch $@
 
 # Without a network the tests that need this data are skipped.
 .venv/.bfcl: scripts/bfcl.py | .venv/.installed
 	-@$(BIN)/python scripts/bfcl.py .venv/bfcl && touch $@
 
-demo: .venv/.installed ## watch Joey read a conversation's tool calls while they stream
+demo: .venv/.joey ## watch Joey read a conversation's tool calls while they stream
 	@$(BIN)/joey demo
 
 # Two versions of some packages: tests/tools/test_real_edits.py edits one into the other. Without a registry it skips.
