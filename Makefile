@@ -26,7 +26,7 @@ help: ## what can be run here
 .venv/.bfcl: scripts/bfcl.py | .venv/.installed
 	-@$(BIN)/python scripts/bfcl.py .venv/bfcl && touch $@
 
-demo: .venv/.joey ## watch Joey read a conversation's tool calls while they stream
+demo: .venv/.joey ## one whole task, offline: a scripted model, and everything else real
 	@$(BIN)/joey demo
 
 # Two versions of some packages: tests/tools/test_real_edits.py edits one into the other. Without a registry it skips.

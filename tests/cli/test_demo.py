@@ -2,37 +2,142 @@ from __future__ import annotations
 
 import os
 import pty
+import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import pytest
 
 from joey.cli import main
+from joey.testing.hello_model import FEEDBACK
 
 
-def test_the_demo_shows_every_call_and_says_that_it_is_scripted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo"]) == 0
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the demo makes its folder, and must leave nothing."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("protocol", "provider"),
+    [("native", "openai"), ("xml", "anthropic"), ("json_mix", "openai"), ("morph_xml", "anthropic")],
+)
+def test_without_a_terminal_the_demo_runs_to_its_end(
+    protocol: str, provider: str, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--protocol", protocol, "--provider", provider]) == 0
     shown = capsys.readouterr().out
     assert "The model is scripted" in shown
-    for tool in ("read_file", "execute_command", "write_to_file", "attempt_completion"):
+    assert "There is no terminal to ask at" in shown
+    for tool in ("read_file", "write_to_file", "execute_command", "apply_diff", "attempt_completion"):
         assert f"✓ {tool}" in shown
-    assert "app.get('/hello'" in shown
+    # What the web server answered, before and after: the script holds neither of these lines.
+    assert shown.index("200 text/plain Hello, World!") < shown.index(
+        '200 application/json {"message": "Hello, World!"}'
+    )
+    assert "-        body = b" in shown  # the diff
+    assert "+        body = b" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not list(scratch.iterdir())
 
 
-def test_on_a_terminal_the_calls_are_seen_growing() -> None:
-    """Run on a real pseudo-terminal: an unfinished call must have been drawn before the finished one."""
-    controller, terminal = pty.openpty()
-    command = [sys.executable, "-m", "joey", "demo", "--speed", "4", "--size", "12"]
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
-    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, stdin=terminal, env=environment)
-    os.close(terminal)
-    shown = b""
-    try:
-        while data := os.read(controller, 65536):
-            shown += data
-    except OSError:
-        pass  # Linux says EIO when the other side of a terminal has closed.
-    os.close(controller)
-    assert process.wait() == 0
-    text = shown.decode()
-    assert text.index("… write_to_file") < text.index("✓ write_to_file")
+def test_the_scratch_folder_can_be_kept(scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--yes", "--keep"]) == 0
+    (folder,) = scratch.iterdir()
+    assert str(folder) in capsys.readouterr().out.replace("\n", "")
+    assert "application/json" in (folder / "hello" / "server.py").read_text(encoding="utf-8")
+
+
+class Terminal:
+    """The demo on a pseudo-terminal of 80 columns, and a person who reads before they type."""
+
+    def __init__(self, *options: str) -> None:
+        self._controller, terminal = pty.openpty()
+        command = [sys.executable, "-m", "joey", "demo", "--speed", "8", *options]
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
+        self.process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
+        os.close(terminal)
+        self._pieces = self._read()
+        self.shown = ""
+        self._seen = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._controller)
+
+    def _read(self) -> Iterator[str]:
+        try:
+            while data := os.read(self._controller, 65536):
+                yield data.decode(errors="replace")
+        except OSError:
+            pass  # Linux says EIO when the other side of a terminal has closed.
+
+    def until(self, *questions: str) -> str:
+        """Read on until one of these stands there, and say which."""
+        while not (found := [words for words in questions if words in self.shown[self._seen :]]):
+            piece = next(self._pieces, None)
+            assert piece is not None, f"the demo ended before it said {questions}:\n{self.shown}"
+            self.shown += piece
+        self._seen = len(self.shown)
+        return found[0]
+
+    def type(self, line: str) -> None:
+        os.write(self._controller, f"{line}\n".encode())
+
+    def rest(self) -> int:
+        self.shown += "".join(self._pieces)
+        return self.process.wait(30)
+
+
+def test_on_a_terminal_calls_grow_and_the_user_answers(scratch: Path) -> None:
+    with Terminal() as terminal:
+        terminal.until("Allow it?")
+        terminal.type("n")
+        terminal.until("Anything to change?")
+        terminal.type("I did not mean that.")  # a denied step is offered again, and nothing is derailed
+        approvals = 0
+        while terminal.until("Allow it?", "Anything to change?") == "Allow it?":
+            terminal.type("y" if approvals % 2 else "")
+            approvals += 1
+        terminal.type("Greet me in JSON.")
+        while terminal.until("Allow it?", "Enter accepts.") == "Allow it?":
+            terminal.type("")
+            approvals += 1
+        terminal.type("")
+        assert terminal.rest() == 0
+    shown = terminal.shown
+    assert approvals == 7
+    assert shown.index("… write_to_file") < shown.index("✓ write_to_file")
+    assert f"Enter says: {FEEDBACK}" in shown
+    assert shown.index("Greet me in JSON.") < shown.index("200 application/json")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", shown), "NO_COLOR was set"
+    assert not list(scratch.iterdir())
+
+
+def test_ctrl_c_ends_it_cleanly_with_all_it_started(scratch: Path) -> None:
+    with Terminal("--protocol", "xml") as terminal:
+        for _ in range(3):
+            terminal.until("Allow it?")
+            terminal.type("")
+        terminal.until("Allow it?")
+        (web_server,) = re.findall(r"kill -- -(\d+)`", terminal.shown)
+        os.killpg(int(web_server), 0)
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.rest() == 130
+    with pytest.raises(ProcessLookupError):
+        os.killpg(int(web_server), 0)
+    assert "Traceback" not in terminal.shown
+    assert not list(scratch.iterdir())

@@ -16,7 +16,7 @@ COMMANDS: dict[str, str] = {
     "run": "carry out one task with nobody at the keyboard",
     "tasks": "the tasks there have been: list, show, export, fork, import, delete",
     "approvals": "the verdict on a command or a path under the rules in force, and why",
-    "demo": "watch tool calls being read from a stream while they grow (offline)",
+    "demo": "see one whole task, offline: a scripted model, and everything else real",
     "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",
     "modes": "the modes there are, where each came from, and what it may do",
     "models": "the providers Joey can ask, whether their keys are set, and what it knows of a model",

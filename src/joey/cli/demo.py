@@ -1,104 +1,216 @@
-"""Watch tool calls being read from a stream while they grow.
+"""See one whole task, offline and with nothing configured.
 
-Nothing is called and nothing is changed: the stream is a recorded conversation, played in pieces of a few characters
-through the same parser that reads a real model. A call is shown as soon as its name is known, and every argument while
-it is being written.
+The model is scripted: its replies were written beforehand. Everything else is real: a local HTTP server sends them in
+a provider's wire format, the provider's own SDK and Joey's parsers read them, and Joey's tools do what they say in a
+scratch folder that is removed at the end. You are asked before anything is done, and may say what to change.
+
+examples:
+  joey demo --yes
+  joey demo --protocol xml --provider openai
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Iterable
+import asyncio
+import os
+import shlex
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.panel import Panel
-from rich.syntax import Syntax
+from rich.console import Console
 from rich.text import Text
 
-from joey.chunks import Chunk
-from joey.events import StreamEvent, TextDelta, ToolCallDelta, ToolCallFinished, ToolCallStarted
-from joey.protocols import get
-from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK
+from joey import protocols
+from joey.commands import Answer
+from joey.events import ApprovalRequested, CompletionRequested, Request, TaskFinished
+from joey.journal.store import TaskStore
+from joey.providers import open_model
+from joey.task.parts import Parts
+from joey.task.prompt import Surroundings
+from joey.task.task import Task
+from joey.terminal.headless import EXIT_CODES, run_headless
+from joey.terminal.keyboard import forget_typed_ahead, read_line
+from joey.terminal.show import Show
+from joey.testing.hello_model import FEEDBACK, TASK, HelloModel, notes
+from joey.testing.script import Faults
+from joey.testing.server import LocalServer
+from joey.tools.builtin import builtin_tools
+from joey.tools.modes.builtin import BUILTIN_MODES
+from joey.tools.toolset import build_toolset
 
-_SECONDS_A_PIECE = 0.012
-_LANGUAGES = {"js": "javascript", "json": "json", "py": "python", "md": "markdown"}
+_PROTOCOLS = ("native", "xml", "json_mix", "morph_xml")
+_SDKS = {"anthropic": "Anthropic's", "openai": "OpenAI's"}
+_SECONDS_A_PIECE = 0.03
+_SECONDS_TO_THINK = 0.3
+_SECONDS_TO_READ = 0.5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--size", type=int, default=4, metavar="N", help="characters in a piece (4)")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times the usual speed (1)")
+    parser.add_argument("--protocol", choices=_PROTOCOLS, default="native", help="how the model calls tools (native)")
+    parser.add_argument("--provider", choices=tuple(_SDKS), default="anthropic", help="whose wire format (anthropic)")
+    parser.add_argument("--yes", "-y", action="store_true", help="answer yes, and give the prepared feedback")
+    parser.add_argument("--speed", type=_speed, metavar="X", help="times the usual speed; without a terminal, no waits")
+    parser.add_argument("--keep", action="store_true", help="do not remove the scratch folder")
+
+
+def _speed(text: str) -> float:
+    speed = float(text)
+    if speed <= 0:
+        raise argparse.ArgumentTypeError("the speed is a number above 0")
+    return speed
 
 
 def run(args: argparse.Namespace) -> int:
-    console = Console()
-    console.print(Text("The model is scripted and the stream is recorded; the parser is the real one.\n", style="dim"))
-    console.print(Text(f"> {EXPRESS_TASK}\n", style="bold"))
-    pieces = 0
-    for turn in EXPRESS_SERVER:
-        chunks = list(turn.native_chunks(max(args.size, 1)))
-        pieces += len(chunks)
-        _play(console, chunks, _SECONDS_A_PIECE / max(args.speed, 0.01))
-        if turn.result:
-            first, _, rest = turn.result.partition("\n")
-            console.print(Text(f"  ↳ {first}{' …' if rest else ''}\n", style="green"))
-    console.print(Text(f"{pieces} pieces read, {len(EXPRESS_SERVER)} calls found, none lost.", style="dim"))
-    console.print(Text("Try it on a stream of your own: joey parse --help", style="dim"))
-    return 0
+    console = Console(highlight=False)
+    attended = sys.stdin is not None and sys.stdin.isatty() and console.is_terminal
+    speed = args.speed or (1.0 if console.is_terminal else None)
+    pace = 1 / speed if speed else 0.0
+    user = User(console, asks=attended and not args.yes, pace=pace)
+    with _scratch_folder(keep=args.keep) as folder, _no_proxy():
+        console.print(_opening(args, folder, attended=attended))
+        finished = asyncio.run(_demo(args, folder, Show(console, user.answer), pace))
+    console.print(_closing(finished, folder if args.keep else None))
+    return EXIT_CODES[finished.outcome]
 
 
-def _play(console: Console, chunks: list[Chunk], delay: float) -> None:
-    parser = get("native").parser([])
-    picture = Picture()
-    if not console.is_terminal:
-        # Nobody watches: show the end of it at once.
-        picture.add(event for chunk in chunks for event in parser.feed(chunk))
-        picture.add(parser.finish())
-        console.print(picture.render())
-        return
-    with Live(console=console, refresh_per_second=30) as live:
-        for chunk in chunks:
-            picture.add(parser.feed(chunk))
-            live.update(picture.render())
-            time.sleep(delay)
-        picture.add(parser.finish())
-        live.update(picture.render())
+async def _demo(args: argparse.Namespace, folder: Path, show: Show, pace: float) -> TaskFinished:
+    port = _free_port()
+    workspace = folder / "hello"
+    workspace.mkdir()
+    (workspace / "notes.md").write_text(notes(port), encoding="utf-8")
+    faults = Faults(latency=_SECONDS_TO_THINK * pace, pause=_SECONDS_A_PIECE * pace)
+    protocol = protocols.get(args.protocol)
+    async with LocalServer(HelloModel(protocol, port, _python(), faults)) as server:
+        url = server.anthropic_url if args.provider == "anthropic" else server.openai_url
+        provider, model = open_model(f"{args.provider}/scripted", base_url=url, api_key="none-needed")
+        tools = builtin_tools()
+        toolsets = {mode.slug: build_toolset(mode, tools) for mode in BUILTIN_MODES}
+        parts = Parts(
+            provider=provider,
+            model=model,
+            protocol=protocol,
+            workspace=workspace,
+            store=TaskStore(folder / "tasks"),
+            modes={mode.slug: mode for mode in BUILTIN_MODES},
+            toolset=lambda mode: toolsets[mode.slug],
+            surroundings=Surroundings(str(workspace)),
+            watch=show.watch,
+        )
+        task = Task.start(parts, TASK)
+        show.follow(task)
+        try:
+            return await run_headless(task)
+        finally:
+            show.close()
+            await provider.close()
 
 
-class Picture:
-    """What the events of one turn look like so far."""
+@dataclass(slots=True)
+class User:
+    """Answers what the task asks: the person at the terminal, or else everything yes and the prepared feedback."""
 
-    def __init__(self) -> None:
-        self._text = ""
-        self._name = ""
-        self._arguments: dict[str, str] = {}
-        self._done = False
+    console: Console
+    asks: bool
+    pace: float
+    gave_feedback: bool = False
+    denied: bool = False
+    """Whether the last thing asked was denied: then the prepared words would not fit."""
 
-    def add(self, events: Iterable[StreamEvent]) -> None:
-        for event in events:
-            if isinstance(event, TextDelta):
-                self._text += event.text
-            elif isinstance(event, ToolCallStarted):
-                self._name = event.name
-            elif isinstance(event, ToolCallDelta) and event.path:
-                name = ".".join(map(str, event.path))
-                self._arguments[name] = self._arguments.get(name, "") + event.text
-            elif isinstance(event, ToolCallFinished):
-                self._done = True
+    async def answer(self, request: Request) -> Answer:
+        if isinstance(request, CompletionRequested):
+            return await self._completion(request.request_id)
+        question = "Allow it?" if isinstance(request, ApprovalRequested) else "Go on?"
+        typed = "?"
+        while typed not in ("", "y", "yes", "n", "no"):
+            typed = (await self._line(f"{question} [Y/n] ", "yes")).lower()
+        self.denied = typed.startswith("n")
+        return Answer(request.request_id, yes=not self.denied)
 
-    def render(self) -> RenderableType:
-        parts: list[RenderableType] = [Text(self._text)]
-        if self._name:
-            arguments = [self._argument(name, value) for name, value in self._arguments.items()]
-            mark = "✓" if self._done else "…"
-            style = "green" if self._done else "yellow"
-            parts.append(Panel(Group(*arguments), title=f"{mark} {self._name}", title_align="left", border_style=style))
-        return Group(*parts)
+    async def _completion(self, request_id: str) -> Answer:
+        """The first result gets feedback, the prepared words unless others are typed; the next may be accepted."""
+        prepared = "" if self.gave_feedback or self.denied else FEEDBACK
+        self.gave_feedback = self.gave_feedback or bool(prepared)
+        offer = f"Enter says: {prepared} ok accepts." if prepared else "Enter accepts."
+        typed = await self._line(f"Anything to change? {offer}\n> ", prepared or "ok")
+        text = "" if typed.lower() == "ok" else typed or prepared
+        return Answer(request_id, yes=not text, text=text)
 
-    def _argument(self, name: str, value: str) -> RenderableType:
-        if "\n" not in value:
-            return Text.assemble((f"{name}: ", "bold"), value)
-        extension = self._arguments.get("path", "x.md").rpartition(".")[2]
-        code = Syntax(value, _LANGUAGES.get(extension, "text"), theme="ansi_dark", background_color="default")
-        return Group(Text(f"{name}:", style="bold"), code)
+    async def _line(self, prompt: str, usual: str) -> str:
+        """What the person types; with nobody to ask, the usual answer, after time enough to read the question."""
+        if self.asks:
+            forget_typed_ahead()
+        self.console.print(Text(prompt, style="bold"), end="")
+        if self.asks:
+            return await read_line()
+        await asyncio.sleep(_SECONDS_TO_READ * self.pace)
+        self.console.print(usual)
+        return usual
+
+
+# What is said before and after
+
+
+def _opening(args: argparse.Namespace, folder: Path, *, attended: bool) -> Text:
+    whose = _SDKS[args.provider]
+    about = (
+        f"The model is scripted; the rest is real: its replies come over HTTP in {whose} format, {whose} SDK and "
+        f"Joey's {args.protocol} parser read them, and Joey's tools run in {folder}."
+    )
+    if args.yes:
+        about += " Everything is answered yes."
+    elif not attended:
+        about += " There is no terminal to ask at, so everything is answered yes."
+    return Text.assemble((about, "dim"), "\n\n", (f"> {TASK}", "bold"), "\n")
+
+
+def _closing(finished: TaskFinished, kept: Path | None) -> Text:
+    folder = f"The files are in {kept}." if kept else "The scratch folder is removed."
+    words = f"\nNothing is left running. {folder}"
+    if finished.outcome == "completed":
+        words = f"{words}\nThat was a whole task. With a real model: joey run --help"
+    return Text(words, style="dim")
+
+
+# The world around it
+
+
+@contextmanager
+def _scratch_folder(*, keep: bool) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="joey-demo-")).resolve()
+    try:
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _no_proxy() -> Iterator[None]:
+    """Nothing here leaves the machine; a proxy that is set up for the rest of the world must not get in between."""
+    before = {name: os.environ.get(name) for name in ("no_proxy", "NO_PROXY")}
+    os.environ.update(dict.fromkeys(before, "127.0.0.1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def _python() -> str:
+    """How to call Python in a command line: short where that works."""
+    return "python3" if shutil.which("python3") else shlex.quote(sys.executable)
