@@ -10,7 +10,9 @@ reads, so it costs the same at turn 1,000 as at turn 1.
 A torn last line (the machine died while it was being written) was never acted upon: it is cut off when the journal is
 opened for writing, and skipped when it is read. A line elsewhere that cannot be read is an error that names it.
 
-One writer at a time: the file is locked, so that a task cannot be resumed twice at once.
+One writer at a time: the file is locked, so that a task cannot be resumed twice at once. A process that was killed
+while it started a command leaves its lock to that command's process until the command itself begins, a moment later;
+so whoever finds the file locked waits a little before giving up.
 """
 
 from __future__ import annotations
@@ -39,8 +41,9 @@ class JournalError(JoeyError):
 class Journal:
     """The open journal of a running task."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time, patience: float = 5.0) -> None:
         self.path = path
+        self._patience = patience
         self._clock = clock
         self._file = self._open()
 
@@ -66,11 +69,9 @@ class Journal:
     def _open(self) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(file, self._patience):
             os.close(file)
-            raise JournalError(f"this task is open elsewhere ({self.path}); close it there first") from None
+            raise JournalError(f"this task is open elsewhere ({self.path}); close it there first")
         size = os.fstat(file).st_size
         if size == 0:
             os.write(file, _HEADER.encode())
@@ -85,6 +86,20 @@ class Journal:
                 written += os.write(self._file, data[written:])
         except OSError as error:
             raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
+
+
+def _locked(file: int, patience: float) -> bool:
+    """Whether the lock could be had within so many seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.02)
+        else:
+            return True
 
 
 def _cut_torn_line(file: int, size: int) -> None:
