@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from joey import protocols
 from joey.actions import Action
+from joey.checkpoints import Limits
 from joey.errors import UsageError
 from joey.folders import state_folder, user_folder
 from joey.journal.store import TaskStore
@@ -217,6 +218,7 @@ def make_parts(
         settings=TaskSettings(max_turns=options.max_turns, context_window=abilities.context_window),
         surroundings=TaskSurroundings(str(workspace), platform.platform(), shell(), str(Path.home())),
         paths=policy_workspace(workspace),
+        checkpoints=Limits(),
         headless=options.headless,
         watch=watch,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from joey.errors import UsageError
-from joey.journal.records import MessageAdded, Record, TaskEnded, TaskOpened
+from joey.journal.records import CheckpointMade, MessageAdded, Record, TaskEnded, TaskOpened
 
 
 def branch(records: Iterable[Record], turn: int, task_id: str) -> list[Record]:
@@ -24,7 +24,8 @@ def branch(records: Iterable[Record], turn: int, task_id: str) -> list[Record]:
         turns += said
         if isinstance(record, TaskOpened):
             record = replace(record, task_id=task_id, parent_id=None, parent_call_id=None)
-        if not isinstance(record, TaskEnded):
+        # Checkpoints stay with the task that made them.
+        if not isinstance(record, (TaskEnded, CheckpointMade)):
             kept.append(record)
     if turns < turn:
         raise UsageError(f"the task has only {turns} turns")

@@ -109,6 +109,14 @@ class ChildOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointMade:
+    """The files a call may change were kept, under this number, before it ran."""
+
+    checkpoint: int
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskEnded:
     """The task came to an end. It may be taken up again; then more records follow."""
 
@@ -127,6 +135,7 @@ Record: TypeAlias = (
     | TodosSet
     | MessagesHidden
     | ChildOpened
+    | CheckpointMade
     | TaskEnded
 )
 

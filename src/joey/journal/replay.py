@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from joey.effects import Todo
 from joey.events import TokenUsage
 from joey.journal.records import (
+    CheckpointMade,
     ChildOpened,
     LastMessageReplaced,
     MessageAdded,
@@ -47,6 +48,8 @@ class TaskState:
     """Subtasks by the call that opened them."""
     counts: dict[str, list[int]] = field(default_factory=dict)
     """How often each tool was called and failed."""
+    checkpoint: int | None = None
+    """The last checkpoint of the files."""
     ended: TaskEnded | None = None
 
     def apply(self, record: Record) -> None:
@@ -73,6 +76,8 @@ class TaskState:
                 self.hidden, self.summary = count, summary
             case ChildOpened(child_id, call_id):
                 self.children[call_id] = child_id
+            case CheckpointMade(checkpoint):
+                self.checkpoint = checkpoint
             case TaskEnded():
                 self.ended = record
 

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from joey.checkpoints import CheckpointStore
 from joey.commands import Answer, Say
 from joey.effects import SubtaskStarted
 from joey.events import (
@@ -66,6 +67,7 @@ class TaskCore:
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._asked = 0
         self._registry: Registry | None = None
+        self._checkpoints: CheckpointStore | None = None
 
     # What happened
 
@@ -94,6 +96,15 @@ class TaskCore:
     @property
     def storage(self) -> Path:
         return self.parts.store.folder(self.task_id)
+
+    @property
+    def checkpoints(self) -> CheckpointStore | None:
+        """Where files are kept before they are changed; opened when first needed, None if that is switched off."""
+        if self._checkpoints is None and self.parts.checkpoints is not None:
+            self._checkpoints = CheckpointStore(
+                self.storage / "checkpoints", self.parts.workspace, self.parts.checkpoints
+            )
+        return self._checkpoints
 
     def context(self, call_id: str = "") -> ToolContext:
         """The world as a tool sees it in this call."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TypeAlias
 
+from joey.checkpoints import Limits
 from joey.events import Event
 from joey.journal.store import TaskStore
 from joey.policy.paths import Workspace
@@ -47,6 +48,8 @@ class Parts:
     surroundings: Surroundings | None = None
     paths: Workspace | None = None
     """What the policy knows of the disk; made from the workspace when left out."""
+    checkpoints: Limits | None = None
+    """How much of the files is kept before they are changed; None keeps nothing."""
     prices: Prices = field(default_factory=Prices)
     label: str = ""
     """The model's full name, provider/model, for the journal; the model itself when left out."""

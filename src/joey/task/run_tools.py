@@ -35,6 +35,7 @@ from joey.journal.records import ModeSet, RunBegan, RunEnded, TodosSet
 from joey.messages import TextBlock, ToolResult
 from joey.policy.judge import judge
 from joey.task import wording
+from joey.task.checkpoint import keep_files
 from joey.task.core import TaskCore
 from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, denied
 from joey.tools.base import Plan, failed
@@ -91,7 +92,9 @@ class ToolRunner:
         leave = await self._leave(call, actions, plan)
         if not leave.granted:
             return self._denied(call, denied(leave.reason, leave.comment))
-        return self._answered(call, plan.refusal) if plan.refusal else await self._execute(call, plan, leave.comment)
+        if plan.refusal:
+            return self._answered(call, plan.refusal)
+        return await self._execute(call, replace(plan, actions=actions), leave.comment)
 
     def _refusal(self, resolved: ResolvedCall, actions: Sequence[Action]) -> str | None:
         """Why this can never run here: the mode's rule about files, or a policy that denies it."""
@@ -122,6 +125,7 @@ class ToolRunner:
 
     async def _execute(self, call: ToolCallFinished, plan: Plan, comment: str) -> ToolResult | None:
         core = self._core
+        await keep_files(core, call, plan.actions)
         core.record(RunBegan(call.call_id, call.name))
         if _changes_something(plan.actions):
             core.journal.sync()

@@ -1,0 +1,99 @@
+"""Contents by their hash, in one growing file.
+
+    contents.pack    the compressed contents, one after the other
+    contents.index   a line for each: hash, offset, length
+
+One file instead of one per content: the first checkpoint of a large workspace is then one long write. A content is
+named in the index only after it is on the disk, so that whatever the index names can be read. The same content is
+kept once, however many files and checkpoints have it. A torn end (the machine died while writing) is never pointed to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from joey.errors import JoeyError
+
+
+class ContentPack:
+    """The contents of one task. Adds until `limit` bytes are used."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self._pack, self._index = folder / "contents.pack", folder / "contents.index"
+        self._limit = limit
+        self.size = self._pack.stat().st_size if self._pack.is_file() else 0
+        self._places = dict(_read_index(self._index, self.size))
+        self._file = -1
+        self._lines: list[str] = []
+
+    def add(self, data: bytes) -> str | None:
+        """Keep a content. Its hash, or None when there is no room. It is kept for good after `flush`."""
+        name = content_hash(data)
+        if name in self._places:
+            return name
+        packed = zlib.compress(data, 1)
+        if self.size + len(packed) > self._limit:
+            return None
+        if self._file < 0:
+            self._file = _open(self._pack)
+        _write(self._file, packed)
+        self._places[name] = (self.size, len(packed))
+        self._lines.append(f"{name} {self.size} {len(packed)}\n")
+        self.size += len(packed)
+        return name
+
+    def flush(self) -> None:
+        """Wait until what was added is on the disk, then name it in the index."""
+        if self._file >= 0:
+            os.fdatasync(self._file)
+            os.close(self._file)
+            self._file = -1
+        if self._lines:
+            index = _open(self._index)
+            try:
+                _write(index, "".join(self._lines).encode("ascii"))
+            finally:
+                os.close(index)
+            self._lines = []
+
+    def read(self, name: str) -> bytes:
+        place = self._places.get(name)
+        if place is None:
+            raise JoeyError(f"{self._pack} does not hold the content {name}; the checkpoint was not written whole")
+        with self._pack.open("rb") as file:
+            file.seek(place[0])
+            data = zlib.decompress(file.read(place[1]))
+        if content_hash(data) != name:
+            raise JoeyError(f"{self._pack} is damaged: the content {name} is not what was kept")
+        return data
+
+
+def content_hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=20).hexdigest()
+
+
+def _open(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _read_index(path: Path, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    if not path.is_file():
+        return
+    for line in path.read_text(encoding="ascii", errors="replace").splitlines(keepends=True):
+        parts = line.split()
+        if not line.endswith("\n") or len(parts) != 3 or not (parts[1].isdigit() and parts[2].isdigit()):
+            continue
+        offset, length = int(parts[1]), int(parts[2])
+        if offset + length <= size:
+            yield parts[0], (offset, length)

@@ -1,0 +1,193 @@
+"""Putting a workspace back: first as a plan that can be read, then done.
+
+Nothing is overwritten or removed that was not kept a moment before: restoring takes a checkpoint of every path it is
+about to change, and leaves alone, with the reason, what could not be kept. That checkpoint is the way back.
+Nothing is written through a link: a folder that has become one is not the folder that was kept.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Literal, TypeAlias
+
+from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, stamp_of
+from joey.checkpoints.store import CheckpointStore, Past
+from joey.checkpoints.walk import walk
+from joey.errors import JoeyError
+
+Verb: TypeAlias = Literal["create", "change", "remove"]
+_DIFF_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What restoring would do to one path."""
+
+    path: str
+    now: Entry
+    wanted: Entry
+
+    @property
+    def verb(self) -> Verb:
+        if self.now.kind == "absent":
+            return "create"
+        return "remove" if self.wanted.kind == "absent" else "change"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was done. `way_back` is the checkpoint of how it was before; None when there was nothing to do."""
+
+    changes: tuple[Change, ...]
+    left: dict[str, str]
+    way_back: Checkpoint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What it takes to go back to a checkpoint, worked out and not done."""
+
+    store: CheckpointStore
+    checkpoint: Checkpoint
+    changes: tuple[Change, ...]
+    left: dict[str, str]
+    """Paths that are not as they were and stay so, and why."""
+
+    def diff(self) -> str:
+        """The changes as a unified diff, from how it is now to how it was."""
+        return "".join(line for change in self.changes for line in _diff(self.store, change))
+
+    def apply(self) -> Restored:
+        if not self.changes:
+            return Restored((), self.left)
+        label = f"before going back to checkpoint {self.checkpoint.id}"
+        way_back = self.store.take(label, turn=self.checkpoint.turn, touched=[change.path for change in self.changes])
+        left = {**self.left, **{path: f"how it is now was not kept: {why}" for path, why in way_back.unkept.items()}}
+        done: list[Change] = []
+        for change in _in_order([change for change in self.changes if change.path not in way_back.unkept]):
+            try:
+                _put(self.store, change)
+                done.append(change)
+            except (OSError, JoeyError) as error:
+                left[change.path] = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return Restored(tuple(done), left, way_back)
+
+
+def plan_restore(store: CheckpointStore, number: int) -> Restoration:
+    """What is different now from how it was at this checkpoint."""
+    checkpoint, past = store.get(number), store.past(number)
+    changes: list[Change] = []
+    left: dict[str, str] = {}
+    for path, wanted in _worth_a_look(store, past):
+        now = store.look(path)
+        if now.same_as(wanted):
+            continue
+        if wanted.kind == "unkept":
+            left[path] = f"how it was is not kept: {wanted.content}"
+        else:
+            changes.append(Change(path, now, wanted))
+    return Restoration(store, checkpoint, tuple(sorted(changes, key=lambda change: change.path)), left)
+
+
+def _worth_a_look(store: CheckpointStore, past: Past) -> Iterator[tuple[str, Entry]]:
+    """The paths that may be different, and how they were."""
+    found = walk(store.workspace, store.limits.paths).found if past.complete else {}
+    for path, wanted in past.entries.items():
+        info = found.get(path)
+        if info is None or not wanted.stamp or wanted.stamp != stamp_of(info):
+            yield path, wanted
+    for path in found:
+        if path not in past.entries and past.says(path) is not None:
+            yield path, ABSENT
+
+
+def _in_order(changes: Sequence[Change]) -> list[Change]:
+    """What must go, the deepest first; then folders; then what goes into them."""
+    going = [change for change in changes if change.verb == "remove" or change.now.kind != change.wanted.kind]
+    removals = [Change(change.path, change.now, ABSENT) for change in going if change.now.kind != "absent"]
+    removals.sort(key=lambda change: (-change.path.count("/"), change.path))
+    coming = [change for change in changes if change.wanted.kind != "absent"]
+    coming.sort(key=lambda change: (change.wanted.kind != "folder", change.path))
+    return [*removals, *coming]
+
+
+def _put(store: CheckpointStore, change: Change) -> None:
+    place, wanted = store.place(change.path), change.wanted
+    if wanted.kind != "absent":
+        place.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.realpath(place.parent) != str(place.parent):
+        raise JoeyError("a folder above it is now a link to somewhere else")
+    match wanted.kind:
+        case "absent":
+            place.rmdir() if change.now.kind == "folder" else place.unlink()
+        case "folder":
+            place.mkdir(exist_ok=True)
+            place.chmod(wanted.mode)
+        case "link":
+            place.unlink(missing_ok=True)
+            place.symlink_to(wanted.content)
+        case "file":
+            _write(place, store.contents.read(wanted.content), wanted.mode)
+        case "unkept":
+            raise AssertionError("what was not kept is never put back")
+
+
+def _write(place: Path, data: bytes, mode: int) -> None:
+    """All of it or nothing: a file half put back would be worse than none."""
+    with NamedTemporaryFile(dir=place.parent, prefix=".joey-", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(data)
+            file.flush()
+            temporary.chmod(mode)
+            temporary.replace(place)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+# The diff
+
+
+def _diff(store: CheckpointStore, change: Change) -> Iterator[str]:
+    if "folder" in (change.now.kind, change.wanted.kind) and change.now.kind != "file" != change.wanted.kind:
+        yield f"{change.verb} folder {_shown(change.path)}\n"
+        return
+    old, new = _text(store, change.now, change.path), _text(store, change.wanted, "")
+    if old is None or new is None:
+        yield f"{change.verb} {_shown(change.path)} (not text)\n"
+    elif old == new:
+        yield f"change {_shown(change.path)} (mode {change.now.mode:o} to {change.wanted.mode:o})\n"
+    else:
+        before, after = (_side(change.path, entry) for entry in (change.now, change.wanted))
+        for line in difflib.unified_diff(old, new, before, after):
+            yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def _side(path: str, entry: Entry) -> str:
+    return "/dev/null" if entry.kind == "absent" else _shown(path)
+
+
+def _text(store: CheckpointStore, entry: Entry, path: str) -> list[str] | None:
+    """The lines of a file as it was (or, with a path, is now); None when it has none that can be shown."""
+    if entry.kind in ("absent", "folder"):
+        return []
+    if entry.kind == "link":
+        return [f"link to {_shown(entry.content)}\n"]
+    if entry.kind == "unkept":
+        return None
+    try:
+        data = store.place(path).read_bytes() if path else store.contents.read(entry.content)
+        return None if b"\0" in data or len(data) > _DIFF_BYTES else data.decode("utf-8").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _shown(name: str) -> str:
+    """A file name that can be printed, whatever bytes it has."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,273 @@
+"""The checkpoints of one task.
+
+`checkpoints.jsonl` has a line for each. One of the whole workspace says only what is different from the last such one,
+so that the hundredth command of a task costs what changed, not what is there; the state of the workspace is the fold of
+those lines. Beside it lie the contents (see pack.py).
+
+Two kinds. Before a tool changes files it names, those are kept, wherever they are and whatever ignores them. Before
+something runs that may change anything (a command), the workspace is looked at by size, times and inode, and what is
+new since the last look is read and kept, within the limits.
+
+What was there at a checkpoint is what was recorded first, for each path, at that checkpoint or after it: a path that
+nothing recorded was not changed by the task. Not kept: version control's own folders, what is ignored, the times of
+files (a file put back is as new as the putting back).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, Limits, mode_of, stamp_of
+from joey.checkpoints.pack import ContentPack, content_hash
+from joey.checkpoints.walk import Seen, walk
+from joey.errors import UsageError
+
+_RACY_NS = 100_000_000
+"""A file that changed this shortly before it was looked at may change again without its times telling."""
+_NO_ROOM = "the checkpoints of this task have used all the room they may"
+_NO_TIME = "reading the workspace took too long"
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What was there at a checkpoint. `complete`: what `entries` does not name was not there, unless it is skipped."""
+
+    entries: Mapping[str, Entry]
+    complete: bool = False
+    skipped: frozenset[str] = frozenset()
+
+    def says(self, path: str) -> Entry | None:
+        """How a path was; None when nothing is known of it."""
+        known = self.entries.get(path)
+        if known is not None or not self.complete or path.startswith("/") or under(path, self.skipped):
+            return known
+        return ABSENT
+
+
+class CheckpointStore:
+    """Takes checkpoints and reads them. One writer at a time: whoever has the journal of the task open."""
+
+    def __init__(
+        self,
+        folder: Path,
+        workspace: Path,
+        limits: Limits | None = None,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        read: Callable[[str, int], bytes] | None = None,
+    ) -> None:
+        self.folder, self.workspace = folder, workspace.resolve()
+        self.limits = limits or Limits()
+        self.contents = ContentPack(folder, self.limits.total_bytes)
+        self.reads = 0
+        """How many files were read so far."""
+        self._clock = clock
+        self._read_file = read or read_file
+        self._lines = folder / "checkpoints.jsonl"
+        self.checkpoints = list(_read_lines(self._lines))
+        self._whole: dict[str, Entry] = {}
+        self._skipped: tuple[str, ...] | None = None
+        for checkpoint in self.checkpoints:
+            self._fold(checkpoint)
+
+    # Taking
+
+    def take(
+        self, label: str, *, turn: int = 0, call_id: str = "", touched: Iterable[str] = (), whole: bool = False
+    ) -> Checkpoint:
+        """Keep these files (by absolute path, or relative to the workspace), or what is new in the workspace."""
+        named = {self.name(path): self._look(self.name(path)) for path in touched}
+        number = self.checkpoints[-1].id + 1 if self.checkpoints else 1
+        at = round(self._clock() / 1e9, 3)
+        if whole:
+            seen = walk(self.workspace, self.limits.paths)
+            fresh = self._fresh(seen)
+            entries = {path: entry for path, entry in fresh.items() if entry != self._whole.get(path)}
+            # A file a tool names is kept even where the workspace's own rules leave it out.
+            entries |= {path: entry for path, entry in named.items() if path not in seen.found}
+            gone = tuple(path for path in self._whole if path not in seen.found)
+            skipped = tuple(sorted(seen.skipped))
+            made = Checkpoint(
+                number, at, turn, call_id, label, True, entries, gone, None if skipped == self._skipped else skipped
+            )
+        else:
+            made = Checkpoint(number, at, turn, call_id, label, False, named)
+        self._append(made)
+        return made
+
+    def name(self, path: str) -> str:
+        """What a path is called here: relative to the workspace with `/` if it is inside, else absolute. The last
+        part may be a link, which is then itself what is meant."""
+        full = self.workspace / path
+        parent = Path(os.path.realpath(full.parent))
+        place = parent / full.name
+        return place.relative_to(self.workspace).as_posix() if place.is_relative_to(self.workspace) else str(place)
+
+    def place(self, name: str) -> Path:
+        return self.workspace / name
+
+    def look(self, name: str) -> Entry:
+        """A path as it is now, with its hash; nothing is kept."""
+        return self._entry(name, keep=False, limit=self.limits.touched_bytes)
+
+    def _look(self, name: str) -> Entry:
+        return self._entry(name, keep=True, limit=self.limits.touched_bytes)
+
+    def _entry(self, name: str, *, keep: bool, limit: int) -> Entry:
+        try:
+            info = self.place(name).lstat()
+        except OSError:
+            return ABSENT
+        return self._made(name, info, keep=keep, limit=limit)
+
+    def _fresh(self, seen: Seen) -> dict[str, Entry]:
+        """The workspace now. Only what looks different from the last time is read."""
+        fresh: dict[str, Entry] = {}
+        until = self._clock() + int(self.limits.seconds * 1e9)
+        for path, info in seen.found.items():
+            known = self._whole.get(path)
+            if known is not None and known.stamp and known.stamp == stamp_of(info) and not _worth_another_try(known):
+                fresh[path] = known
+            elif stat.S_ISREG(info.st_mode) and self._clock() > until:
+                fresh[path] = Entry("unkept", mode_of(info), _NO_TIME, stamp_of(info))
+            else:
+                fresh[path] = self._made(path, info, keep=True, limit=self.limits.file_bytes)
+        return fresh
+
+    def _made(self, name: str, info: os.stat_result, *, keep: bool, limit: int) -> Entry:
+        if stat.S_ISDIR(info.st_mode):
+            return Entry("folder", mode_of(info))
+        if stat.S_ISLNK(info.st_mode):
+            return self._link(name)
+        return self._file(name, info, keep=keep, limit=limit)
+
+    def _link(self, name: str) -> Entry:
+        try:
+            return Entry("link", 0, str(self.place(name).readlink()))
+        except OSError:
+            return ABSENT
+
+    def _file(self, name: str, info: os.stat_result, *, keep: bool, limit: int) -> Entry:
+        stamp = stamp_of(info)
+        if not stat.S_ISREG(info.st_mode):
+            return Entry("unkept", mode_of(info), "it is neither a file nor a folder nor a link", stamp)
+        if info.st_size > limit:
+            return Entry("unkept", mode_of(info), f"it has {info.st_size} bytes, and the limit is {limit}", stamp)
+        try:
+            data = self._read_file(str(self.place(name)), limit)
+        except OSError as error:
+            return Entry("unkept", mode_of(info), f"it cannot be read: {error.strerror or error}", stamp)
+        self.reads += 1
+        content = self.contents.add(data) if keep else content_hash(data)
+        if content is None:
+            return Entry("unkept", mode_of(info), _NO_ROOM, stamp)
+        settled = info.st_ctime_ns + _RACY_NS < self._clock()
+        return Entry("file", mode_of(info), content, stamp if settled else ())
+
+    def _append(self, made: Checkpoint) -> None:
+        self.contents.flush()
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        line = json.dumps(made.to_json(), separators=(",", ":")) + "\n"
+        torn = self._lines.is_file() and not _ends_with_newline(self._lines)
+        with self._lines.open("a", encoding="ascii") as file:
+            file.write("\n" + line if torn else line)
+        self.checkpoints.append(made)
+        self._fold(made)
+
+    def _fold(self, checkpoint: Checkpoint) -> None:
+        if checkpoint.whole:
+            apply_whole(self._whole, checkpoint)
+            self._skipped = checkpoint.skipped if checkpoint.skipped is not None else self._skipped
+
+    # Reading
+
+    def get(self, number: int) -> Checkpoint:
+        found = next((checkpoint for checkpoint in self.checkpoints if checkpoint.id == number), None)
+        if found is None:
+            numbers = f"1 to {self.checkpoints[-1].id}" if self.checkpoints else "none: nothing was changed yet"
+            raise UsageError(f"there is no checkpoint {number}; there are {numbers}")
+        return found
+
+    def past(self, number: int) -> Past:
+        """What was there at a checkpoint."""
+        self.get(number)
+        entries: dict[str, Entry] = {}
+        later = [checkpoint for checkpoint in self.checkpoints if checkpoint.id >= number]
+        whole = next((checkpoint for checkpoint in later if checkpoint.whole), None)
+        for checkpoint in later if whole is None else later[: later.index(whole)]:
+            _keep_first(entries, checkpoint.entries)
+        if whole is None:
+            return Past(entries)
+        state, skipped = self._whole_at(whole)
+        _keep_first(entries, state)
+        past = Past(entries, complete=True, skipped=skipped)
+        for checkpoint in later[later.index(whole) :]:
+            _keep_first(entries, {p: e for p, e in checkpoint.entries.items() if past.says(p) is None})
+        return past
+
+    def _whole_at(self, whole: Checkpoint) -> tuple[dict[str, Entry], frozenset[str]]:
+        state: dict[str, Entry] = {}
+        skipped: Sequence[str] = ()
+        for checkpoint in self.checkpoints:
+            if checkpoint.id <= whole.id and checkpoint.whole:
+                apply_whole(state, checkpoint)
+                skipped = skipped if checkpoint.skipped is None else checkpoint.skipped
+        return state, frozenset(skipped)
+
+
+def apply_whole(state: dict[str, Entry], checkpoint: Checkpoint) -> None:
+    for path in checkpoint.gone:
+        state.pop(path, None)
+    state.update(checkpoint.entries)
+
+
+def under(path: str, folders: frozenset[str]) -> bool:
+    """Whether a path is one of these, or in one of them."""
+    if not folders:
+        return False
+    return "" in folders or any(str(part) in folders for part in (Path(path), *Path(path).parents))
+
+
+def read_file(path: str, most: int) -> bytes:
+    """A regular file's content. What has become a link or a pipe meanwhile is not followed and does not block."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(file, "rb") as opened:
+        data = opened.read(most + 1)
+    if len(data) > most:
+        raise OSError(None, f"it grew over {most} bytes while it was read")
+    return data
+
+
+def _keep_first(entries: dict[str, Entry], more: Mapping[str, Entry]) -> None:
+    for path, entry in more.items():
+        entries.setdefault(path, entry)
+
+
+def _worth_another_try(entry: Entry) -> bool:
+    # Room does not come back; a file that is too large is found to be so without reading it.
+    return entry.kind == "unkept" and entry.content != _NO_ROOM
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _read_lines(path: Path) -> Iterable[Checkpoint]:
+    """Every checkpoint that was written whole. A torn line was never relied upon: what it was for did not run."""
+    if not path.is_file():
+        return
+    for line in path.read_text(encoding="ascii", errors="replace").splitlines():
+        try:
+            yield Checkpoint.from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            continue

@@ -1,0 +1,112 @@
+"""The files and folders of a workspace that a checkpoint looks at.
+
+Left alone, and named as left alone: what `.gitignore` files and `.git/info/exclude` ignore, the folders of version
+control (at any depth, so that nested repositories keep their own), and folders that tools can make again. Links are
+never followed. A nested repository is a place of its own: the rules above it do not reach into it, as with git.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from pathspec import GitIgnoreSpec
+
+NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
+"""Version control keeps these itself; nothing here ever reads or writes in them."""
+REMADE = frozenset({
+    "node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+    ".gradle", ".terraform", ".next", ".cache",
+})  # fmt: skip
+_Rules: TypeAlias = tuple[tuple[int, GitIgnoreSpec], ...]
+"""How many characters of a path to leave out for each set of rules, the outermost first."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What is there: paths relative to the workspace, with `/`."""
+
+    found: dict[str, os.stat_result] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    """There, but not looked at. The empty path: there were too many to look at all."""
+
+
+def walk(root: Path, most: int) -> Seen:
+    seen = Seen()
+    folders: list[tuple[str, _Rules]] = [("", ())]
+    while folders:
+        prefix, rules = folders.pop()
+        folder = os.path.join(root, prefix)  # noqa: PTH118 - Path objects cost more than all the rest of this loop
+        try:
+            with os.scandir(folder) as listing:
+                children = sorted(listing, key=lambda child: child.name)
+        except OSError:
+            seen.skipped.add(prefix.rstrip("/"))
+            continue
+        rules = _rules_of(folder, len(prefix), rules, {child.name for child in children})
+        for child in children:
+            path = prefix + child.name
+            if len(seen.found) >= most:
+                seen.skipped.add("")
+                return seen
+            if _look_at(child, path, rules, seen) and stat.S_ISDIR(seen.found[path].st_mode):
+                folders.append((path + "/", rules))
+    return seen
+
+
+def _look_at(child: os.DirEntry[str], path: str, rules: _Rules, seen: Seen) -> bool:
+    try:
+        info = child.stat(follow_symlinks=False)
+    except OSError:
+        seen.skipped.add(path)
+        return False
+    folder = stat.S_ISDIR(info.st_mode)
+    unwanted = child.name in NEVER or (folder and child.name in REMADE) or _special(info)
+    if unwanted or _ignored(path + "/" if folder else path, rules):
+        seen.skipped.add(path)
+        return False
+    seen.found[path] = info
+    return True
+
+
+def _special(info: os.stat_result) -> bool:
+    """A pipe, a socket, a device: opening one could block, and it has no content to keep."""
+    return not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode))
+
+
+def _rules_of(folder: str, depth: int, above: _Rules, names: set[str]) -> _Rules:
+    lines: list[str] = []
+    if ".git" in names:
+        above = ()
+        lines += _lines(os.path.join(folder, ".git", "info", "exclude"))  # noqa: PTH118 - as above
+    if ".gitignore" in names:
+        lines += _lines(os.path.join(folder, ".gitignore"))  # noqa: PTH118 - as above
+    return (*above, (depth, GitIgnoreSpec.from_lines(lines))) if lines else above
+
+
+def _lines(path: str) -> list[str]:
+    """The lines that say something. A file that cannot be read, or a bad line, ignores nothing."""
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#") and _valid(line)]
+
+
+def _valid(line: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def _ignored(path: str, rules: _Rules) -> bool:
+    for depth, spec in reversed(rules):
+        verdict = spec.check_file(path[depth:]).include
+        if verdict is not None:
+            return verdict
+    return False

@@ -1,0 +1,151 @@
+"""The files as they were before each change a task made, and the way back.
+
+  joey checkpoints                   list those of the newest task
+  joey checkpoints diff [N]          what going back to checkpoint N would change, as a diff
+  joey checkpoints restore [N]       show that diff, ask, and go back
+  joey checkpoints undo              go back to before the last turn that changed something
+
+Without a number, the last checkpoint is meant. --what says whether the files go back, the conversation (as a new task
+that shares the beginning of this one), or both. Before files go back, how they are now is kept as a checkpoint, too.
+
+examples:
+  joey checkpoints restore 3 --task 20260101-120000-ab --what both
+  joey checkpoints undo --yes
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
+from joey.errors import UsageError
+from joey.folders import state_folder
+from joey.journal.branch import branch
+from joey.journal.journal import Journal, read_journal
+from joey.journal.records import CheckpointMade
+from joey.journal.store import TaskEntry, TaskStore
+from joey.task.parts import new_task_id
+
+ACTIONS = ("list", "diff", "show", "restore", "undo")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION")
+    parser.add_argument("number", nargs="?", type=int, metavar="N", help="which checkpoint")
+    parser.add_argument("--task", default="last", metavar="ID", help="which task; the newest when left out")
+    parser.add_argument("--what", choices=("files", "conversation", "both"), default="files", help="what goes back")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="with list: one JSON object a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    tasks = TaskStore(state_folder() / "tasks")
+    entry = tasks.find(args.task)
+    store = open_store(tasks, entry)
+    if args.action == "list":
+        return _list(store, as_json=args.json)
+    number = args.number if args.number is not None else _number(store, undo=args.action == "undo")
+    checkpoint = store.get(number)
+    if args.action in ("diff", "show"):
+        _print_plan(plan_restore(store, number))
+        return 0
+    files, conversation = args.what != "conversation", args.what != "files"
+    # Whoever holds the journal owns the checkpoints: a task that is running is not changed under its feet.
+    with Journal(tasks.journal_path(entry.task_id)) as journal:
+        if files and not _restore(store, number, journal, ask=not args.yes):
+            return 1
+    if conversation:
+        print(fork_before(tasks, entry, checkpoint))
+    return 0
+
+
+def open_store(tasks: TaskStore, entry: TaskEntry) -> CheckpointStore:
+    opened = entry.state.opened if entry.state else None
+    if opened is None:
+        raise UsageError(entry.problem or f"task {entry.task_id} has nothing in its journal")
+    return CheckpointStore(tasks.folder(entry.task_id) / "checkpoints", Path(opened.workspace))
+
+
+def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> str:
+    """A new task that has everything that was said before the turn of this checkpoint. Returns its id."""
+    task_id = new_task_id()
+    records = branch(read_journal(tasks.journal_path(entry.task_id)), max(checkpoint.turn - 1, 0), task_id)
+    with Journal(tasks.journal_path(task_id)) as journal:
+        for record in records:
+            journal.append(record)
+    return task_id
+
+
+def _number(store: CheckpointStore, *, undo: bool) -> int:
+    made_by_calls = [checkpoint for checkpoint in store.checkpoints if checkpoint.call_id]
+    if not made_by_calls:
+        raise UsageError("this task has changed nothing yet, so there is nothing to go back to")
+    last = made_by_calls[-1]
+    first_of_turn = next(checkpoint for checkpoint in made_by_calls if checkpoint.turn == last.turn)
+    return first_of_turn.id if undo else store.checkpoints[-1].id
+
+
+def _list(store: CheckpointStore, *, as_json: bool) -> int:
+    for checkpoint in store.checkpoints:
+        print(json.dumps(_as_json(checkpoint)) if as_json else _line(checkpoint))
+    if not store.checkpoints and not as_json:
+        print("this task has changed nothing yet", file=sys.stderr)
+    return 0
+
+
+def _as_json(checkpoint: Checkpoint) -> dict[str, object]:
+    return {
+        "id": checkpoint.id,
+        "at": checkpoint.at,
+        "turn": checkpoint.turn,
+        "call_id": checkpoint.call_id,
+        "label": checkpoint.label,
+        "whole": checkpoint.whole,
+        "not_kept": checkpoint.unkept,
+    }
+
+
+def _line(checkpoint: Checkpoint) -> str:
+    when = datetime.fromtimestamp(checkpoint.at).strftime("%Y-%m-%d %H:%M:%S")  # noqa: DTZ006 - local time is meant
+    missing = f"  ({len(checkpoint.unkept)} files not kept)" if checkpoint.unkept else ""
+    return f"{checkpoint.id:>4}  turn {checkpoint.turn:<3}  {when}  {checkpoint.label}{missing}"
+
+
+def _print_plan(plan: Restoration) -> None:
+    print(plan.diff() or "nothing would change\n", end="")
+    _print_left(plan.left)
+
+
+def _print_left(left: dict[str, str]) -> None:
+    for path, why in left.items():
+        print(f"left as it is: {path}: {why}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+
+
+def _restore(store: CheckpointStore, number: int, journal: Journal, *, ask: bool) -> bool:
+    plan = plan_restore(store, number)
+    _print_plan(plan)
+    if not plan.changes:
+        return True
+    if ask and not _agreed(len(plan.changes)):
+        print("nothing was changed", file=sys.stderr)
+        return False
+    done = plan.apply()
+    if done.way_back is not None:
+        journal.append(CheckpointMade(done.way_back.id, ""))
+        print(
+            f"put back {len(plan.changes) - len(set(done.left) - set(plan.left))} of {len(plan.changes)} paths; "
+            f"`joey checkpoints restore {done.way_back.id}` is the way back",
+            file=sys.stderr,
+        )
+    _print_left({path: why for path, why in done.left.items() if path not in plan.left})
+    return True
+
+
+def _agreed(count: int) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is there to ask; say --yes to go back without being asked")
+    return input(f"Change these {count} paths? [y/N] ").strip().lower() in ("y", "yes")

@@ -1,0 +1,66 @@
+"""Before a call changes something: keep what it may change.
+
+Files that a call names are kept by name. A command, somebody's code, a server or a subtask may change anything in the
+workspace: before those, the whole of it is looked at. Keeping is a service to the user, not a condition: a full disk
+must not stop the task, so a checkpoint that cannot be taken is told of, and the call goes ahead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from joey.actions import Action, CallServer, RunCode, RunCommand, StartSubtask, WritePath
+from joey.checkpoints import Checkpoint, CheckpointStore
+from joey.events import ToolCallFinished, ToolRunProgressed
+from joey.journal.records import CheckpointMade
+from joey.task.core import TaskCore
+
+_LABEL_LENGTH = 100
+
+
+async def keep_files(core: TaskCore, call: ToolCallFinished, actions: Sequence[Action]) -> None:
+    """Take a checkpoint if these actions change something. It is written down before the call begins."""
+    if not any(isinstance(action, (WritePath, RunCommand, RunCode, CallServer, StartSubtask)) for action in actions):
+        return
+    try:
+        store = core.checkpoints
+        if store is None:
+            return
+        turn = sum(message.role == "assistant" for message in core.state.messages)
+        made = await asyncio.to_thread(_take, store, call, actions, turn)
+    except (OSError, ValueError) as error:
+        text = f"no checkpoint could be taken ({error}); this step cannot be undone\n"
+        core.emit(ToolRunProgressed(call.call_id, text))
+        return
+    core.record(CheckpointMade(made.id, call.call_id))
+
+
+def _take(store: CheckpointStore, call: ToolCallFinished, actions: Sequence[Action], turn: int) -> Checkpoint:
+    named = [action.path for action in actions if isinstance(action, WritePath)]
+    # A tool writes where a link leads, and may remove the link itself: both are kept.
+    led_to = [os.path.realpath(store.workspace / path) for path in named]
+    whole = any(isinstance(action, (RunCommand, RunCode, CallServer, StartSubtask)) for action in actions)
+    return store.take(
+        label(call.name, actions), turn=turn, call_id=call.call_id, touched=[*named, *led_to], whole=whole
+    )
+
+
+def label(tool: str, actions: Sequence[Action]) -> str:
+    """The step in a few words, for the list."""
+    for action in actions:
+        match action:
+            case RunCommand(command):
+                return _short(f"{tool}: {command}")
+            case WritePath(path):
+                more = sum(isinstance(other, WritePath) for other in actions) - 1
+                return _short(f"{tool}: {path}" + (f" and {more} more" if more else ""))
+            case _:
+                pass
+    return tool
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LABEL_LENGTH else line[: _LABEL_LENGTH - 1] + "…"

@@ -1,0 +1,106 @@
+"""Checkpoints in a running task, and the command line over them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from joey.checkpoints import CheckpointStore, Limits, plan_restore
+from joey.cli import main
+from joey.journal.journal import Journal, read_journal
+from joey.journal.records import CheckpointMade, RunBegan
+from joey.journal.replay import replay
+from joey.journal.store import TaskStore
+from joey.testing.script import reply
+from task_kit import Kit, call, done
+
+
+@pytest.fixture
+def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    kit = Kit(
+        tmp_path / "kit",
+        [
+            reply("Writing.", call("w", "write_to_file", path="a.txt", file_text="new\n")),
+            reply("Removing.", call("r", "read_file", path="a.txt"), call("x", "execute_command", command="rm -rf *")),
+            done(),
+        ],
+    )
+    kit.parts = replace(kit.parts, store=TaskStore(tmp_path / "joey" / "tasks"), checkpoints=Limits())
+    (kit.workspace / "a.txt").write_text("old\n")
+    (kit.workspace / "kept").mkdir()
+    (kit.workspace / "kept" / "b.txt").write_text("b\n")
+    return kit
+
+
+def task_id(kit: Kit) -> str:
+    assert kit.task is not None
+    return kit.task.id
+
+
+async def test_each_change_has_a_checkpoint_written_down_before_it(kit: Kit) -> None:
+    assert (await kit.run()).outcome == "completed"
+    assert list(kit.workspace.iterdir()) == []
+    records = list(read_journal(kit.parts.store.journal_path(task_id(kit))))
+    steps = [record for record in records if isinstance(record, (CheckpointMade, RunBegan))]
+    assert steps[:3] == [CheckpointMade(1, "w"), RunBegan("w", "write_to_file"), RunBegan("r", "read_file")]
+    assert steps[3:5] == [CheckpointMade(2, "x"), RunBegan("x", "execute_command")]
+    store = CheckpointStore(kit.parts.store.folder(task_id(kit)) / "checkpoints", kit.workspace)
+    assert [(c.id, c.turn, c.label) for c in store.checkpoints] == [
+        (1, 1, "write_to_file: a.txt"),
+        (2, 2, "execute_command: rm -rf *"),
+    ]
+    plan_restore(store, 2).apply()
+    assert (kit.workspace / "a.txt").read_text() == "new\n"
+    assert (kit.workspace / "kept" / "b.txt").read_text() == "b\n"
+    plan_restore(store, 1).apply()
+    assert (kit.workspace / "a.txt").read_text() == "old\n"
+
+
+async def test_a_task_without_checkpoints_keeps_nothing(kit: Kit) -> None:
+    kit.parts = replace(kit.parts, checkpoints=None)
+    await kit.run()
+    assert not (kit.parts.store.folder(task_id(kit)) / "checkpoints").exists()
+
+
+async def test_a_checkpoint_that_cannot_be_taken_does_not_stop_the_task(kit: Kit) -> None:
+    kit.parts = replace(kit.parts, new_id=lambda: "t1")
+    kit.parts.store.folder("t1").mkdir(parents=True)
+    (kit.parts.store.folder("t1") / "checkpoints").write_text("a file where the folder should be")
+    assert (await kit.run()).outcome == "completed"
+    assert any("no checkpoint could be taken" in getattr(event, "text", "") for event in kit.events)
+
+
+async def test_the_command_line_lists_shows_and_goes_back(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    await kit.run()
+    assert main(["checkpoints"]) == 0
+    assert "turn 2" in (listed := capsys.readouterr().out) and "rm -rf *" in listed
+    assert main(["checkpoints", "diff", "1"]) == 0
+    assert "+old\n" in capsys.readouterr().out
+    assert main(["checkpoints", "undo", "--yes"]) == 0
+    assert "`joey checkpoints restore 3` is the way back" in capsys.readouterr().err
+    assert (kit.workspace / "a.txt").read_text() == "new\n"
+    assert main(["checkpoints", "restore", "3", "--yes"]) == 0
+    assert list(kit.workspace.iterdir()) == []
+
+
+async def test_the_conversation_goes_back_as_a_task_of_its_own(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    await kit.run()
+    assert main(["checkpoints", "restore", "2", "--yes", "--what", "both", "--task", task_id(kit)]) == 0
+    forked = capsys.readouterr().out.splitlines()[-1]
+    state = replay(read_journal(kit.parts.store.journal_path(forked)))
+    assert [message.role for message in state.messages] == ["user", "assistant", "user"]
+    assert (kit.workspace / "a.txt").read_text() == "new\n"
+    assert state.checkpoint is None
+
+
+async def test_nobody_to_ask_and_a_running_task_are_refused(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    await kit.run()
+    assert main(["checkpoints", "restore", "1"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    with Journal(kit.parts.store.journal_path(task_id(kit))):
+        assert main(["checkpoints", "restore", "1", "--yes"]) == 2
+    assert "open elsewhere" in capsys.readouterr().err
+    assert list(kit.workspace.iterdir()) == []
