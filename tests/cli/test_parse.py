@@ -128,3 +128,27 @@ def test_batch_errors_are_what_the_error_callback_was_told() -> None:
     broken, cut_off = lines(joey("parse", "--batch", stdin="\n".join(map(json.dumps, requests))))
     assert [error["segment"] for error in broken["errors"]] == chunks[0]
     assert cut_off == {"id": 1, "content": [{"type": "text", "text": chunks[1][0]}], "errors": []}
+
+
+def test_batch_lines_may_set_options_of_their_protocol() -> None:
+    text = '<tool>{"name": "a", "arguments": {}}</tool>'
+    tags = {"start": "<tool>", "end": "</tool>"}
+    asked: list[Any] = [
+        {"protocol": "json_mix", "chunks": [text], "options": tags},
+        {"protocol": "json_mix", "chunks": [text]},
+        {"protocol": "json_mix", "chunks": [], "options": {"begin": "x"}},
+        {"protocol": "json_mix", "chunks": [], "options": {"start": 7}},
+        {"protocol": "xml", "chunks": [], "options": {"self": "x"}},
+        {"protocol": "xml", "chunks": [], "options": ["x"]},
+        {"protocol": ["xml"], "chunks": []},
+    ]
+    called, plain, *wrong = lines(joey("parse", "--batch", stdin="\n".join(map(json.dumps, asked))))
+    assert [part["type"] for part in called["content"]] == ["tool_call"]
+    assert plain["content"] == [{"type": "text", "text": text}]
+    assert [reply["errors"][0]["message"] for reply in wrong] == [
+        "line 3: the protocol json_mix has no option 'begin'; it takes: start, end",
+        "line 4: json_mix needs two different tags that are not empty, got 7 and '</tool_call>'",
+        "line 5: the protocol xml has no option 'self'; it takes none",
+        'line 6: expected "options": a JSON object of the protocol\'s options',
+        'line 7: expected "protocol": one of native, xml, json_mix, morph_xml, tool_choice',
+    ]

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
 def text_stream(protocol: str, entry: Entry, chance: random.Random) -> list[str | Chunk]:
     said = ["I will call:\n"]
     for name, arguments in entry.calls:
-        block = get(protocol).encode_call(ToolUseBlock("", name, arguments))
+        block = get(protocol).encode_call(ToolUseBlock("", name, arguments), chance.choice((entry.tools, ())))
         assert isinstance(block, TextBlock)
         said += [block.text, "\n\n"]
     text = "".join(said)

@@ -9,8 +9,10 @@ the moment it happens.
 
 --batch reads one reply a line, {"id", "protocol", "tools", "chunks"}, and writes one line each:
 {"id", "content": [{"type": "text", "text"} or {"type": "tool_call", "name", "input", "id"}], "errors": [...]}.
-The errors are what a parser's error callback is told. A json_mix call that the end of the reply cuts off is none of
-them: it stays in the text.
+A line may also hold "options" of its protocol: for json_mix other tags, {"start": "<call>", "end": "</call>"}; for
+morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are what a
+parser's error callback is told. A json_mix call that the end of the reply cuts off is none of them: it stays in the
+text.
 
 --debug writes every chunk and every event to stderr, then the reply with its calls highlighted. JOEY_DEBUG_PARSER does
 the same without the option: off, stream (no summary) or parse; JOEY_DEBUG_PARSER_STYLE is bg, inverse, underline or
@@ -38,7 +40,7 @@ from typing import Any, BinaryIO
 from joey import protocols
 from joey.chunks import CHUNKS, Chunk, ToolCallChunk
 from joey.errors import JoeyError, UsageError, WireError
-from joey.protocols import Content, ParseError, Parser, Text, collect, debug
+from joey.protocols import Content, ParseError, Parser, Protocol, Text, collect, debug
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 
@@ -207,11 +209,20 @@ def _parse_request(request: dict[str, Any]) -> Content:
     errors: list[ParseError] = []
     content = protocols.parse(
         [chunk_from_json(chunk) for chunk in chunks],
-        protocol=request.get("protocol", "native"),
+        protocol=_protocol_of(request),
         tools=tools,
         on_error=errors.append,
     )
     return dataclasses.replace(content, errors=tuple(errors))
+
+
+def _protocol_of(request: dict[str, Any]) -> Protocol:
+    name, options = request.get("protocol", "native"), request.get("options") or {}
+    if not isinstance(name, str):
+        raise UsageError(f'expected "protocol": one of {", ".join(protocols.names())}')
+    if not isinstance(options, dict):
+        raise UsageError('expected "options": a JSON object of the protocol\'s options')
+    return protocols.get(name).with_options(**options)
 
 
 def as_json(content: Content) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
@@ -30,7 +30,7 @@ from joey.events import (
 )
 from joey.messages import Block, StopReason, ToolResultBlock, ToolUseBlock
 from joey.toolspec import ToolSpec
-from joey.wire import JsonValue
+from joey.wire import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Parser(ABC):
         self._text_open = False
         self._reasoning_open = False
         self._calls = 0
+        self._any_call_finished = False
         self._stop: StopChunk | None = None
         self._finished = False
 
@@ -85,7 +86,7 @@ class Parser(ABC):
             self._close_reasoning()
             self._close_text()
             self._finished = True
-            stop = self._stop or StopChunk("tool_calls" if self._calls else "end")
+            stop = self._stop or StopChunk("tool_calls" if self._any_call_finished else "end")
             self._out.append(StreamFinished(stop.reason, stop.detail))
         return self._take()
 
@@ -135,6 +136,12 @@ class Parser(ABC):
         if self._on_error is not None:
             self._on_error(ParseError(message, segment, name))
 
+    def _call_finished(
+        self, call_id: str, name: str, arguments: JsonObject, source: str, repairs: tuple[str, ...] = ()
+    ) -> None:
+        self._any_call_finished = True
+        self._out.append(ToolCallFinished(call_id, name, arguments, source, repairs))
+
     def _malformed(self, call_id: str, name: str | None, source: str, message: str) -> None:
         self._out.append(ToolCallMalformed(call_id, name, source, message))
         self._report(message, source, name)
@@ -169,6 +176,20 @@ class Protocol(ABC):
     name: ClassVar[str]
     in_text: ClassVar[bool] = True
     """Whether calls are written in the answer's text. If not, the provider carries them."""
+    options: ClassVar[Sequence[str]] = ()
+    """The names that `with_options` takes."""
+
+    def with_options(self, /, **options: Any) -> Self:
+        """The same protocol with other options, such as other tags. Raises UsageError for one it does not have."""
+        for name in options:
+            if name not in self.options:
+                takes = f"it takes: {', '.join(self.options)}" if self.options else "it takes none"
+                raise UsageError(f"the protocol {self.name} has no option {name!r}; {takes}")
+        return self._with(**options) if options else self
+
+    def _with(self, **options: Any) -> Self:
+        """A copy with these of `options` set. A protocol that has any checks their values."""
+        raise NotImplementedError(f"{type(self).__name__} names options but does not set them")
 
     @abstractmethod
     def describe(self, tools: Sequence[ToolSpec]) -> str:
@@ -179,8 +200,8 @@ class Protocol(ABC):
         """A parser for one reply."""
 
     @abstractmethod
-    def encode_call(self, call: ToolUseBlock) -> Block:
-        """A call of ours in the model's own words, for the history."""
+    def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> Block:
+        """A call of ours in the model's own words, for the history. `tools` are those on offer, if at hand."""
 
     @abstractmethod
     def encode_results(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from joey.errors import UsageError
 from joey.messages import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -101,6 +101,7 @@ class JsonMixParser(Parser):
         assert self._element is not None
         self._scanned += self._element.scanned
         self._finished_arguments |= self._element.finished
+        self._any_call_finished = bool(self._finished_arguments)
         self._element = None
 
     def _close(self) -> None:
@@ -116,16 +117,20 @@ class JsonMixProtocol(Protocol):
     """Calls as JSON between two tags, which can be chosen."""
 
     name: ClassVar[str] = "json_mix"
+    options: ClassVar[Sequence[str]] = ("start", "end")
 
     def __init__(self, start: str = "<tool_call>", end: str = "</tool_call>") -> None:
-        if not start or not end or start == end:
+        if not (isinstance(start, str) and isinstance(end, str) and start and end and start != end):
             raise UsageError(f"json_mix needs two different tags that are not empty, got {start!r} and {end!r}")
         self.start, self.end = start, end
+
+    def _with(self, **options: Any) -> Self:
+        return type(self)(**{"start": self.start, "end": self.end} | options)
 
     def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> JsonMixParser:
         return JsonMixParser(tools, on_error, (self.start, self.end))
 
-    def encode_call(self, call: ToolUseBlock) -> TextBlock:
+    def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> TextBlock:
         body = json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False, separators=(",", ":"))
         return TextBlock(f"{self.start}{body}{self.end}")
 

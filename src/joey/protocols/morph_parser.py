@@ -27,7 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
+from joey.events import ToolCallDelta, ToolCallMalformed, ToolCallStarted
 from joey.protocols import rxml
 from joey.protocols.base import OnError, Parser
 from joey.protocols.buffer import Pieces
@@ -439,4 +439,4 @@ class MorphXmlParser(Parser):
                     ToolCallDelta(call.id, path, text, "", literal) for path, text, literal in leaves((key,), value)
                 ]
         self._arguments[call.id] = arguments
-        self._out.append(ToolCallFinished(call.id, call.name, arguments, source))
+        self._call_finished(call.id, call.name, arguments, source)

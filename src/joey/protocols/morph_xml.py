@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from joey.errors import UsageError
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
 from joey.protocols.coerce import Schema
@@ -54,9 +55,15 @@ class MorphXmlProtocol(Protocol):
     """Calls as XML elements in the text. `original_schemas` win over the tools' own when arguments are coerced."""
 
     name: ClassVar[str] = "morph_xml"
+    options: ClassVar[Sequence[str]] = ("original_schemas",)
 
     def __init__(self, original_schemas: Mapping[str, Schema] | None = None) -> None:
+        if not isinstance(original_schemas or {}, Mapping):
+            raise UsageError(f"original_schemas must be an object, schemas by tool, got {original_schemas!r}")
         self._original_schemas = dict(original_schemas or {})
+
+    def _with(self, **options: Any) -> Self:
+        return type(self)(**options)
 
     def describe(self, tools: Sequence[ToolSpec]) -> str:
         if not tools:
@@ -73,7 +80,7 @@ class MorphXmlProtocol(Protocol):
         schemas = self._original_schemas | dict(original_schemas or {})
         return MorphXmlParser(tools, on_error, original_schemas=schemas)
 
-    def encode_call(self, call: ToolUseBlock) -> Block:
+    def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> Block:
         return TextBlock(write_call(call.name, call.arguments))
 
     def encode_results(

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from joey.chunks import Chunk, ToolCallChunk
-from joey.events import StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallStarted
+from joey.events import StreamEvent, ToolCallDelta, ToolCallStarted
 from joey.messages import Block, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.json_stream import JsonReader
@@ -229,7 +229,7 @@ class NativeParser(Parser):
         except UnreadableError as error:
             self._malformed(call.call_id, call.name, source, f"The call of {call.name!r} cannot run: {error}.")
         else:
-            self._out.append(ToolCallFinished(call.call_id, call.name, call.arguments, source, repairs))
+            self._call_finished(call.call_id, call.name, call.arguments, source, repairs)
 
     def _read(self, call: _Call, source: str) -> tuple[JsonObject, tuple[str, ...]]:
         if self.stop_reason == "length" and call is self._writing:
@@ -255,7 +255,7 @@ class NativeProtocol(Protocol):
     def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> NativeParser:
         return NativeParser(tools, on_error)
 
-    def encode_call(self, call: ToolUseBlock) -> Block:
+    def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> Block:
         return call
 
     def encode_results(

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from joey.chunks import ReasoningChunk, StopChunk
 from joey.errors import UsageError
-from joey.events import ToolCallDelta, ToolCallFinished, ToolCallStarted
+from joey.events import ToolCallDelta, ToolCallStarted
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import Pieces
@@ -72,7 +72,7 @@ class ToolChoiceParser(Parser):
         self._out.append(ToolCallStarted(call_id, name))
         if source:
             self._out.append(ToolCallDelta(call_id, (), "", source))
-        self._out.append(ToolCallFinished(call_id, name, self._arguments, source))
+        self._call_finished(call_id, name, self._arguments, source)
         if problem:
             self._report(problem, source, name)
 
@@ -105,7 +105,7 @@ class ToolChoiceProtocol(Protocol):
     def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> ToolChoiceParser:
         return ToolChoiceParser(tools, on_error)
 
-    def encode_call(self, call: ToolUseBlock) -> TextBlock:
+    def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> TextBlock:
         return TextBlock(_call_text(call.name, call.arguments))
 
     def encode_results(

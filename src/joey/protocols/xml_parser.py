@@ -37,7 +37,7 @@ from dataclasses import dataclass
 
 from joey.chunks import Chunk, TextChunk
 from joey.errors import UsageError
-from joey.events import ArgumentPath, StreamEvent, TextDelta, ToolCallDelta, ToolCallFinished, ToolCallStarted
+from joey.events import ArgumentPath, StreamEvent, TextDelta, ToolCallDelta, ToolCallStarted
 from joey.protocols.base import OnError, Parser
 from joey.protocols.buffer import Pieces
 from joey.protocols.prose import Prose
@@ -218,7 +218,7 @@ class XmlParser(Parser):
         if call.fault:
             self._malformed(call.id, name, source, call.fault)
         else:
-            self._out.append(ToolCallFinished(call.id, name, arguments, source, repairs))
+            self._call_finished(call.id, name, arguments, source, repairs)
         call.close(arguments)
         self._call = None
         self._step = self._read_text

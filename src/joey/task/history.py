@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Protocol
+from joey.toolspec import ToolSpec
 
 _HIDDEN = "[{count} earlier messages of this task are no longer shown.]"
 _SUMMARY = "[{count} earlier messages of this task are no longer shown. In short:]\n\n{summary}"
@@ -38,8 +39,8 @@ def hideable(messages: Sequence[Message], keep: int) -> int:
     return 0
 
 
-def in_words_of(protocol: Protocol, messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The same messages with calls and results as this protocol writes them."""
+def in_words_of(protocol: Protocol, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> tuple[Message, ...]:
+    """The same messages with calls and results as this protocol writes them; `tools` are those on offer."""
     if not protocol.in_text:
         return tuple(messages)
     encoded: list[Message] = []
@@ -47,17 +48,17 @@ def in_words_of(protocol: Protocol, messages: Sequence[Message]) -> tuple[Messag
     for message in messages:
         if message.role == "assistant":
             calls = tuple(block for block in message.content if isinstance(block, ToolUseBlock))
-            encoded.append(Message("assistant", tuple(_said(protocol, message.content))))
+            encoded.append(Message("assistant", tuple(_said(protocol, message.content, tools))))
         else:
             encoded.append(Message("user", tuple(_answered(protocol, message.content, calls))))
     return tuple(encoded)
 
 
-def _said(protocol: Protocol, content: Sequence[Block]) -> list[Block]:
+def _said(protocol: Protocol, content: Sequence[Block], tools: Sequence[ToolSpec]) -> list[Block]:
     """What the model wrote: text and calls in one stretch of text, as it came."""
     blocks: list[Block] = []
     for block in content:
-        written = protocol.encode_call(block) if isinstance(block, ToolUseBlock) else block
+        written = protocol.encode_call(block, tools) if isinstance(block, ToolUseBlock) else block
         if isinstance(written, TextBlock) and blocks and isinstance(last := blocks[-1], TextBlock):
             joint = "" if last.text.endswith("\n") or written.text.startswith("\n") else "\n"
             blocks[-1] = TextBlock(last.text + joint + written.text)

@@ -65,7 +65,7 @@ def request_for(core: TaskCore, specs: tuple[ToolSpec, ...]) -> Request:
     surroundings = parts.surroundings or Surroundings(str(parts.workspace))
     return Request(
         model=parts.model,
-        messages=in_words_of(parts.protocol, visible(core.state)),
+        messages=in_words_of(parts.protocol, visible(core.state), specs),
         system=system_prompt(core.mode, parts.modes.values(), parts.protocol, specs, surroundings),
         tools=() if parts.protocol.in_text else specs,
         max_tokens=parts.settings.max_tokens,

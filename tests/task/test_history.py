@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from joey import protocols
+from joey.messages import Message, TextBlock, ToolUseBlock
+from joey.task.history import in_words_of
+from joey.toolspec import ToolSpec
+
+TOOL = ToolSpec(
+    "read_file",
+    "",
+    {"properties": {"path": {"type": "string"}, "line": {"type": "integer"}, "all": {"type": "boolean"}}},
+)
+SAID = Message(
+    "assistant", (TextBlock("Reading."), ToolUseBlock("t1", "read_file", {"path": "a", "line": 3, "all": True}))
+)
+
+
+def test_numbers_and_booleans_are_plain_where_the_tool_says_what_they_are() -> None:
+    [message] = in_words_of(protocols.get("xml"), [SAID], [TOOL])
+    lines = ["Reading.", "<read_file>", "<path>a</path>", "<line>3</line>", "<all>true</all>", "</read_file>"]
+    assert message.content == (TextBlock("\n".join(lines)),)
+
+
+def test_native_calls_stay_as_they_are() -> None:
+    assert in_words_of(protocols.get("native"), [SAID], [TOOL]) == (SAID,)
