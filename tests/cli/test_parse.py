@@ -147,7 +147,7 @@ def test_batch_lines_may_set_options_of_their_protocol() -> None:
     assert plain["content"] == [{"type": "text", "text": text}]
     assert [reply["errors"][0]["message"] for reply in wrong] == [
         "line 3: the protocol json_mix has no option 'begin'; it takes: start, end",
-        "line 4: json_mix needs two different tags that are not empty, got 7 and '</tool_call>'",
+        "line 4: the option 'start' of json_mix must be a string, got 7",
         "line 5: the protocol xml has no option 'self'; it takes none",
         'line 6: expected "options": a JSON object of the protocol\'s options',
         'line 7: expected "protocol": one of native, xml, json_mix, morph_xml, tool_choice',

@@ -9,13 +9,13 @@ from joey.protocols import Protocol
 from joey.toolspec import ToolSpec
 
 TOOL = ToolSpec("read_file", "", {"type": "object", "properties": {"path": {"type": "string"}}})
-BROKEN = {
+BROKEN: dict[str, str | ToolCallChunk] = {
     "native": ToolCallChunk(0, "t1", "read_file", '{"path": "a'),
     "xml": "<read_file><path>a",
     "json_mix": '<tool_call>{"name": "read_file", "arguments": {"path": </tool_call>',
     "morph_xml": "<read_file><path>a",
 }
-WHOLE = {
+WHOLE: dict[str, str | ToolCallChunk] = {
     "native": ToolCallChunk(0, "t1", "read_file", '{"path": "a"}'),
     "xml": "<read_file><path>a</path></read_file>",
     "json_mix": '<tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>',

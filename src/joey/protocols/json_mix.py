@@ -120,12 +120,16 @@ class JsonMixProtocol(Protocol):
     options: ClassVar[Sequence[str]] = ("start", "end")
 
     def __init__(self, start: str = "<tool_call>", end: str = "</tool_call>") -> None:
-        if not (isinstance(start, str) and isinstance(end, str) and start and end and start != end):
+        if not start or not end or start == end:
             raise UsageError(f"json_mix needs two different tags that are not empty, got {start!r} and {end!r}")
         self.start, self.end = start, end
 
     def _with(self, **options: Any) -> Self:
-        return type(self)(**{"start": self.start, "end": self.end} | options)
+        tags = {"start": self.start, "end": self.end} | options
+        for option, tag in tags.items():
+            if not isinstance(tag, str):
+                raise UsageError(f"the option {option!r} of json_mix must be a string, got {tag!r}")
+        return type(self)(**tags)
 
     def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> JsonMixParser:
         return JsonMixParser(tools, on_error, (self.start, self.end))
