@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import os
 import shlex
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -68,6 +70,8 @@ def _speed(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show ✓ shows ? instead
     console = Console(highlight=False)
     attended = sys.stdin is not None and sys.stdin.isatty() and console.is_terminal
     speed = args.speed or (1.0 if console.is_terminal else None)
@@ -105,6 +109,7 @@ async def _demo(args: argparse.Namespace, folder: Path, show: Show, pace: float)
         )
         task = Task.start(parts, TASK)
         show.follow(task)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, show.hang_up)
         try:
             return await run_headless(task)
         finally:

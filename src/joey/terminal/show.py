@@ -18,7 +18,6 @@ from joey.commands import Answer, Cancel
 from joey.events import (
     Event,
     Request,
-    RetryScheduled,
     StreamEvent,
     StreamFinished,
     TaskStarted,
@@ -50,6 +49,12 @@ class Show:
     def follow(self, task: Task) -> None:
         self._task = task
 
+    def hang_up(self) -> None:
+        """The terminal is gone: say nothing more, and end the task with all that it started."""
+        self._console.quiet = True
+        if self._task is not None:
+            self._task.send(Cancel("the terminal was closed"))
+
     def close(self) -> None:
         self._end_reply()
         for answering in self._answering:
@@ -62,8 +67,8 @@ class Show:
             if isinstance(event, StreamFinished):
                 self._end_reply()
             return
-        if isinstance(event, RetryScheduled):
-            self._end_reply()
+        # A reply that was cut off, by an error or by the user, stays on the screen as far as it came.
+        self._end_reply()
         # The task itself was announced by whoever shows it.
         picture = None if isinstance(event, TaskStarted) else picture_of(event)
         if picture is not None:
