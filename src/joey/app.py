@@ -11,7 +11,7 @@ import difflib
 import mimetypes
 import os
 import platform
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,14 +20,18 @@ from typing import Any, TypeAlias
 from joey import protocols
 from joey.actions import Action
 from joey.checkpoints import Limits
+from joey.config import Config, read_config
 from joey.errors import UsageError
 from joey.folders import state_folder, user_folder
+from joey.instructions import InstructionFiles
 from joey.journal.store import TaskStore
+from joey.keyring import find_key
 from joey.messages import ImageBlock, Shown, ToolResult, ToolUseBlock
 from joey.policy import IgnoreRules, Settings, Verdict, Workspace, judge
 from joey.policy.ignore import NAMES
+from joey.policy.layers import Approvals, Said, layered
 from joey.protocols.resolve import resolve_protocol
-from joey.providers import open_model
+from joey.providers import ENDPOINTS, Prices, open_model
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
 from joey.task.settings import TaskSettings
@@ -82,6 +86,41 @@ def policy_workspace(folder: Path) -> Workspace:
     """A folder as the policy sees it, with its ignore files."""
     files = {name: (folder / name).read_text("utf-8", "replace") for name in NAMES if (folder / name).is_file()}
     return Workspace(str(folder.absolute()), str(Path.home()), IgnoreRules.read(files))
+
+
+# Settings
+
+
+def settings_in_force(
+    workspace: Path, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ
+) -> Config:
+    """What the user, the project, the environment and the command line say, in this workspace."""
+    user = user_folder(environment)
+    trusted = TrustStore(user / "trusted.json").trusts(workspace)
+    return read_config(workspace, user, trusted=trusted, flags=flags, environment=environment)
+
+
+def approvals_in_force(config: Config) -> Approvals:
+    """What may be done without asking, and who said so."""
+    said = [
+        Said(
+            layer.approvals,
+            layer.origin,
+            layer.trusted,
+            {name.removeprefix("approvals."): value.where for name, value in layer.values.items()},
+        )
+        for layer in config.layers
+    ]
+    approvals = layered(said)
+    return replace(approvals, settings=replace(approvals.settings, max_cost=config.value("limits.max_cost")))
+
+
+def tool_choices(config: Config) -> ToolChoices:
+    return ToolChoices(
+        include=config.value("tools.include"),
+        exclude=config.value("tools.exclude"),
+        disabled=config.value("tools.disabled"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +212,24 @@ class TaskOptions:
     max_cost: float | None = None
     resume: str | None = None
     attach: tuple[str, ...] = ()
+    timeout: float | None = None
     headless: bool = False
+
+    @property
+    def flags(self) -> dict[str, Any]:
+        """What was asked for, as settings."""
+        return {
+            "model": self.model,
+            "base_url": self.base_url,
+            "protocol": self.protocol,
+            "mode": self.mode,
+            "approvals.profile": self.approve,
+            "approvals.allow": self.allow,
+            "approvals.deny": self.deny,
+            "limits.max_turns": self.max_turns,
+            "limits.max_cost": self.max_cost,
+            "limits.timeout": self.timeout,
+        }
 
 
 @asynccontextmanager
@@ -193,7 +249,8 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
         if entry is not None:
             yield Task.resume(parts, entry.task_id, text=prompt, images=images)
         else:
-            yield Task.start(parts, prompt, mode=options.mode or "code", images=images)
+            mode = settings_in_force(workspace, options.flags).value("mode")
+            yield Task.start(parts, prompt, mode=mode, images=images)
     finally:
         await parts.provider.close()
 
@@ -201,33 +258,82 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
 def make_parts(
     options: TaskOptions, model_before: str | None, workspace: Path, store: TaskStore, watch: Watcher
 ) -> Parts:
-    name = options.model or model_before or default_model()
-    provider, model = open_model(name, base_url=options.base_url)
+    config = settings_in_force(workspace, options.flags)
+    name = options.model or model_before or config.value("model") or default_model()
+    provider, model = open_model(name, base_url=config.base_url_for(name), api_key=key_for(name))
     abilities = provider.abilities(model)
     around = look_around(workspace)
+    modes = {mode.slug: mode for mode in around.modes.modes}
+    paths = policy_workspace(workspace)
     return Parts(
         provider=provider,
         model=model,
         label=name,
-        protocol=protocols.get(resolve_protocol(locked=options.protocol, supports_native=abilities.tools)),
+        protocol=protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools)),
         workspace=workspace,
         store=store,
-        modes={mode.slug: mode for mode in around.modes.modes},
-        toolset=tools_of(around, name, sees_images=abilities.images),
-        policy=approval_settings(options),
-        settings=TaskSettings(max_turns=options.max_turns, context_window=abilities.context_window),
-        surroundings=TaskSurroundings(str(workspace), platform.platform(), shell(), str(Path.home())),
-        paths=policy_workspace(workspace),
+        modes=modes,
+        toolset=tools_of(around, name, config, sees_images=abilities.images),
+        policy=approvals_in_force(config).settings,
+        settings=task_settings(config, context_window=abilities.context_window),
+        surroundings=surroundings_of(paths, modes),
+        paths=paths,
         checkpoints=Limits(),
+        prices=Prices().extended(config.prices),
         headless=options.headless,
         watch=watch,
     )
 
 
-def tools_of(around: Surroundings, model: str, *, sees_images: bool) -> Callable[[Mode], Toolset]:
+def key_for(model: str) -> str | None:
+    """The key of a model's provider, from the environment or the keyring; None for servers of the user's own."""
+    endpoint = ENDPOINTS.get(model.partition("/")[0])
+    if endpoint is None or not (endpoint.needs_key or endpoint.base_url is None):
+        return None
+    found = find_key(endpoint.key_variable)
+    return found.value if found else None
+
+
+def task_settings(config: Config, *, context_window: int | None) -> TaskSettings:
+    return TaskSettings(
+        max_tokens=config.value("task.max_tokens"),
+        context_window=context_window,
+        condense_at=config.value("task.condense_at"),
+        mistake_limit=config.value("task.mistake_limit"),
+        max_turns=config.value("limits.max_turns"),
+        plain_answers=config.value("task.plain_answers"),
+        text_calls=config.value("task.text_calls"),
+    )
+
+
+def surroundings_of(paths: Workspace, modes: Iterable[str]) -> TaskSurroundings:
+    """What the model is told of the machine, and what the user's files say: read here, once for the task."""
+    workspace = Path(paths.root)
+    instructions = InstructionFiles(
+        workspace,
+        user_folder(),
+        hidden=lambda path: paths.locate(str(path)).hidden_by is not None,
+        ignore_files=tuple(name for name, _ in paths.ignore.specs),
+    )
+    return TaskSurroundings(
+        str(workspace),
+        platform.platform(),
+        shell(),
+        str(Path.home()),
+        instructions_in=instructions.for_modes(modes),
+    )
+
+
+def tools_of(around: Surroundings, model: str, config: Config, *, sees_images: bool) -> Callable[[Mode], Toolset]:
     """The tools of each mode for this model: the same object until a custom tool's file changes."""
-    builtin = builtin_tools(BuiltinOptions(sees_images=sees_images))
-    choices = choices_for(model)
+    options = BuiltinOptions(
+        completion_needs_closed_todos=config.value("tools.completion_needs_closed_todos"),
+        edit_likeness=config.value("tools.edit_likeness"),
+        sees_images=sees_images,
+        kill_commands_after=config.value("tools.kill_commands_after"),
+    )
+    builtin = builtin_tools(options)
+    choices = choices_for(model, tool_choices(config))
     made: dict[str, tuple[tuple[Tool[Any], ...], Toolset]] = {}
 
     def toolset(mode: Mode) -> Toolset:
@@ -238,17 +344,6 @@ def tools_of(around: Surroundings, model: str, *, sees_images: bool) -> Callable
         return known[1]
 
     return toolset
-
-
-def approval_settings(options: TaskOptions) -> Settings:
-    """The profile, with the rules and limits of the command line over it."""
-    settings = Settings.for_profile(options.approve or "ask")
-    return replace(
-        settings,
-        allow=(*settings.allow, *options.allow),
-        deny=(*settings.deny, *options.deny),
-        max_cost=options.max_cost,
-    )
 
 
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}

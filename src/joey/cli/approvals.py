@@ -3,8 +3,9 @@
   joey approvals explain 'git log | head' --allow head
   joey approvals explain --path ../notes.txt --profile edits
 
-Prints allow, ask or deny, every simple command found, and the rule that decided. --allow adds to the profile's
-rules (git log, git diff, git show), --deny adds rules for what never runs; both can be given several times.
+Prints allow, ask or deny, every simple command found, and the rule that decided, under the settings of the user and
+of the project (see `joey config`). --allow adds to their rules and the profile's (git log, git diff, git show), --deny
+adds rules for what never runs; both can be given several times.
 The exit code is 0 whatever the verdict, and 2 when the question was asked wrongly.
 """
 
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="a rule such as 'git log', or '*'")
     parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="a rule for what never runs")
     parser.add_argument("--path", action="append", default=[], metavar="P", help="judge a path, to read and to write")
-    parser.add_argument("--profile", default="ask", metavar="NAME", help="ask (default), edits, read-only or all")
+    parser.add_argument("--profile", metavar="NAME", help="ask, edits, read-only or all; else what the settings say")
     parser.add_argument("--headless", action="store_true", help="what holds when nobody is there to be asked")
     parser.add_argument("--workspace", default=".", metavar="DIR", help="the workspace (default: the current folder)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -38,17 +38,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.command is None and not args.path:
         raise UsageError("give a command line to explain, or --path P")
-    settings, workspace = _settings(args), _workspace(Path(args.workspace))
+    workspace = _workspace(Path(args.workspace))
+    settings = _settings(args)
     answer = _answer(args, settings, workspace)
     print(_as_json(answer) if args.json else _as_text(answer))
     return 0
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from joey.policy import Settings
+    from joey.app import approvals_in_force, settings_in_force
 
-    base = Settings.for_profile(args.profile)
-    return replace(base, allow=(*base.allow, *args.allow), deny=(*base.deny, *args.deny))
+    flags = {
+        "approvals.profile": args.profile,
+        "approvals.allow": tuple(args.allow),
+        "approvals.deny": tuple(args.deny),
+    }
+    return approvals_in_force(settings_in_force(Path(args.workspace), flags)).settings
 
 
 def _workspace(folder: Path) -> Workspace:

@@ -20,7 +20,7 @@ import select
 import sys
 from pathlib import Path
 
-from joey.app import TaskOptions, open_task
+from joey.app import TaskOptions, open_task, settings_in_force
 from joey.errors import UsageError
 from joey.task.parts import Watcher
 from joey.terminal.headless import EXIT_CODES, printing, printing_json, run_headless
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def configure_task(parser: argparse.ArgumentParser) -> None:
     """The options every command has that makes a task."""
-    parser.add_argument("--model", "-m", metavar="PROVIDER/MODEL", help="which model; $JOEY_MODEL when left out")
+    parser.add_argument("--model", "-m", metavar="PROVIDER/MODEL", help="which model; from the settings when left out")
     parser.add_argument("--base-url", metavar="URL", help="another server that speaks the provider's format")
     parser.add_argument("--protocol", "-p", metavar="NAME", help="how the model calls tools: native, xml, json_mix, …")
     parser.add_argument(
@@ -68,15 +68,19 @@ def run(args: argparse.Namespace) -> int:
         max_cost=args.max_cost,
         resume=args.resume,
         attach=tuple(args.attach),
+        timeout=args.timeout,
         headless=True,
     )
     watch = printing_json(sys.stdout) if args.json else printing(sys.stderr)
-    return asyncio.run(_run(options, prompt_from(args), watch=watch, seconds=args.timeout, as_json=args.json))
+    return asyncio.run(_run(options, prompt_from(args), watch=watch, as_json=args.json))
 
 
-async def _run(options: TaskOptions, prompt: str, *, watch: Watcher, seconds: float | None, as_json: bool) -> int:
+async def _run(options: TaskOptions, prompt: str, *, watch: Watcher, as_json: bool) -> int:
     async with open_task(options, prompt, watch) as task:
-        finished = await run_headless(task, seconds=seconds)
+        config = settings_in_force(task.workspace, options.flags)
+        for notice in config.notices:
+            print(f"note: {notice}", file=sys.stderr)
+        finished = await run_headless(task, seconds=config.value("limits.timeout"))
     if not as_json and finished.outcome == "completed":
         print(finished.message)
     return EXIT_CODES[finished.outcome]

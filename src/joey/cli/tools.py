@@ -7,9 +7,9 @@
 
 --try runs one tool by hand in the current folder, as if a model had called it, and prints what the model would read
 (what the user would see goes to the error stream). Arguments given as - are read from the input. Reading inside the
-folder is allowed; what else needs leave is asked on the terminal, or decided by --approve: edits (also changes inside
-the folder), all (everything), read-only, or ask. Without a terminal, what would be asked is refused. The exit code is
-0 if the tool did it and 1 if not.
+folder is allowed; what else needs leave is asked on the terminal, or decided by your settings (`joey config`) and
+--approve: edits (also changes inside the folder), all (everything), read-only, or ask. Without a terminal, what would
+be asked is refused. The exit code is 0 if the tool did it and 1 if not.
 
 Custom tools are Python files in .joey/tools/ (this project's) and ~/.config/joey/tools/ (yours), see
 docs/guides/custom-tools.md. A project's files are run only after `joey tools --trust` in its folder.
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from joey.app import look_around
+    from joey.app import look_around, settings_in_force, tool_choices
     from joey.tools.model_preferences import choices_for
 
     workspace = Path.cwd()
@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
     surroundings = look_around(workspace)
     if args.call:
         return _try(surroundings, args)
-    toolset = surroundings.toolset(args.mode, choices_for(args.model) if args.model else None)
+    chosen = tool_choices(settings_in_force(workspace))
+    toolset = surroundings.toolset(args.mode, choices_for(args.model, chosen) if args.model else chosen)
     if args.name:
         return _show(toolset, args.name, as_json=args.json)
     if args.json:
@@ -213,25 +214,29 @@ async def _call(
     toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode))
     registry = Registry(toolset, make_example=example_arguments)
     asking = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
-    runner = CallRunner(registry, context, _settings(args.approve), workspace, asking)
+    runner = CallRunner(registry, context, _settings(surroundings.workspace, args.approve), workspace, asking)
     return await runner.run(call)
 
 
 def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
     """By hand, the tools that only some models get can be tried as well."""
-    from joey.tools.toolset import ToolChoices
+    from dataclasses import replace
 
-    toolset = surroundings.toolset(mode)
-    return ToolChoices(include=tuple(each.name for each in toolset.withheld if each.tool.opt_in))
+    from joey.app import settings_in_force, tool_choices
+
+    chosen = tool_choices(settings_in_force(surroundings.workspace))
+    opt_in = (each.name for each in surroundings.toolset(mode, chosen).withheld if each.tool.opt_in)
+    return replace(chosen, include=(*chosen.include, *opt_in))
 
 
-def _settings(approve: str | None) -> Any:
+def _settings(workspace: Path, approve: str | None) -> Any:
     """Whoever types a call by hand wants at least to look at the folder they are in."""
     from dataclasses import replace
 
-    from joey.policy import Settings
+    from joey.app import approvals_in_force, settings_in_force
 
-    return Settings.for_profile(approve) if approve else replace(Settings.for_profile("ask"), reads="allow")
+    settings = approvals_in_force(settings_in_force(workspace, {"approvals.profile": approve})).settings
+    return replace(settings, reads="allow") if approve is None and settings.reads == "ask" else settings
 
 
 class _Screen:

@@ -6,8 +6,8 @@ environment details of the user's messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from joey.protocols import Protocol
 from joey.tools.modes.mode import Mode
@@ -24,6 +24,11 @@ class Surroundings:
     home: str = ""
     instructions: str = ""
     """What the user's own files say (rules, AGENTS.md), put together by whoever makes the task."""
+    instructions_in: Mapping[str, str] = field(default_factory=dict)
+    """The same for single modes, by slug: in such a mode it stands in place of `instructions`."""
+
+    def wishes(self, mode: str) -> str:
+        return self.instructions_in.get(mode, self.instructions).strip()
 
 
 _WORK = """\
@@ -57,7 +62,7 @@ def system_prompt(
         _DATA,
         _where(surroundings),
         mode.instructions.strip() and f"# In this mode\n\n{mode.instructions.strip()}",
-        surroundings.instructions.strip() and f"# What the user wants\n\n{surroundings.instructions.strip()}",
+        surroundings.wishes(mode.slug) and f"# What the user wants\n\n{surroundings.wishes(mode.slug)}",
     ]
     return "\n\n".join(section for section in sections if section)
 

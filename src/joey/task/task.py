@@ -57,6 +57,10 @@ class Task:
         self._child: Task | None = None
         self._depth = 0
 
+    @property
+    def workspace(self) -> Path:
+        return self._core.parts.workspace
+
     @classmethod
     def start(
         cls,

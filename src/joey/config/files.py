@@ -1,0 +1,160 @@
+"""A settings file as checked values: every mistake is an error that names the file, the line and the nearest right key.
+
+TOML readers keep no lines. A key's line is looked for by its name below the header of its table; what is written in a
+way that this does not find (inside an inline table, say) gets the line of its table, or the first.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from joey.config.keys import BY_NAME, PRICE_PARTS, PRICES, SECTIONS, Key
+from joey.config.secrets import ADVICE, secret_in
+from joey.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and where it was written."""
+
+    value: Any
+    where: str
+
+
+def read_settings_file(path: Path) -> dict[str, Value]:
+    """The settings of a file by their full names; none if there is no file."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: the settings are not UTF-8 (byte {error.start})") from None
+    except OSError as error:
+        raise UsageError(f"{path}: the settings cannot be read: {error.strerror}") from None
+    return read_settings_text(text, str(path))
+
+
+def read_settings_text(text: str, path: str) -> dict[str, Value]:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}:{_line_in(str(error), text)}: this is no TOML: {error}") from None
+    return {name: Value(value, where) for name, value, where in _checked(data, text, path)}
+
+
+def _line_in(message: str, text: str) -> int:
+    found = re.search(r"line (\d+)", message)
+    return int(found[1]) if found else max(1, len(text.splitlines()))
+
+
+def _checked(data: Mapping[str, Any], text: str, path: str) -> Iterator[tuple[str, Any, str]]:
+    for parts, value in _flat(data):
+        where = f"{path}:{line_of(text, parts)}"
+        try:
+            name, value = _check(parts, value)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
+        yield name, value, where
+
+
+def _flat(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each setting with its path: one level of tables, two for prices."""
+    for name, value in data.items():
+        if name in (*SECTIONS, PRICES) and isinstance(value, dict):
+            yield from (((name, inner), item) for inner, item in value.items())
+        else:
+            yield (name,), value
+
+
+def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
+    name = ".".join(parts)
+    if secret_in(parts[-1] if parts[0] != PRICES else "", value):
+        raise UsageError(f"{name} looks like a secret. {ADVICE}")
+    if parts[0] == PRICES and len(parts) == 2:
+        return name, _price(name, value)
+    if name in (*SECTIONS, PRICES):
+        raise UsageError(f"{name} is a table: write [{name}] and its settings below it")
+    key = BY_NAME.get(name)
+    if key is None:
+        raise UsageError(f"there is no setting {name!r}; {_nearest(name)}")
+    return name, check_value(key, value)
+
+
+def check_value(key: Key, value: Any) -> Any:
+    if not key.kind.fits(value):
+        raise UsageError(f"{key.name} must be {key.kind.expected}, got {_shown(value)}")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def find_key(name: str) -> Key:
+    """The setting of this name, as a person typed it."""
+    if name not in BY_NAME:
+        raise UsageError(f"there is no setting {name!r}; {_nearest(name)}")
+    return BY_NAME[name]
+
+
+def _nearest(name: str) -> str:
+    plain = name.replace("-", "_").lower()
+    last = plain.rpartition(".")[2]
+    # The right name in the wrong table comes first.
+    near = [key for key in BY_NAME if key.rpartition(".")[2] == last]
+    near = near or [key for key in BY_NAME if sorted(key) == sorted(plain)]  # two letters swapped
+    near = near or difflib.get_close_matches(plain, BY_NAME, n=1)
+    near = near or [key for key in BY_NAME if difflib.get_close_matches(last, [key.rpartition(".")[2]], n=1)]
+    return f"did you mean {near[0]!r}?" if near else "`joey config` lists them all"
+
+
+def _price(name: str, value: Any) -> dict[str, float]:
+    parts = ", ".join(PRICE_PARTS[2:])
+    if not isinstance(value, dict) or not {"input", "output"} <= set(value) <= set(PRICE_PARTS):
+        raise UsageError(f"{name} needs 'input' and 'output', dollars for a million tokens, and may have {parts}")
+    for part, price in value.items():
+        if isinstance(price, bool) or not isinstance(price, (int, float)) or price < 0:
+            raise UsageError(f"{part} of {name} must be a number of 0 or more, got {_shown(price)}")
+    return dict(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+# Lines
+
+_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
+
+
+def line_of(text: str, parts: tuple[str, ...]) -> int:
+    """The line a setting is on, counted from 1."""
+    table: tuple[str, ...] = ()
+    of_table = 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = _HEADER.match(line)
+        written = _names(header[1]) if header else (*table, *_names(_left_of_equals(line)))
+        table = written if header else table
+        if written == parts or (len(written) > len(parts) and written[: len(parts)] == parts):
+            return number
+        if written and written[0] == parts[0] and of_table == 1:
+            of_table = number
+    return of_table
+
+
+def _left_of_equals(line: str) -> str:
+    found = re.match(r"\s*((?:\"[^\"]*\"|'[^']*'|[\w.\- \t])+?)\s*=", line)
+    return found[1] if found else ""
+
+
+def _names(written: str) -> tuple[str, ...]:
+    """A dotted key as its parts: `prices."gpt-5.2"` has two."""
+    found = re.findall(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)", written)
+    return tuple(first or second or third for first, second, third in found)

@@ -1,0 +1,131 @@
+"""Every setting there is: its name, what it takes, what it is for, and whether a project may decide it.
+
+A project's file came with the project, perhaps from somebody else. `in_project` says what it may do in a folder that
+the user has not trusted: `free` is used, `stricter` is used as far as it allows less than before, and `trusted` is
+held back. What spends money, sends text elsewhere or gives leave is never `free`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+InProject: TypeAlias = Literal["free", "stricter", "trusted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value must be, in words and as a test."""
+
+    expected: str
+    fits: Callable[[Any], bool]
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+def _words(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, str) and item.strip() for item in value)
+
+
+def one_of(*values: str) -> Kind:
+    return Kind("one of " + ", ".join(map(repr, values)), lambda value: isinstance(value, str) and value in values)
+
+
+TEXT = Kind("a string", lambda value: isinstance(value, str) and bool(value.strip()))
+WHOLE = Kind("a whole number of 0 or more", lambda value: _number(value) and isinstance(value, int))
+COUNT = Kind("a whole number of 1 or more", lambda value: _number(value) and isinstance(value, int) and value > 0)
+NUMBER = Kind("a number of 0 or more", _number)
+SHARE = Kind("a number from 0 to 1", lambda value: _number(value) and value <= 1)
+SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
+WORDS = Kind("a list of non-empty strings", _words)
+DECISION = one_of("allow", "ask", "deny")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    name: str
+    kind: Kind
+    about: str
+    default: Any = None
+    in_project: InProject = "trusted"
+    variable: str = ""
+    """The environment variable that sets it."""
+
+
+def _decisions(**about: str) -> tuple[Key, ...]:
+    return tuple(Key(f"approvals.{name}", DECISION, text, in_project="stricter") for name, text in about.items())
+
+
+KEYS: tuple[Key, ...] = (
+    Key("model", TEXT, "which model, as provider/model", variable="JOEY_MODEL"),
+    Key("base_url", TEXT, "another server that speaks the provider's format", variable="JOEY_BASE_URL"),
+    Key("protocol", TEXT, "how the model calls tools", in_project="free", variable="JOEY_PROTOCOL"),
+    Key("mode", TEXT, "the mode a task begins in", "code", in_project="free", variable="JOEY_MODE"),
+    Key(
+        "approvals.profile",
+        one_of("ask", "edits", "read-only", "all"),
+        "what may be done without asking",
+        "ask",
+        in_project="stricter",
+        variable="JOEY_APPROVE",
+    ),
+    Key("approvals.allow", WORDS, "commands that may run, added to the profile's", (), in_project="stricter"),
+    Key("approvals.deny", WORDS, "commands that never run", (), in_project="stricter"),
+    *_decisions(
+        reads="reading in the workspace",
+        reads_outside="reading elsewhere",
+        writes="changing files in the workspace",
+        writes_outside="changing files elsewhere",
+        writes_protected="changing files that steer Joey, git or the editor",
+        commands="commands that no rule names",
+        mcp="tools of MCP servers",
+        mcp_resources="resources of MCP servers",
+        browser="the browser",
+        custom_tools="custom tools",
+        mode_switches="going on in another mode",
+        subtasks="beginning a subtask",
+    ),
+    Key("approvals.mcp_allow", WORDS, "MCP tools that may be called: server/tool", (), in_project="stricter"),
+    Key("approvals.custom_tools_allow", WORDS, "custom tools that may be called", (), in_project="stricter"),
+    Key("approvals.followup_timeout", NUMBER, "seconds until a question takes its first suggestion"),
+    Key("approvals.max_requests", WHOLE, "requests before the user is asked to go on", in_project="stricter"),
+    Key("limits.max_turns", COUNT, "turns a task may take", in_project="stricter"),
+    Key("limits.max_cost", NUMBER, "dollars a task may cost", in_project="stricter"),
+    Key("limits.timeout", NUMBER, "seconds a headless run may take", in_project="stricter"),
+    Key("task.mistake_limit", WHOLE, "turns without success before the user is asked; 0 never asks", 3),
+    Key(
+        "task.plain_answers",
+        one_of("remind", "finish"),
+        "a reply without a tool call: remind the model, or take it as the result",
+        "remind",
+        in_project="free",
+    ),
+    Key(
+        "task.text_calls",
+        one_of("ignore", "offer", "run"),
+        "a call that a native model wrote into its text",
+        "offer",
+    ),
+    Key("task.condense_at", SHARE, "how full the window may be before old turns are condensed", 0.8),
+    Key("task.max_tokens", COUNT, "tokens a reply may have", 8192),
+    Key("tools.disabled", WORDS, "tools nobody is offered", (), in_project="free"),
+    Key("tools.include", WORDS, "tools the model is offered besides", (), in_project="free"),
+    Key("tools.exclude", WORDS, "tools the model is not offered", (), in_project="free"),
+    Key("tools.completion_needs_closed_todos", SWITCH, "no completion while todos are open", False, in_project="free"),
+    Key("tools.kill_commands_after", NUMBER, "seconds after which a command is ended"),
+    Key("tools.edit_likeness", SHARE, "how alike lines must be for apply_diff to take them"),
+)
+
+BY_NAME = {key.name: key for key in KEYS}
+SECTIONS = tuple(dict.fromkeys(key.name.partition(".")[0] for key in KEYS if "." in key.name))
+PRICES = "prices"
+"""`[prices."my-model"]`: dollars for a million tokens, one table a model."""
+PRICE_PARTS = ("input", "output", "cache_write", "cache_read")
+
+
+def adds_up(key: Key) -> bool:
+    """Whether the lists of all places hold together; a single value replaces the one below it."""
+    return key.kind is WORDS

@@ -1,0 +1,181 @@
+"""Flags over environment over project over user over defaults.
+
+A single value replaces the one below it. Lists (rules, names of tools) add up, so that a flag adds a rule and does
+not forget the user's. Approvals are layered by the policy itself, which knows what a profile means; here they are
+only kept apart by where they came from.
+
+A project's file in a folder that the user has not trusted is read with care (see `keys`): what it may not decide is
+held back and told, limits can only become tighter, and approvals only stricter.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from joey.config.files import Value, check_value, read_settings_file
+from joey.config.keys import BY_NAME, KEYS, PRICES, Key, adds_up
+from joey.config.secrets import ADVICE, secret_in
+from joey.errors import UsageError
+from joey.folders import project_folder
+
+Origin: TypeAlias = Literal["default", "user", "project", "environment", "flag"]
+FILE = "config.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value in force: whose it is, and where exactly it was said (more than one place for lists)."""
+
+    name: str
+    value: Any
+    origin: Origin = "default"
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A value of the project's file that is not used, because the folder is not trusted."""
+
+    name: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one place says."""
+
+    origin: Origin
+    values: Mapping[str, Value]
+    trusted: bool = True
+
+    @property
+    def approvals(self) -> dict[str, Any]:
+        """The table of approvals, as the policy reads it."""
+        return {
+            name.removeprefix("approvals."): value.value
+            for name, value in self.values.items()
+            if name.startswith("approvals.")
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings in force in a workspace."""
+
+    settings: Mapping[str, Setting]
+    layers: tuple[Layer, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
+    user_file: Path = field(default_factory=Path)
+    project_file: Path = field(default_factory=Path)
+    trusted: bool = False
+
+    def value(self, name: str) -> Any:
+        return self.settings[name].value
+
+    @property
+    def prices(self) -> dict[str, Any]:
+        """The user's own prices, by model."""
+        start = f"{PRICES}."
+        return {name.removeprefix(start): each.value for name, each in self.settings.items() if name.startswith(start)}
+
+    def base_url_for(self, model: str) -> str | None:
+        """The server for a model. One that was named for another provider's model gets neither text nor key of this."""
+        found = self.settings["base_url"]
+        named = None
+        for layer in self.layers:
+            named = layer.values["model"].value if "model" in layer.values and self._holds(layer, "model") else named
+            if layer.origin == found.origin:
+                break
+        other = named is not None and named.partition("/")[0] != model.partition("/")[0]
+        return None if other or found.value is None else str(found.value)
+
+    def _holds(self, layer: Layer, name: str) -> bool:
+        return layer.trusted or BY_NAME[name].in_project == "free"
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should be told before a task begins."""
+        if not self.held_back:
+            return ()
+        names = ", ".join(each.name for each in self.held_back)
+        where = self.project_file.parent.parent
+        how = f"`joey tools --trust` in {where} trusts it"
+        return (f"{self.project_file} sets {names}: not used, because this folder is not trusted ({how})",)
+
+
+def read_config(
+    workspace: Path,
+    user: Path,
+    *,
+    trusted: bool,
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Config:
+    """The settings for a workspace, a user's folder, an environment and flags (full names; None and () say nothing)."""
+    user_file, project_file = user / FILE, project_folder(workspace) / FILE
+    layers = (
+        Layer("user", read_settings_file(user_file)),
+        Layer("project", read_settings_file(project_file), trusted=trusted),
+        Layer("environment", _from_environment(environment)),
+        Layer("flag", _from_flags(flags or {})),
+    )
+    settings = {key.name: Setting(key.name, key.default) for key in KEYS if not key.name.startswith("approvals.")}
+    held_back: list[HeldBack] = []
+    for layer in layers:
+        for name, value in layer.values.items():
+            _lay(settings, layer, name, value, held_back)
+    return Config(MappingProxyType(settings), layers, tuple(held_back), user_file, project_file, trusted)
+
+
+def _lay(settings: dict[str, Setting], layer: Layer, name: str, value: Value, held_back: list[HeldBack]) -> None:
+    key = BY_NAME.get(name)
+    in_project = key.in_project if key else "trusted"
+    if not layer.trusted and (in_project == "trusted" or name in _GIVING_LEAVE):
+        held_back.append(HeldBack(name, value.where))
+        return
+    if name.startswith("approvals."):
+        return
+    below = settings.get(name)
+    loosens = below is not None and below.value is not None and in_project == "stricter" and below.value <= value.value
+    if loosens and not layer.trusted:
+        return
+    settings[name] = _over(below, key, Setting(name, value.value, layer.origin, value.where))
+
+
+_GIVING_LEAVE = ("approvals.allow", "approvals.mcp_allow", "approvals.custom_tools_allow")
+
+
+def _over(below: Setting | None, key: Key | None, above: Setting) -> Setting:
+    if key is None or not adds_up(key) or below is None or not below.value:
+        return above
+    return Setting(above.name, (*below.value, *above.value), above.origin, f"{below.where}, {above.where}")
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Value]:
+    values = {}
+    for key in KEYS:
+        text = environment.get(key.variable, "").strip() if key.variable else ""
+        if not text:
+            continue
+        if secret_in("", text):
+            raise UsageError(f"${key.variable} looks like a secret. {ADVICE}")
+        try:
+            values[key.name] = Value(check_value(key, text), f"${key.variable}")
+        except UsageError as error:
+            raise UsageError(f"${key.variable}: {error}") from None
+    return values
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Value]:
+    given = {name: value for name, value in flags.items() if value is not None and value != ()}
+    return {name: Value(value, _flag(name)) for name, value in given.items()}
+
+
+def _flag(name: str) -> str:
+    last = name.rpartition(".")[2]
+    return "--approve" if name == "approvals.profile" else f"--{last.replace('_', '-')}"

@@ -1,0 +1,98 @@
+"""Approvals said in several places, as one set of settings: the user's file, the project's, the environment, flags.
+
+A later place goes over an earlier one. A profile sets every decision anew, so that `--approve read-only` means just
+that, whatever the files allow one by one. Rules (allow, deny, and the lists of tools) add up.
+
+A place that is not trusted, a project's file in a folder the user has not vouched for, can only take leave away: of
+each decision the stricter one holds, its deny rules count, and its allow rules do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from joey.policy.settings import Settings
+from joey.policy.verdict import Decision
+
+_STRICTNESS: tuple[Decision, ...] = ("allow", "ask", "deny")
+_DECISIONS = tuple(each.name for each in fields(Settings) if each.type == "Decision")
+_LISTS = ("allow", "deny", "mcp_allow", "custom_tools_allow")
+_LIMITS = ("max_requests", "max_cost")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one place says about approvals, as a table of settings."""
+
+    table: Mapping[str, Any]
+    place: str = ""
+    """Its name, for whoever asks where a value came from."""
+    trusted: bool = True
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where exactly each setting was said."""
+
+    def place_of(self, name: str) -> str:
+        return self.places.get(name) or self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """The settings in force, and where each came from; what is not named there is a default."""
+
+    settings: Settings
+    places: Mapping[str, str]
+
+
+def layered(said: Iterable[Said]) -> Approvals:
+    """The approvals of several places, the weakest place first."""
+    settings, places = Settings(), dict[str, str]()
+    added: dict[str, tuple[str, ...]] = dict.fromkeys(_LISTS, ())
+    for each in said:
+        after = _laid_over(settings, each.table)
+        after = after if each.trusted else _stricter(settings, after)
+        places |= _changes(settings, after, each)
+        settings = after
+        for name in _LISTS if each.trusted else ("deny",):
+            if rules := tuple(each.table.get(name, ())):
+                added[name] = (*added[name], *rules)
+                places[name] = ", ".join(filter(None, (places.get(name), each.place_of(name))))
+    lists: dict[str, Any] = {name: (*getattr(settings, name), *rules) for name, rules in added.items()}
+    return Approvals(replace(settings, **lists), places)
+
+
+def _laid_over(settings: Settings, table: Mapping[str, Any]) -> Settings:
+    single = {name: value for name, value in table.items() if name not in _LISTS and name != "profile"}
+    if "profile" in table:
+        profile = Settings.for_profile(table["profile"])
+        kept = {name: getattr(settings, name) for name in (*_LIMITS, "followup_timeout")}
+        settings = replace(profile, **kept)
+    return replace(settings, **single)
+
+
+def _stricter(settings: Settings, other: Settings) -> Settings:
+    """The settings with what another would forbid taken away."""
+    decisions: dict[str, Any] = {
+        name: max(getattr(settings, name), getattr(other, name), key=_STRICTNESS.index) for name in _DECISIONS
+    }
+    limits: dict[str, Any] = {name: _tighter(getattr(settings, name), getattr(other, name)) for name in _LIMITS}
+    # `*` allows whatever the other allows.
+    allow = tuple(rule for rule in settings.allow if rule in other.allow or "*" in other.allow)
+    return replace(settings, **decisions, **limits, allow=other.allow if "*" in settings.allow else allow)
+
+
+def _tighter(one: float | None, other: float | None) -> float | None:
+    given = [limit for limit in (one, other) if limit is not None]
+    return min(given) if given else None
+
+
+def _changes(before: Settings, after: Settings, said: Said) -> dict[str, str]:
+    """Which settings this place decided: those it named, and those its profile changed."""
+    names = [each.name for each in fields(Settings) if each.name not in _LISTS]
+    return {
+        name: said.place_of(name if name in said.table else "profile")
+        for name in names
+        if getattr(before, name) != getattr(after, name)
+        or (name in said.table and getattr(after, name) == said.table[name])
+    }

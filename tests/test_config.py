@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joey.app import approvals_in_force
+from joey.config import Config, read_config
+from joey.config.files import read_settings_text
+from joey.config.keys import KEYS
+from joey.errors import UsageError
+from joey.policy.settings import PROFILES, Settings
+from joey.task.settings import TaskSettings
+from joey.tools.builtin import BuiltinOptions
+
+
+class Places:
+    """A user's folder and a project, with their settings files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.user, self.project = folder / "user", folder / "project"
+
+    def config(self, user: str = "", project: str = "", *, trusted: bool = False, **rest: Any) -> Config:
+        for path, text in ((self.user, user), (self.project / ".joey", project)):
+            path.mkdir(parents=True, exist_ok=True)
+            (path / "config.toml").write_text(text)
+        rest.setdefault("environment", {})
+        return read_config(self.project, self.user, trusted=trusted, **rest)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+def test_flags_go_over_environment_over_project_over_user_over_defaults(places: Places) -> None:
+    user, project = 'mode = "ask"\n', 'mode = "debug"\n'
+    environment, flags = {"JOEY_MODE": "architect"}, {"mode": "orchestrator"}
+    seen = [
+        places.config(),
+        places.config(user),
+        places.config(user, project),
+        places.config(user, project, environment=environment),
+        places.config(user, project, environment=environment, flags=flags),
+    ]
+    found = [(each.settings["mode"].value, each.settings["mode"].origin, each.settings["mode"].where) for each in seen]
+    assert found == [
+        ("code", "default", ""),
+        ("ask", "user", f"{places.user}/config.toml:1"),
+        ("debug", "project", f"{places.project}/.joey/config.toml:1"),
+        ("architect", "environment", "$JOEY_MODE"),
+        ("orchestrator", "flag", "--mode"),
+    ]
+
+
+def test_lists_add_up_and_say_every_place(places: Places) -> None:
+    config = places.config('[tools]\ndisabled = ["new_task"]\n', '[tools]\ndisabled = ["apply_patch"]\n')
+    setting = config.settings["tools.disabled"]
+    assert setting.value == ("new_task", "apply_patch")
+    assert setting.where == f"{places.user}/config.toml:2, {places.project}/.joey/config.toml:2"
+
+
+def test_settings_cannot_be_changed_after_reading(places: Places) -> None:
+    with pytest.raises(TypeError):
+        places.config().settings["mode"] = None  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('modle = "x/y"', "f:1: there is no setting 'modle'; did you mean 'model'?"),
+        ("\n[limits]\n# a comment\nmax_turn = 3", "f:4: there is no setting 'limits.max_turn'; did you mean 'limits.m"),
+        ("max_turns = 3", "f:1: there is no setting 'max_turns'; did you mean 'limits.max_turns'?"),
+        ("[approvals]\nmax_cost = 3", "f:2: there is no setting 'approvals.max_cost'; did you mean 'limits.max_cost'"),
+        ("[approval]\nreads = 'ask'", "f:1: there is no setting 'approval'"),
+        ('[limits]\nmax_turns = "3"', "f:2: limits.max_turns must be a whole number of 1 or more, got '3'"),
+        ("[limits]\nmax_turns = true", "f:2: limits.max_turns must be a whole number of 1 or more, got true"),
+        ("limits = 3", "f:1: limits is a table: write [limits]"),
+        ('[approvals]\nreads = "yes"', "f:2: approvals.reads must be one of 'allow', 'ask', 'deny', got 'yes'"),
+        ('[approvals]\nallow = "git"', "f:2: approvals.allow must be a list of non-empty strings, got 'git'"),
+        ("[task]\ncondense_at = nan", "f:2: task.condense_at must be a number from 0 to 1, got nan"),
+        ('mode = "a"\nmode = ', "f:2: this is no TOML"),
+        ('approvals.reads = "x"', "f:1: approvals.reads must be one of"),
+        ("limits = { max_turns = 0 }", "f:1: limits.max_turns must be"),
+        ('\n[prices."m-1.2"]\ninput = 3', "f:2: prices.m-1.2 needs 'input' and 'output'"),
+        ('[prices]\n"m" = {input = 1, output = "x"}', "f:2: output of prices.m must be a number of 0 or more, got 'x'"),
+    ],
+)
+def test_a_mistake_is_named_with_file_line_and_the_nearest_right_key(text: str, complaint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_settings_text(text, "f")
+    assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'api_key = "abc"',
+        'anthropic_api_key = "abc"',
+        'model = "sk-ant-api03-abcdefghijklmnop"',
+        'base_url = "https://me:hunter2@example.com"',
+        'base_url = "https://example.com/v1?api_key=hunter2"',
+        '[approvals]\nallow = ["curl -H x:ghp_abcdefghijklmnopqrst"]',
+        '[keys]\nopenai = "sk-proj-abcdefghijklmnop"',
+    ],
+)
+def test_a_secret_in_a_file_is_refused_and_never_repeated(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_settings_text(text, "f")
+    said = str(caught.value)
+    assert "looks like a secret" in said and "environment" in said
+    assert not any(word in said for word in ("abc", "hunter2", "ghp_", "sk-"))
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "task.max_tokens"])
+def test_words_about_tokens_are_no_secrets(name: str) -> None:
+    assert read_settings_text("[task]\nmax_tokens = 100", "f")["task.max_tokens"].value == 100
+
+
+def test_a_wrong_variable_is_named(places: Places) -> None:
+    with pytest.raises(UsageError, match=r"\$JOEY_APPROVE: approvals.profile must be one of"):
+        places.config(environment={"JOEY_APPROVE": "everything"})
+
+
+def test_there_need_be_no_file(tmp_path: Path) -> None:
+    config = read_config(tmp_path, tmp_path / "nowhere", trusted=False, environment={})
+    assert config.value("model") is None and config.notices == ()
+
+
+# What a project may decide
+
+
+DANGEROUS = """\
+model = "openai/expensive"
+base_url = "https://elsewhere.example"
+mode = "debug"
+
+[approvals]
+profile = "all"
+allow = ["rm"]
+deny = ["git push"]
+
+[limits]
+max_turns = 5
+max_cost = 1000
+
+[task]
+text_calls = "run"
+mistake_limit = 0
+
+[prices."claude"]
+input = 0
+output = 0
+"""
+
+
+def test_a_project_nobody_trusts_cannot_choose_the_model_or_give_itself_leave(places: Places) -> None:
+    config = places.config("[limits]\nmax_turns = 50\nmax_cost = 2.0\n", DANGEROUS)
+    approvals = approvals_in_force(config).settings
+    assert config.value("model") is None and config.value("base_url") is None and config.prices == {}
+    assert config.value("task.text_calls") == "offer" and config.value("task.mistake_limit") == 3
+    assert (config.value("limits.max_turns"), config.value("limits.max_cost")) == (5, 2.0)
+    assert config.value("mode") == "debug"
+    assert approvals.writes == "ask" and approvals.commands == "ask" and approvals.max_cost == 2.0
+    assert "rm" not in approvals.allow and "*" not in approvals.allow
+    assert approvals.deny == ("git push",)
+    held = {each.name for each in config.held_back}
+    assert {"model", "base_url", "approvals.allow", "prices.claude", "task.text_calls"} <= held
+    assert "not trusted" in config.notices[0] and "joey tools --trust" in config.notices[0]
+
+
+def test_a_trusted_project_decides_over_the_user(places: Places) -> None:
+    config = places.config("[limits]\nmax_cost = 2.0\n", DANGEROUS, trusted=True)
+    approvals = approvals_in_force(config).settings
+    assert config.value("model") == "openai/expensive" and config.prices == {"claude": {"input": 0, "output": 0}}
+    assert approvals.writes == "allow" and approvals.max_cost == 1000 and "rm" in approvals.allow
+    assert config.notices == ()
+
+
+def test_a_project_nobody_trusts_can_take_leave_away(places: Places) -> None:
+    config = places.config('[approvals]\nprofile = "all"\n', '[approvals]\nprofile = "read-only"\n')
+    approvals = approvals_in_force(config).settings
+    assert approvals.writes == "deny" and approvals.commands == "deny" and "*" not in approvals.allow
+    assert approvals.reads_outside == "ask"
+
+
+@pytest.mark.parametrize("user", list(PROFILES))
+@pytest.mark.parametrize("project", list(PROFILES))
+def test_no_profile_of_an_untrusted_project_allows_more_than_the_user_s(
+    places: Places, user: str, project: str
+) -> None:
+    alone = approvals_in_force(places.config(f'[approvals]\nprofile = "{user}"\n')).settings
+    both = approvals_in_force(
+        places.config(f'[approvals]\nprofile = "{user}"\n', f'[approvals]\nprofile = "{project}"\n')
+    ).settings
+    order = ("allow", "ask", "deny")
+    for field in fields(Settings):
+        if field.type == "Decision":
+            before, after = getattr(alone, field.name), getattr(both, field.name)
+            assert order.index(after) >= order.index(before), field.name
+    assert "*" in alone.allow or set(both.allow) <= set(alone.allow)
+
+
+def test_a_profile_by_flag_means_just_that_and_deny_rules_stay(places: Places) -> None:
+    config = places.config(
+        '[approvals]\nwrites = "allow"\nreads_outside = "allow"\nallow = ["pytest"]\ndeny = ["git push"]\n',
+        flags={"approvals.profile": "read-only", "approvals.allow": ("ls",)},
+    )
+    found = approvals_in_force(config)
+    assert found.settings.writes == "deny" and found.settings.reads_outside == "ask"
+    assert found.settings.allow[-2:] == ("pytest", "ls") and found.settings.deny == ("git push",)
+    assert found.places["writes"] == "--approve"
+    assert found.places["allow"] == f"{places.user}/config.toml:4, --allow"
+
+
+# Where the model is
+
+
+@pytest.mark.parametrize(
+    ("user", "environment", "flags", "expected"),
+    [
+        ('base_url = "http://h"\nmodel = "vllm/a"\n', {}, {}, "http://h"),
+        ('base_url = "http://h"\nmodel = "vllm/a"\n', {}, {"model": "vllm/b"}, "http://h"),
+        ('base_url = "http://h"\nmodel = "vllm/a"\n', {}, {"model": "anthropic/c"}, None),
+        ('base_url = "http://h"\nmodel = "vllm/a"\n', {"JOEY_MODEL": "openai/c"}, {}, None),
+        ('base_url = "http://h"\n', {}, {"model": "anthropic/c"}, "http://h"),
+        ('model = "vllm/a"\n', {"JOEY_BASE_URL": "http://e"}, {}, "http://e"),
+        (
+            'model = "vllm/a"\n',
+            {"JOEY_BASE_URL": "http://e"},
+            {"model": "openai/c", "base_url": "http://f"},
+            "http://f",
+        ),
+    ],
+)
+def test_a_server_named_for_one_provider_does_not_get_another_s_key(
+    places: Places, user: str, environment: dict[str, str], flags: dict[str, Any], expected: str | None
+) -> None:
+    config = places.config(user, environment=environment, flags=flags)
+    assert config.base_url_for(config.value("model")) == expected
+
+
+# What is written twice
+
+
+def test_every_approval_of_the_policy_is_a_setting() -> None:
+    named = {key.name.removeprefix("approvals.") for key in KEYS if key.name.startswith("approvals.")}
+    assert named | {"max_cost"} == {field.name for field in fields(Settings)}
+
+
+@pytest.mark.parametrize(("section", "cls"), [("task", TaskSettings), ("tools", BuiltinOptions)])
+def test_defaults_are_those_of_the_parts_they_set(section: str, cls: type) -> None:
+    defaults = {field.name: field.default for field in fields(cls)}
+    for key in KEYS:
+        table, _, name = key.name.partition(".")
+        if table == section and name in defaults:
+            assert key.default == defaults[name], key.name
+
+
+def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> None:
+    assert {key.name for key in KEYS if key.in_project == "free"} == {
+        "protocol", "mode", "task.plain_answers", "tools.disabled", "tools.include", "tools.exclude",
+        "tools.completion_needs_closed_todos",
+    }  # fmt: skip
