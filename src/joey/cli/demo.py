@@ -33,8 +33,9 @@ from joey import protocols
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, Request, TaskFinished
 from joey.journal.store import TaskStore
-from joey.providers import open_model
-from joey.task.parts import Parts
+from joey.protocols import Protocol
+from joey.providers import Provider, open_model
+from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings
 from joey.task.task import Task
 from joey.terminal.headless import EXIT_CODES, run_headless
@@ -63,9 +64,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _speed(text: str) -> float:
-    speed = float(text)
-    if speed <= 0:
-        raise argparse.ArgumentTypeError("the speed is a number above 0")
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not speed > 0:
+        raise argparse.ArgumentTypeError(f"the speed is a number above 0, such as 2 or 0.5, not {text!r}")
     return speed
 
 
@@ -94,19 +98,7 @@ async def _demo(args: argparse.Namespace, folder: Path, show: Show, pace: float)
     async with LocalServer(HelloModel(protocol, port, _python(), faults)) as server:
         url = server.anthropic_url if args.provider == "anthropic" else server.openai_url
         provider, model = open_model(f"{args.provider}/scripted", base_url=url, api_key="none-needed")
-        tools = builtin_tools()
-        toolsets = {mode.slug: build_toolset(mode, tools) for mode in BUILTIN_MODES}
-        parts = Parts(
-            provider=provider,
-            model=model,
-            protocol=protocol,
-            workspace=workspace,
-            store=TaskStore(folder / "tasks"),
-            modes={mode.slug: mode for mode in BUILTIN_MODES},
-            toolset=lambda mode: toolsets[mode.slug],
-            surroundings=Surroundings(str(workspace)),
-            watch=show.watch,
-        )
+        parts = _parts(provider, model, protocol, workspace, show.watch)
         task = Task.start(parts, TASK)
         show.follow(task)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, show.hang_up)
@@ -115,6 +107,23 @@ async def _demo(args: argparse.Namespace, folder: Path, show: Show, pace: float)
         finally:
             show.close()
             await provider.close()
+
+
+def _parts(provider: Provider, model: str, protocol: Protocol, workspace: Path, watch: Watcher) -> Parts:
+    """What every task is made of, except that nothing is the user's own: no settings, no history, no custom tools."""
+    tools = builtin_tools()
+    toolsets = {mode.slug: build_toolset(mode, tools) for mode in BUILTIN_MODES}
+    return Parts(
+        provider=provider,
+        model=model,
+        protocol=protocol,
+        workspace=workspace,
+        store=TaskStore(workspace.parent / "tasks"),
+        modes={mode.slug: mode for mode in BUILTIN_MODES},
+        toolset=lambda mode: toolsets[mode.slug],
+        surroundings=Surroundings(str(workspace)),
+        watch=watch,
+    )
 
 
 @dataclass(slots=True)
