@@ -247,7 +247,7 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
     images = [read_image(Path(name)) for name in options.attach]
     try:
         if entry is not None:
-            yield Task.resume(parts, entry.task_id, text=prompt, images=images)
+            yield Task.resume(parts, entry.task_id, text=prompt, images=images, mode=options.mode)
         else:
             mode = settings_in_force(workspace, options.flags).value("mode")
             yield Task.start(parts, prompt, mode=mode, images=images)

@@ -13,6 +13,7 @@ from joey import __version__
 from joey.errors import JoeyError
 
 COMMANDS: dict[str, str] = {
+    "interactive": "the interactive terminal; `joey` without a command opens it too",
     "run": "carry out one task with nobody at the keyboard",
     "tasks": "the tasks there have been: list, show, export, fork, import, delete",
     "checkpoints": "the files as they were before each change: list, show what would change, put back",
@@ -54,9 +55,11 @@ def _run(args: list[str]) -> int:
     import argparse
     import importlib
 
-    if not args or args[0] in ("-h", "--help", "help"):
+    if args[:1] in (["-h"], ["--help"], ["help"]) or not (args or _at_a_terminal()):
         print(_help())
         return 0
+    if not args or args[0].startswith("-"):
+        args = ["interactive", *args]
     name = args[0]
     if name not in COMMANDS:
         raise JoeyError(_unknown(name))
@@ -68,11 +71,16 @@ def _run(args: list[str]) -> int:
     return int(module.run(parser.parse_args(args[1:])))
 
 
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def _help() -> str:
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (
-        "usage: joey COMMAND [options]\n\n"
+        "usage: joey [options]          the interactive terminal\n"
+        "       joey COMMAND [options]\n\n"
         "Joey is a coding agent for the terminal, and the stream parsers under it.\n\n"
         f"commands:\n{commands}\n\n"
         "`joey COMMAND --help` tells more about one; `joey --version` tells the version."

@@ -30,7 +30,15 @@ from joey.events import (
     ToolCallFinished,
 )
 from joey.journal.journal import Journal, read_journal
-from joey.journal.records import ChildOpened, LastMessageReplaced, MessageAdded, TaskEnded, TaskOpened, TodosSet
+from joey.journal.records import (
+    ChildOpened,
+    LastMessageReplaced,
+    MessageAdded,
+    ModeSet,
+    TaskEnded,
+    TaskOpened,
+    TodosSet,
+)
 from joey.journal.replay import TaskState, replay
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.protocols import get
@@ -84,8 +92,18 @@ class Task:
         return task
 
     @classmethod
-    def resume(cls, parts: Parts, task_id: str, *, text: str = "", images: Sequence[ImageBlock] = ()) -> Self:
+    def resume(
+        cls,
+        parts: Parts,
+        task_id: str,
+        *,
+        text: str = "",
+        images: Sequence[ImageBlock] = (),
+        mode: str | None = None,
+    ) -> Self:
         """A task that was interrupted or ended, to go on where it was, in the protocol it began with."""
+        if mode is not None and mode not in parts.modes:
+            raise UsageError(f"there is no mode {mode!r}; there are: {', '.join(parts.modes)}")
         path = parts.store.journal_path(task_id)
         journal = Journal(path)
         state = replay(read_journal(path))
@@ -96,11 +114,19 @@ class Task:
         parts = replace(parts, protocol=get(state.opened.protocol), workspace=Path(state.opened.workspace))
         if not state.messages:
             said = [TextBlock(state.opened.text), *said]
-        return cls(parts, task_id, state, journal, [*said, *images])
+        task = cls(parts, task_id, state, journal, [*said, *images])
+        if mode is not None and mode != state.mode:
+            task._core.record(ModeSet(mode))
+        return task
 
     @property
     def id(self) -> str:
         return self._core.task_id
+
+    @property
+    def parts(self) -> Parts:
+        """What the task is made of."""
+        return self._core.parts
 
     @property
     def state(self) -> TaskState:

@@ -1,0 +1,123 @@
+"""The panel above the input: what waits for the user's word, in full, and the keys that give it.
+
+A request may come up while the user is typing, and a letter of a word must never be taken for leave. So a new request
+first only shows; its keys work, and are shown, a moment later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.widgets import Static
+
+from joey.commands import Answer
+from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
+from joey.terminal.pictures import Look, request_keys, request_picture
+
+
+def answer_by_key(request: Request, key: str) -> Answer | None:
+    """The answer that a key gives; None: the key is no answer."""
+    if isinstance(request, QuestionRequested):
+        picked = int(key) - 1 if key.isdecimal() else -1
+        suggestions = request.suggestions
+        return Answer(request.request_id, True, suggestions[picked].text) if 0 <= picked < len(suggestions) else None
+    yes = key == "y" or (key == "enter" and isinstance(request, CompletionRequested))
+    always = key == "a" and isinstance(request, ApprovalRequested)
+    no = key == "n" and not isinstance(request, CompletionRequested)
+    return Answer(request.request_id, yes=yes or always, always=always) if yes or always or no else None
+
+
+def answer_by_words(request: Request, text: str, *, comment: bool) -> Answer | None:
+    """The answer that typed words give; None: they are a message for the model, and leave stays to be given by key."""
+    if isinstance(request, ApprovalRequested):
+        return Answer(request.request_id, yes=False, text=text) if comment else None
+    if isinstance(request, CompletionRequested):
+        return Answer(request.request_id, yes=not text, text=text)
+    return Answer(request.request_id, yes=bool(text), text=text) if text else None
+
+
+class RequestPanel(Vertical, can_focus=True):
+    """Shows one request at a time. Keys that answer nothing begin a text in the input."""
+
+    @dataclass
+    class Answered(Message):
+        """A key gave the answer."""
+
+        answer: Answer
+
+    @dataclass
+    class Comment(Message):
+        """The user wants to say why not, or something else than the keys offer; `begun` is the first character."""
+
+        begun: str = ""
+
+    SETTLING = 0.4
+    """How many seconds a new request is only shown."""
+
+    def __init__(self) -> None:
+        super().__init__(id="request")
+        self.request: Request | None = None
+        self._settled = False
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="asked", can_focus=False):
+            yield Static(id="asked-text")
+        yield Static(id="keys")
+
+    def show(self, request: Request | None, look: Look, *, comment: bool = False) -> None:
+        is_new = request is not self.request
+        self.request = request
+        self.display = request is not None
+        if request is not None:
+            self.query_one("#asked-text", Static).update(request_picture(request, look))
+        if request is not None and is_new:
+            self._settled = False
+            self.query_one("#keys", Static).update()
+            self.query_one("#asked", VerticalScroll).scroll_home(animate=False)
+            self.set_timer(self.SETTLING, lambda: self._settle(request))
+        elif request is not None and self._settled:
+            self._show_keys(request, comment=comment)
+
+    def _settle(self, request: Request) -> None:
+        if request is self.request:
+            self._settled = True
+            self._show_keys(request)
+
+    def _show_keys(self, request: Request, *, comment: bool = False) -> None:
+        self.query_one("#keys", Static).update(Text(request_keys(request, comment=comment), "dim"))
+
+    def on_key(self, event: events.Key) -> None:
+        if self.request is None or not self._settled:
+            return
+        answer = answer_by_key(self.request, event.key)
+        asked = self.query_one("#asked", VerticalScroll)
+        if answer is not None:
+            self.post_message(self.Answered(answer))
+        elif event.key == "c" and isinstance(self.request, ApprovalRequested):
+            self.post_message(self.Comment())
+        elif event.key in ("up", "down", "pageup", "pagedown", "home", "end"):
+            _scroll(asked, event.key)
+        elif event.is_printable and event.character and not isinstance(self.request, ApprovalRequested):
+            self.post_message(self.Comment(event.character))
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+
+def _scroll(area: VerticalScroll, key: str) -> None:
+    move = {
+        "up": area.scroll_up,
+        "down": area.scroll_down,
+        "pageup": area.scroll_page_up,
+        "pagedown": area.scroll_page_down,
+        "home": area.scroll_home,
+        "end": area.scroll_end,
+    }[key]
+    move(animate=False)

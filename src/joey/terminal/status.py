@@ -1,0 +1,127 @@
+"""The line at the bottom: where we are and what it took so far. A fold of events, and a pure picture of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from rich.text import Text
+
+from joey.events import (
+    ApprovalRequested,
+    CompletionRequested,
+    ContinueRequested,
+    Event,
+    ModeChanged,
+    QuestionRequested,
+    RetryScheduled,
+    TaskFinished,
+    TaskStarted,
+    TodosChanged,
+    TokenUsage,
+    ToolRunStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+
+_BAR = 8
+_NEARLY_FULL = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the footer tells."""
+
+    mode: str = "code"
+    model: str = ""
+    activity: str = ""
+    """What is going on; empty when nothing is."""
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    last: TokenUsage = field(default_factory=TokenUsage)
+    """The last request, which is what fills the context window."""
+    cost: float | None = None
+    window: int | None = None
+    todos_done: int = 0
+    todos: int = 0
+
+
+def after(status: Status, event: Event) -> Status:
+    """The status after an event."""
+    match event:
+        case TaskStarted(_, mode, model):
+            return replace(status, mode=mode, model=status.model or model, activity="starting")
+        case TurnStarted():
+            return replace(status, activity="thinking")
+        case UsageReported(given, taken, written, read):
+            return replace(status, last=TokenUsage(given, taken, written, read))
+        case TurnFinished(_, usage, cost):
+            total = status.cost if cost is None else (status.cost or 0.0) + cost
+            return replace(status, usage=status.usage + usage, last=usage, cost=total)
+        case ToolRunStarted(_, name):
+            return replace(status, activity=name)
+        case RetryScheduled(_, seconds):
+            return replace(status, activity=f"waiting {seconds:.0f} s")
+        case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+            return replace(status, activity="your turn")
+        case ModeChanged(mode):
+            return replace(status, mode=mode)
+        case TodosChanged(todos):
+            finished = sum(todo.status == "completed" for todo in todos)
+            return replace(status, todos_done=finished, todos=len(todos))
+        case TaskFinished():
+            return replace(status, activity="")
+        case _:
+            return status
+
+
+def status_line(status: Status, width: int) -> Text:
+    """The footer, in one line: what matters least is left out where the terminal is narrow."""
+    parts = [part for part in _parts(status) if part[1].plain]
+    while len(parts) > 1 and _width(parts) > width:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    line = Text("  ", no_wrap=True, overflow="ellipsis").join(text for _, text in parts)
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def _width(parts: list[tuple[int, Text]]) -> int:
+    return sum(text.cell_len + 2 for _, text in parts) - 2
+
+
+def _parts(status: Status) -> list[tuple[int, Text]]:
+    """The pieces in their order, each with its rank: the highest is left out first."""
+    return [
+        (0, Text(status.mode, "bold")),
+        (3, Text(status.model, "cyan")),
+        (1, Text(f"● {status.activity}" if status.activity else "", "yellow")),
+        (7, Text(f"todo {status.todos_done}/{status.todos}" if status.todos else "")),
+        (5, Text(tokens_line(status.usage))),
+        (6, Text(cache_line(status.usage))),
+        (4, Text(f"${status.cost:.4f}" if status.cost is not None else "", "green")),
+        (2, meter(status.last.total, status.window)),
+    ]
+
+
+def tokens_line(usage: TokenUsage) -> str:
+    given = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return f"↑{short_number(given)} ↓{short_number(usage.output_tokens)}" if usage.total else ""
+
+
+def cache_line(usage: TokenUsage) -> str:
+    given = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return f"cache {usage.cache_read_tokens / given:.0%}" if usage.cache_read_tokens else ""
+
+
+def meter(used: int, window: int | None) -> Text:
+    """How full the model's context window is; only the number where its size is not known."""
+    if not window:
+        return Text(f"ctx {short_number(used)}" if used else "")
+    part = min(used / window, 1.0)
+    full = round(part * _BAR)
+    return Text(f"ctx {'█' * full}{'░' * (_BAR - full)} {part:.0%}", "red" if part >= _NEARLY_FULL else "")
+
+
+def short_number(number: int) -> str:
+    if number < 1_000:
+        return str(number)
+    return f"{number / 1_000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"

@@ -1,0 +1,347 @@
+"""What the screen shows, as data: a fold of events into entries, without a word about how they look.
+
+    event --> Transcript.apply --> the entry that changed (or is new)
+
+Entries are only ever appended; the last ones grow. A reply that failed and is tried again leaves entries that do not
+count: they are marked `dropped` and stay in the list, so that nothing else moves. Calls are found by task and call id,
+because a subtask counts its calls for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from joey.effects import Todo
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    ArgumentPath,
+    CompletionAnswered,
+    CompletionRequested,
+    ContinueAnswered,
+    ContinueRequested,
+    Event,
+    QuestionAnswered,
+    QuestionRequested,
+    ReasoningDelta,
+    ReasoningFinished,
+    ReasoningStarted,
+    Request,
+    RetryScheduled,
+    TaskFinished,
+    TaskStarted,
+    TextDelta,
+    TextFinished,
+    TextStarted,
+    TodosChanged,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    TurnStarted,
+    UserMessageQueued,
+)
+from joey.messages import (
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    Shown,
+    TextBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from joey.terminal.lines import line_for
+
+KEPT_OUTPUT = 200_000
+"""How many characters of a command's live output are kept for the screen."""
+
+
+class Growing:
+    """A text that comes in pieces. Adding is cheap; the pieces are joined when somebody looks."""
+
+    __slots__ = ("_pieces", "_size")
+
+    def __init__(self, text: str = "") -> None:
+        self._pieces = [text]
+        self._size = len(text)
+
+    def add(self, text: str, *, keep: int | None = None) -> None:
+        self._pieces.append(text)
+        self._size += len(text)
+        if keep is not None and self._size > 2 * keep:
+            self._pieces = [self.text[-keep:]]
+            self._size = keep
+
+    @property
+    def text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """Something on the screen."""
+
+    dropped: bool = field(default=False, kw_only=True)
+
+
+@dataclass(slots=True, eq=False)
+class Said(Entry):
+    """What the user said."""
+
+    text: str
+    queued: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Answered(Entry):
+    """What the model answers, in Markdown."""
+
+    words: Growing = field(default_factory=Growing)
+    is_open: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Thought(Entry):
+    """What the model thinks."""
+
+    words: Growing = field(default_factory=Growing)
+    is_open: bool = True
+
+
+CallState: TypeAlias = Literal["growing", "ready", "asking", "running", "done", "failed"]
+
+
+@dataclass(slots=True, eq=False)
+class Card(Entry):
+    """One tool call, from its first character to its result."""
+
+    call_id: str
+    name: str
+    state: CallState = "growing"
+    arguments: dict[ArgumentPath, Growing] = field(default_factory=dict)
+    output: Growing = field(default_factory=Growing)
+    shown: tuple[Shown, ...] = ()
+    result: str = ""
+
+    def argument(self, name: str) -> str:
+        """An argument as text, as far as it is known."""
+        known = self.arguments.get((name,))
+        return known.text if known else ""
+
+
+NoteKind: TypeAlias = Literal["note", "warning", "error"]
+
+
+@dataclass(slots=True, eq=False)
+class Note(Entry):
+    """A line about what happened."""
+
+    text: str
+    kind: NoteKind = "note"
+
+
+@dataclass(slots=True, eq=False)
+class TodoList(Entry):
+    """The todo list as it was set."""
+
+    todos: tuple[Todo, ...]
+
+
+class Transcript:
+    """Everything that was said and done, and the requests that wait for the user."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.pending: list[tuple[str, Request]] = []
+        """The requests nobody has answered yet, the oldest first, each with its task."""
+        self._cards: dict[tuple[str, str], Card] = {}
+        self._answers: dict[str, Answered] = {}
+        self._thoughts: dict[str, Thought] = {}
+        self._turn_began = 0
+
+    def add(self, entry: Entry) -> Entry:
+        self.entries.append(entry)
+        return entry
+
+    def apply(self, task_id: str, event: Event) -> list[Entry]:
+        """Take in an event; returns the entries that are new or look different now."""
+        match event:
+            case TextStarted() | TextDelta() | TextFinished():
+                return self._answer(task_id, event)
+            case ReasoningStarted() | ReasoningDelta() | ReasoningFinished():
+                return self._thought(task_id, event)
+            case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() | ToolCallMalformed():
+                return self._call(task_id, event)
+            case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished():
+                return self._run(task_id, event)
+            case TaskStarted():
+                return [] if event.resumed else [self.add(Said(event.text))]
+            case TurnStarted():
+                self._turn_began = len(self.entries)
+                return []
+            case RetryScheduled():
+                return [*self._drop_turn(), *self._noted(event, "warning")]
+            case TodosChanged(todos):
+                return [self.add(TodoList(todos))]
+            case UserMessageQueued(text):
+                return [self.add(Said(text, queued=True))]
+            case TaskFinished():
+                self.pending = [each for each in self.pending if each[0] != task_id]
+                return self._noted(event, "error" if event.outcome in ("error", "limit") else "note")
+            case _:
+                return self._asked(task_id, event)
+
+    def _noted(self, event: Event, kind: NoteKind = "note") -> list[Entry]:
+        line = line_for(event)
+        return [self.add(Note(line.lstrip("! "), kind))] if line else []
+
+    def _answer(self, task_id: str, event: TextStarted | TextDelta | TextFinished) -> list[Entry]:
+        if isinstance(event, TextStarted) or task_id not in self._answers:
+            self._answers[task_id] = Answered()
+            self.add(self._answers[task_id])
+        answer = self._answers[task_id]
+        if isinstance(event, TextDelta):
+            answer.words.add(event.text)
+        elif isinstance(event, TextFinished):
+            answer.is_open = False
+            del self._answers[task_id]
+        return [answer]
+
+    def _thought(self, task_id: str, event: ReasoningStarted | ReasoningDelta | ReasoningFinished) -> list[Entry]:
+        if isinstance(event, ReasoningStarted) or task_id not in self._thoughts:
+            self._thoughts[task_id] = Thought()
+            self.add(self._thoughts[task_id])
+        thought = self._thoughts[task_id]
+        if isinstance(event, ReasoningDelta):
+            thought.words.add(event.text)
+        elif isinstance(event, ReasoningFinished):
+            thought.is_open = False
+            del self._thoughts[task_id]
+        return [thought]
+
+    def _call(
+        self, task_id: str, event: ToolCallStarted | ToolCallDelta | ToolCallFinished | ToolCallMalformed
+    ) -> list[Entry]:
+        if isinstance(event, ToolCallStarted):
+            return [self._new_card(task_id, event.call_id, event.name)]
+        card = self._cards.get((task_id, event.call_id))
+        if isinstance(event, ToolCallMalformed):
+            card = card or self._new_card(task_id, event.call_id, event.name or "a call")
+            card.state, card.result = "failed", event.message
+        elif isinstance(event, ToolCallFinished):
+            card = card or self._new_card(task_id, event.call_id, event.name)
+            card.state, card.arguments = "ready", flat(event.arguments)
+        elif card is not None and event.path:
+            card.arguments.setdefault(event.path, Growing()).add(event.text)
+        return [card] if card else []
+
+    def _new_card(self, task_id: str, call_id: str, name: str) -> Card:
+        card = self._cards[task_id, call_id] = Card(call_id, name)
+        self.add(card)
+        return card
+
+    def _run(self, task_id: str, event: ToolRunStarted | ToolRunProgressed | ToolRunFinished) -> list[Entry]:
+        card = self._cards.get((task_id, event.call_id))
+        if card is None:
+            return []
+        if isinstance(event, ToolRunStarted):
+            card.state = "running"
+        elif isinstance(event, ToolRunProgressed):
+            card.output.add(event.text, keep=KEPT_OUTPUT)
+        else:
+            settle(card, event.result)
+        return [card]
+
+    def _drop_turn(self) -> Iterable[Entry]:
+        for entry in self.entries[self._turn_began :]:
+            if isinstance(entry, (Answered, Thought, Card)):
+                entry.dropped = True
+                yield entry
+        self._answers.clear()
+        self._thoughts.clear()
+
+    def _asked(self, task_id: str, event: Event) -> list[Entry]:
+        match event:
+            case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+                self.pending.append((task_id, event))
+                return self._set_asking(task_id, event)
+            case ApprovalAnswered(request_id, approved, comment):
+                self._answered(task_id, request_id)
+                said = f"{'Yes' if approved else 'No'}: {comment}" if comment else "No" if not approved else ""
+                return [self.add(Said(said))] if said else []
+            case QuestionAnswered(request_id, text):
+                self._answered(task_id, request_id)
+                return [self.add(Said(text))]
+            case CompletionAnswered(request_id, _, words) | ContinueAnswered(request_id, _, words):
+                self._answered(task_id, request_id)
+                return [self.add(Said(words))] if words else []
+            case _:
+                return self._noted(event) if notable(event) else []
+
+    def _set_asking(self, task_id: str, event: Request) -> list[Entry]:
+        card = self._cards.get((task_id, event.call_id)) if isinstance(event, ApprovalRequested) else None
+        if card is None:
+            return []
+        card.state = "asking"
+        return [card]
+
+    def _answered(self, task_id: str, request_id: str) -> None:
+        self.pending = [each for each in self.pending if (each[0], each[1].request_id) != (task_id, request_id)]
+
+
+def notable(event: Event) -> bool:
+    """Whether the event is told in a line of its own. Turns are not: the footer counts them."""
+    return type(event).__name__ in ("ModeChanged", "ContextShortened", "SubtaskOpened", "SubtaskClosed", "TaskAborted")
+
+
+def settle(card: Card, result: ToolResult) -> None:
+    """The card of a call that has its result."""
+    card.state = "failed" if result.is_error else "done"
+    card.shown, card.result = result.shown, result.text
+
+
+def flat(arguments: Any, path: ArgumentPath = ()) -> dict[ArgumentPath, Growing]:
+    """Arguments as texts by path, as their deltas would have built them."""
+    if isinstance(arguments, dict):
+        pairs: Iterable[tuple[str | int, Any]] = arguments.items()
+    elif isinstance(arguments, list):
+        pairs = enumerate(arguments)
+    else:
+        return {path: Growing(arguments if isinstance(arguments, str) else str(arguments))}
+    found: dict[ArgumentPath, Growing] = {}
+    for key, value in pairs:
+        found |= flat(value, (*path, key))
+    return found
+
+
+def entries_of(messages: Iterable[Message]) -> list[Entry]:
+    """A conversation that was held before, as entries: for a task that is taken up again."""
+    entries: list[Entry] = []
+    cards: dict[str, Card] = {}
+    for message in messages:
+        for block in message.content:
+            match block:
+                case TextBlock(text) if message.role == "assistant":
+                    entries.append(Answered(Growing(text), is_open=False))
+                case TextBlock(text):
+                    entries += [] if text.lstrip().startswith("<environment_details>") else [Said(text)]
+                case ReasoningBlock(text):
+                    entries += [Thought(Growing(text), is_open=False)] if text else []
+                case ToolUseBlock(call_id, name, arguments):
+                    cards[call_id] = Card(call_id, name, "done", flat(arguments))
+                    entries.append(cards[call_id])
+                case ToolResultBlock(call_id, content, is_error) if call_id in cards:
+                    settle(cards[call_id], ToolResult(content, is_error=is_error))
+                case ImageBlock():
+                    entries.append(Note("[a picture]"))
+                case _:
+                    pass
+    return entries

@@ -1,0 +1,59 @@
+"""What the interactive terminal needs from the outside, as an interface: the composition root fills it in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from joey.journal.replay import TaskState
+from joey.task.parts import Watcher
+from joey.task.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user has chosen so far. None: as the command line, the settings or the task say."""
+
+    mode: str | None = None
+    model: str | None = None
+    resume: str | None = None
+    """The id of the task to go on with; None begins a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task in the list of tasks."""
+
+    task_id: str
+    status: str
+    text: str
+
+
+class Workshop(Protocol):
+    """Opens tasks and knows what there is. Whatever cannot be had is a JoeyError that says why."""
+
+    def open(self, prompt: str, choices: Choices, watch: Watcher) -> AbstractAsyncContextManager[Task]:
+        """A task, new or resumed. It is run by whoever opened it."""
+        ...
+
+    def modes(self) -> Sequence[tuple[str, str]]:
+        """The modes there are: slug and name."""
+        ...
+
+    def tools(self, mode: str) -> Sequence[tuple[str, str]]:
+        """The tools of a mode: name and the first sentence of what it does."""
+        ...
+
+    def tasks(self) -> Sequence[TaskLine]:
+        """The tasks there have been, the one that changed last first."""
+        ...
+
+    def state(self, start: str) -> tuple[str, TaskState]:
+        """The id and the state of the task whose id begins like this (`last`: the newest)."""
+        ...
+
+    def files(self) -> Sequence[str]:
+        """The files and folders of the workspace, for mentions."""
+        ...

@@ -1,0 +1,103 @@
+"""The interactive terminal with a scripted model, in a scratch folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from textual.pilot import Pilot
+
+from joey.events import Event
+from joey.journal.replay import TaskState
+from joey.task.parts import Watcher
+from joey.task.task import Task
+from joey.terminal.interactive import Interactive
+from joey.terminal.workshop import Choices, TaskLine
+from joey.testing.script import Answer as Scripted
+from task_kit import Kit
+
+
+class ScratchWorkshop:
+    """A Workshop of real parts and a scripted model, which remembers the events."""
+
+    def __init__(self, folder: Path, script: Iterable[Scripted], policy: str = "all") -> None:
+        self.kit = Kit(folder, script, policy=policy)
+        self.events: list[Event] = []
+
+    @property
+    def folder(self) -> Path:
+        return self.kit.workspace
+
+    def open(self, prompt: str, choices: Choices, watch: Watcher) -> AbstractAsyncContextManager[Task]:
+        return self._open(prompt, choices, watch)
+
+    @asynccontextmanager
+    async def _open(self, prompt: str, choices: Choices, watch: Watcher) -> AsyncIterator[Task]:
+        def both(task_id: str, event: Event) -> None:
+            self.events.append(event)
+            watch(task_id, event)
+
+        parts = replace(self.kit.parts, watch=both, label=choices.model or "scripted/model")
+        if choices.resume:
+            yield Task.resume(parts, choices.resume, text=prompt, mode=choices.mode)
+        else:
+            yield Task.start(parts, prompt, mode=choices.mode or "code")
+
+    def modes(self) -> Sequence[tuple[str, str]]:
+        return [(mode.slug, mode.name) for mode in self.kit.parts.modes.values()]
+
+    def tools(self, mode: str) -> Sequence[tuple[str, str]]:
+        specs = self.kit.parts.toolset(self.kit.parts.modes[mode]).specs
+        return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
+
+    def tasks(self) -> Sequence[TaskLine]:
+        return [TaskLine(entry.task_id, entry.status, entry.text) for entry in self.kit.parts.store.entries()]
+
+    def state(self, start: str) -> tuple[str, TaskState]:
+        entry = self.kit.parts.store.find(start)
+        assert entry.state is not None
+        return entry.task_id, entry.state
+
+    def files(self) -> Sequence[str]:
+        return ["a.txt", "src/", "src/server.py"]
+
+
+def words(picture: RenderableType, width: int = 100) -> str:
+    """What a picture says, without colour."""
+    console = Console(width=width, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(picture)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def on_screen(app: Interactive) -> str:
+    """The screen as text."""
+    width, height = app.size
+    return "\n".join("".join(s.text for s in line) for line in app.screen._compositor.render_strips())[
+        : (width + 1) * height
+    ]
+
+
+async def until(pilot: Pilot[None], text: str, *, gone: bool = False) -> str:
+    """Wait until the screen says this; returns the screen."""
+    app = pilot.app
+    assert isinstance(app, Interactive)
+    for _ in range(400):
+        screen = on_screen(app)
+        if (text in screen) is not gone:
+            return screen
+        await pilot.pause(0.02)
+    raise AssertionError(f"{text!r} {'is still' if gone else 'is not'} on the screen:\n{on_screen(app)}")
+
+
+async def say(pilot: Pilot[None], text: str) -> None:
+    """Type and press Enter."""
+    await pilot.press(*(_key(character) for character in text), "enter")
+
+
+def _key(character: str) -> str:
+    named = {" ": "space", "/": "slash", ".": "full_stop", "@": "at", ",": "comma", "-": "minus", "?": "question_mark"}
+    return named.get(character, character)

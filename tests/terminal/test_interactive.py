@@ -1,0 +1,458 @@
+"""The interactive terminal, driven as a user drives it: keys in, the screen out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from joey.effects import Suggestion, Todo
+from joey.events import (
+    ApprovalAnswered,
+    CompletionAnswered,
+    ContextShortened,
+    ContinueAnswered,
+    ContinueRequested,
+    QuestionRequested,
+    ReasoningDelta,
+    ReasoningFinished,
+    ReasoningStarted,
+    TaskFinished,
+    TextDelta,
+    TextFinished,
+    TextStarted,
+    TodosChanged,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    UserMessageQueued,
+)
+from joey.messages import TextBlock, ToolResult
+from joey.terminal.asking import RequestPanel
+from joey.terminal.interactive import Interactive, suits_light
+from joey.terminal.prompt import Prompt
+from joey.terminal.scroll import MOUNTED, EntryView, TranscriptView
+from joey.terminal.transcript import Note
+from joey.testing.script import Faults, reply
+from screen_kit import ScratchWorkshop, on_screen, say, until
+from task_kit import call, done
+
+SIZES = [(80, 24), (200, 60)]
+WRITE = reply("I **write** it.", call("w", "write_to_file", path="a.py", file_text="import os\n"))
+
+
+def terminal(folder: Path, *script: object, policy: str = "all") -> Interactive:
+    return Interactive(ScratchWorkshop(folder, script, policy))  # type: ignore[arg-type]
+
+
+def workshop(app: Interactive) -> ScratchWorkshop:
+    assert isinstance(app.workshop, ScratchWorkshop)
+    return app.workshop
+
+
+def of(app: Interactive, kind: type) -> list[object]:
+    return [event for event in workshop(app).events if isinstance(event, kind)]
+
+
+# What the screen shows
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_streaming_answer_grows_as_markdown(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        for event in (TextStarted(), TextDelta("# Plan\n\n- read"), TextDelta(" it\n- **fix** it")):
+            app.watch_task("t", event)
+        screen = await until(pilot, "fix it")
+        assert "• read it" in screen
+        app.watch_task("t", TextDelta(" well"))
+        await until(pilot, "fix it well")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_file_appears_while_it_is_written(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        app.watch_task("t", ToolCallStarted("c", "write_to_file"))
+        app.watch_task("t", ToolCallDelta("c", ("path",), "a.py", ""))
+        app.watch_task("t", ToolCallDelta("c", ("file_text",), "import os\n", ""))
+        screen = await until(pilot, "import os")
+        assert "write_to_file  a.py" in screen
+        app.watch_task("t", ToolCallDelta("c", ("file_text",), "print(os.name)\n", ""))
+        assert "import os" in await until(pilot, "2 print(os.name)")
+
+
+async def test_a_running_command_shows_its_output_as_it_comes(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        app.watch_task("t", ToolCallStarted("c", "execute_command"))
+        app.watch_task("t", ToolCallFinished("c", "execute_command", {"command": "make test"}))
+        app.watch_task("t", ToolRunStarted("c", "execute_command"))
+        app.watch_task("t", ToolRunProgressed("c", "12 pass"))
+        assert "● execute_command" in await until(pilot, "12 pass")
+        app.watch_task("t", ToolRunProgressed("c", "ed\n"))
+        assert "make test" in await until(pilot, "12 passed")
+        app.watch_task("t", ToolRunFinished("c", "execute_command", ToolResult((TextBlock("Exit 1"),), is_error=True)))
+        await until(pilot, "✗ execute_command")
+
+
+async def test_reasoning_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        for event in (ReasoningStarted(), ReasoningDelta("first idea\nsecond idea"), ReasoningFinished()):
+            app.watch_task("t", event)
+        assert "second idea" not in await until(pilot, "Thought about it (4 words)")
+        await pilot.press("ctrl+o")
+        assert "first idea" in await until(pilot, "second idea")
+
+
+async def test_todos_are_listed_and_counted(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        app.watch_task("t", TodosChanged((Todo("1", "Read", "completed"), Todo("2", "Fix"))))
+        screen = await until(pilot, "[ ] Fix")
+        assert "[x] Read" in screen
+        assert "todo 1/2" in screen
+
+
+async def test_resizing_keeps_everything(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=(200, 60)) as pilot:
+        app.watch_task("t", TextDelta("A line that stays where it is. " * 5))
+        await until(pilot, "stays where")
+        await pilot.resize_terminal(80, 24)
+        assert "╰" in await until(pilot, "stays where")
+        await pilot.resize_terminal(200, 60)
+        await until(pilot, "stays where")
+
+
+async def test_thousands_of_entries_scroll_with_few_widgets(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        view = app.query_one(TranscriptView)
+        app.transcript.entries += [Note(f"line {number}.") for number in range(5_000)]
+        view.catch_up()
+        await until(pilot, "line 4999.")
+        assert len(view.query(EntryView)) <= MOUNTED
+        for _ in range(40):
+            await pilot.press("pageup")
+        await pilot.pause()
+        assert "line 4999." not in on_screen(app)
+        assert len(view.query(EntryView)) <= MOUNTED
+        shown = [each.entry for each in view.query(EntryView)]
+        start = app.transcript.entries.index(shown[0])
+        assert 4_400 < start < 4_860
+        assert shown == app.transcript.entries[start : start + MOUNTED]
+        for _ in range(80):
+            await pilot.press("pagedown")
+        await until(pilot, "line 4999.")
+
+
+async def test_a_light_theme_redraws_what_is_there(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        app.watch_task("t", TextDelta("Some `code`"))
+        await until(pilot, "Some code")
+        await say(pilot, "/theme light")
+        await pilot.pause()
+        assert not app.look.dark
+        assert app.query_one(TranscriptView).look == app.look
+        await until(pilot, "Some code")
+
+
+@pytest.mark.parametrize(("colours", "light"), [("0;15", True), ("15;0", False), ("", False), ("0;default;15", True)])
+def test_a_light_terminal_is_recognised(colours: str, light: bool) -> None:
+    assert suits_light(colours) is light
+
+
+async def test_without_colour_the_screen_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        assert "+import os" in await until(pilot, "May Joey use")
+        colours = {s.style.color.get_truecolor() for line in app.screen._compositor.render_strips() for s in line
+                   if s.style and s.style.color}  # fmt: skip
+        assert app.no_color
+        assert colours
+
+
+# What the user does
+
+
+async def test_a_whole_task_with_leave_and_the_last_word(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, "write it")
+        screen = await until(pilot, "May Joey use write_to_file?")
+        assert "+import os" in screen
+        assert not (workshop(app).folder / "a.py").exists()
+        await until(pilot, "y yes")
+        await pilot.press("y")
+        await until(pilot, "y accepts")
+        assert (workshop(app).folder / "a.py").read_text() == "import os\n"
+        await pilot.press("enter")
+        await until(pilot, "y accepts", gone=True)
+        assert of(app, TaskFinished) == [TaskFinished("completed", "All done.")]
+        assert not app.busy
+
+
+@pytest.mark.parametrize(
+    ("keys", "approved", "comment"),
+    [(["n"], False, ""), (["c", *"too big", "enter"], False, "too big"), (["a"], True, ""), (["x", "y"], True, "")],
+)
+async def test_each_key_answers_an_approval(tmp_path: Path, keys: list[str], approved: bool, comment: str) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        await pilot.press(*("space" if key == " " else key for key in keys))
+        await until(pilot, "y accepts")
+        (answer,) = of(app, ApprovalAnswered)
+        assert isinstance(answer, ApprovalAnswered)
+        assert (answer.approved, answer.comment) == (approved, comment)
+        assert (workshop(app).folder / "a.py").exists() is approved
+
+
+async def test_always_is_not_asked_again(tmp_path: Path) -> None:
+    again = reply(call("w2", "write_to_file", path="b.py", file_text="x = 1\n"))
+    app = terminal(tmp_path, WRITE, again, done(), policy="ask")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        await pilot.press("a")
+        await until(pilot, "y accepts")
+        assert len(of(app, ApprovalAnswered)) == 1
+        assert (workshop(app).folder / "b.py").exists()
+
+
+async def test_escape_leaves_the_comment_and_the_question_stays(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        await pilot.press("c", "h", "m")
+        await until(pilot, "Enter sends your comment")
+        await pilot.press("escape")
+        await until(pilot, "y yes")
+        assert app.busy
+        await pilot.press("y")
+        await until(pilot, "y accepts")
+
+
+async def test_a_letter_typed_as_the_request_comes_up_is_no_leave(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test() as pilot:
+        app.query_one(RequestPanel).SETTLING = 3_600
+        await say(pilot, "go")
+        await until(pilot, "May Joey")
+        await pilot.press("a", "y", "enter")
+        await pilot.pause()
+        assert not of(app, ApprovalAnswered)
+        assert "y yes" not in on_screen(app)
+
+
+async def test_words_being_typed_keep_the_keys(tmp_path: Path) -> None:
+    slow = replace(WRITE, faults=Faults(pause=0.3))
+    app = terminal(tmp_path, slow, done(), policy="ask")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "I write")
+        app.query_one(Prompt).text = "wait"
+        await until(pilot, "y yes")
+        await pilot.press("y")
+        assert app.query_one(Prompt).text == "ywait"
+        assert not of(app, ApprovalAnswered)
+
+
+async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:
+    asked = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}, {"text": "Blue"}]))
+    app = terminal(tmp_path, asked, done())
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        assert "1 Red" in await until(pilot, "1-9 picks")
+        await pilot.press("2")
+        await until(pilot, "y accepts")
+        assert "› Blue" in on_screen(app)
+
+
+async def test_an_answer_can_be_typed_at_once(tmp_path: Path) -> None:
+    asked = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}]))
+    app = terminal(tmp_path, asked, done())
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "1-9 picks")
+        await say(pilot, "green")
+        await until(pilot, "y accepts")
+        assert "› green" in on_screen(app)
+
+
+async def test_feedback_on_a_result_lets_the_task_go_on(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("d1", "First."), done("d2", "Second."))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "First.")
+        await until(pilot, "y accepts")
+        await say(pilot, "more")
+        await until(pilot, "Second.")
+        await until(pilot, "y accepts")
+        await pilot.press("y")
+        await until(pilot, "y accepts", gone=True)
+        accepted = [event.accepted for event in of(app, CompletionAnswered) if isinstance(event, CompletionAnswered)]
+        assert accepted == [False, True]
+
+
+async def test_no_ends_what_does_not_go_well(tmp_path: Path) -> None:
+    app = terminal(tmp_path)  # the script has nothing to say, which is an error the user is asked about
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y goes on")
+        assert of(app, ContinueRequested)
+        await pilot.press("n")
+        await until(pilot, "The task ended: error")
+        assert isinstance(of(app, ContinueAnswered)[0], ContinueAnswered)
+        assert not app.busy
+
+
+async def test_escape_interrupts_and_the_task_goes_on_later(tmp_path: Path) -> None:
+    slow = reply("Thinking about it for long", faults=Faults(pause=0.5))
+    app = terminal(tmp_path, slow, done())
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Thinking")
+        await pilot.press("escape")
+        await until(pilot, "Stopped: interrupted by the user")
+        assert not app.busy
+        await say(pilot, "on")
+        await until(pilot, "y accepts")
+        assert len(workshop(app).tasks()) == 1
+
+
+async def test_words_while_it_works_wait_for_the_model(tmp_path: Path) -> None:
+    slow = reply("Let me see. " * 20, call("l", "list_files", path="."), faults=Faults(pause=0.2))
+    app = terminal(tmp_path, slow, done())
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Let me")
+        await say(pilot, "hurry")
+        await until(pilot, "reads this with its next step")
+        await until(pilot, "y accepts")
+        assert of(app, UserMessageQueued) == [UserMessageQueued("hurry")]
+        assert "hurry" in str(workshop(app).kit.sent[-1])
+
+
+async def test_quitting_cancels_what_runs_and_keeps_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path, reply("Slowly, very slowly", faults=Faults(pause=5)))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Slowly")
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+        assert app.return_code == 0
+    assert of(app, TaskFinished) == [TaskFinished("cancelled", "the terminal was closed")]
+
+
+# Commands
+
+
+async def command(pilot: Pilot[None], line: str, shows: str) -> str:
+    await say(pilot, line)
+    return await until(pilot, shows)
+
+
+async def test_commands_tell_what_there_is(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=(120, 50)) as pilot:
+        await command(pilot, "/mode", "architect")
+        await command(pilot, "/tools", "read_file")
+        await command(pilot, "/cost", "none yet")
+        await command(pilot, "/tasks", "There are no tasks yet.")
+        await command(pilot, "/model", "The model is")
+        await command(pilot, "/help", "Ctrl+J")
+        await command(pilot, "/moed", "Did you mean /mode?")
+        await command(pilot, "/resume x", "there is no task 'x'")
+
+
+async def test_the_mode_changes_between_tasks_and_within_one(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("d1"), done("d2"))
+    async with app.run_test() as pilot:
+        await command(pilot, "/mode nonsense", "There is no mode 'nonsense'")
+        await command(pilot, "/mode ask", "Now in ask mode.")
+        await say(pilot, "go")
+        await until(pilot, "y accepts")
+        assert app.running is not None
+        assert app.running.state.mode == "ask"
+        await pilot.press("y")
+        await until(pilot, "y accepts", gone=True)
+        await command(pilot, "/mode debug", "Now in debug mode.")
+        await say(pilot, "on")
+        await until(pilot, "y accepts")
+        assert app.running.state.mode == "debug"
+
+
+async def test_a_task_is_resumed_with_what_was_said(tmp_path: Path) -> None:
+    first = terminal(tmp_path, WRITE, done())
+    async with first.run_test() as pilot:
+        await say(pilot, "write it")
+        await until(pilot, "y accepts")
+        await pilot.press("y")
+        await until(pilot, "y accepts", gone=True)
+    second = terminal(tmp_path, done("d2", "More."))
+    async with second.run_test(size=(100, 40)) as pilot:
+        await command(pilot, "/resume", "Say something, or press Enter")
+        screen = on_screen(second)
+        assert "› write it" in screen
+        assert "✓ write_to_file  a.py" in screen
+        await say(pilot, "more")
+        await until(pilot, "More.")
+        assert len(workshop(second).tasks()) == 1
+        await until(pilot, "y accepts")
+        await pilot.press("y")
+        await until(pilot, "y accepts", gone=True)
+        await command(pilot, "/new", "begins a new task")
+        await say(pilot, "other")
+        await until(pilot, "y goes on")
+        assert len(workshop(second).tasks()) == 2
+
+
+# The input
+
+
+async def test_lines_history_and_completion_in_the_input(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        prompt = app.query_one(Prompt)
+        await pilot.press("a", "ctrl+j", "b", "backslash", "enter", "c")
+        assert prompt.text == "a\nb\nc"
+        prompt.text = ""
+        await say(pilot, "/cost")
+        await pilot.press("x", "up")
+        assert prompt.text == "/cost"
+        await pilot.press("down")
+        assert prompt.text == "x"
+        prompt.text = ""
+        await pilot.press("slash", "h")
+        await until(pilot, "/help")
+        await pilot.press("tab")
+        assert prompt.text == "/help "
+        prompt.text = ""
+        await pilot.press("s", "e", "e", "space", "at", "s", "e", "r", "v")
+        await until(pilot, "@src/server.py")
+        await pilot.press("tab")
+        assert prompt.text == "see @src/server.py "
+
+
+async def test_events_of_a_long_conversation_are_told_in_a_line(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        app.watch_task("t", TextStarted())
+        app.watch_task("t", TextFinished())
+        app.watch_task("t", ContextShortened(12))
+        await until(pilot, "12 messages hidden")
+        app.watch_task("t", QuestionRequested("q", "Really?", (Suggestion("Yes", "code"),)))
+        await until(pilot, "→ code mode")

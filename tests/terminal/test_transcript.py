@@ -1,0 +1,332 @@
+"""Events folded into what the screen shows, and the pictures of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from joey.effects import Suggestion, Todo
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    CompletionRequested,
+    ContinueRequested,
+    Event,
+    ModeChanged,
+    QuestionRequested,
+    RetryScheduled,
+    TaskFinished,
+    TaskStarted,
+    TextDelta,
+    TextStarted,
+    TodosChanged,
+    TokenUsage,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+from joey.messages import (
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    ShownDiff,
+    ShownText,
+    TextBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from joey.terminal.asking import answer_by_key, answer_by_words
+from joey.terminal.pictures import (
+    FOLDED,
+    Look,
+    as_on_screen,
+    code_picture,
+    diff_picture,
+    picture,
+    request_keys,
+    request_picture,
+    visible,
+)
+from joey.terminal.prompt import History, completions, word_to_complete
+from joey.terminal.status import Status, after, status_line
+from joey.terminal.transcript import KEPT_OUTPUT, Answered, Card, Growing, Note, Said, Thought, Transcript, entries_of
+from screen_kit import words
+
+DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
+
+
+def told(*events: Event, task_id: str = "t") -> Transcript:
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(task_id, event)
+    return transcript
+
+
+def drawn(entry: Any, **look: bool) -> str:
+    return words(picture(entry, Look(**look)))
+
+
+# The fold
+
+
+def test_pieces_of_an_answer_are_one_entry() -> None:
+    transcript = told(TextStarted(), TextDelta("Hel"), TextDelta("lo"))
+    (answer,) = transcript.entries
+    assert isinstance(answer, Answered)
+    assert answer.words.text == "Hello"
+
+
+def test_two_tasks_that_speak_at_once_do_not_mix() -> None:
+    transcript = Transcript()
+    for task_id, text in (("a", "1"), ("b", "2"), ("a", "3")):
+        transcript.apply(task_id, TextDelta(text))
+    assert [entry.words.text for entry in transcript.entries if isinstance(entry, Answered)] == ["13", "2"]
+
+
+def test_a_reply_that_is_tried_again_does_not_count() -> None:
+    transcript = told(TurnStarted(1), TextDelta("half"), RetryScheduled(1, 2.0, "overloaded."), TextDelta("whole"))
+    kinds = [(type(entry), entry.dropped) for entry in transcript.entries]
+    assert kinds == [(Answered, True), (Note, False), (Answered, False)]
+
+
+def test_a_finished_call_has_the_arguments_that_its_pieces_built() -> None:
+    started = ToolCallStarted("c", "read_file")
+    pieces = [ToolCallDelta("c", ("files", 0, "path"), text, text) for text in ("a.", "py")]
+    growing = told(started, *pieces).entries[0]
+    finished = told(started, ToolCallFinished("c", "read_file", {"files": [{"path": "a.py"}]})).entries[0]
+    assert isinstance(growing, Card) and isinstance(finished, Card)
+    assert {path: text.text for path, text in growing.arguments.items()} == {("files", 0, "path"): "a.py"}
+    assert {path: text.text for path, text in finished.arguments.items()} == {("files", 0, "path"): "a.py"}
+
+
+def test_a_call_that_cannot_be_read_says_why() -> None:
+    card = told(ToolCallMalformed("c", None, "{", "the JSON never closed")).entries[0]
+    assert "✗ a call" in drawn(card)
+    assert "the JSON never closed" in drawn(card)
+
+
+def test_an_id_used_again_in_a_later_turn_is_another_card() -> None:
+    transcript = told(
+        ToolCallStarted("c", "list_files"), ToolRunFinished("c", "list_files", ToolResult(())),
+        ToolCallStarted("c", "read_file"), ToolRunStarted("c", "read_file"),
+    )  # fmt: skip
+    assert [entry.state for entry in transcript.entries if isinstance(entry, Card)] == ["done", "running"]
+
+
+def test_requests_wait_in_order_until_they_are_answered() -> None:
+    one, two = (ApprovalRequested(f"approval_{n}", f"c{n}", "read_file", {}, "why") for n in (1, 2))
+    transcript = told(one, two, ApprovalAnswered("approval_1", True))
+    assert transcript.pending == [("t", two)]
+    transcript.apply("t", TaskFinished("cancelled"))
+    assert transcript.pending == []
+
+
+def test_requests_of_a_subtask_are_not_those_of_its_parent() -> None:
+    request = ContinueRequested("continue_1", "Go on?")
+    transcript = told(request)
+    transcript.apply("child", request)
+    transcript.apply("child", ApprovalAnswered("continue_1", True))
+    assert transcript.pending == [("t", request)]
+
+
+def test_live_output_is_kept_only_to_a_limit() -> None:
+    text = Growing()
+    for _ in range(10):
+        text.add("x" * KEPT_OUTPUT, keep=KEPT_OUTPUT)
+    text.add("end", keep=KEPT_OUTPUT)
+    assert len(text.text) <= 2 * KEPT_OUTPUT + 3
+    assert text.text.endswith("end")
+
+
+def test_a_conversation_of_before_is_told_as_it_was() -> None:
+    call = ToolUseBlock("c", "read_file", {"path": "a"})
+    entries = entries_of(
+        [
+            Message("user", (TextBlock("Fix it"), TextBlock("<environment_details>\n…"), ImageBlock("image/png", ""))),
+            Message("assistant", (ReasoningBlock("Hm."), TextBlock("Yes"), call)),
+            Message("user", (ToolResultBlock("c", (TextBlock("no such file"),), is_error=True),)),
+        ]
+    )
+    assert [type(entry) for entry in entries] == [Said, Note, Thought, Answered, Card]
+    assert "✗ read_file  a" in drawn(entries[-1])
+
+
+# Pictures
+
+
+def test_control_characters_are_shown_and_never_sent() -> None:
+    assert visible("a\x1b[31mb\u202ec\td\r\ne") == "a␛[31mb�c\td\ne"
+    for entry in (Said("\x1b[2J"), Note("\x1b[2J"), Answered(Growing("\x1b[2J"), False), Thought(Growing("\x1b[2J"))):
+        assert "\x1b" not in drawn(entry)
+        assert "␛" in drawn(entry)
+
+
+def test_a_commands_output_looks_as_on_its_terminal() -> None:
+    assert as_on_screen("\x1b[32mok\x1b[0m\r\n10%\r50%\r100%\nend\r\n") == "ok\n100%\nend\n"
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_a_growing_file_shows_its_last_lines_with_their_numbers(dark: bool) -> None:
+    text = "".join(f"line_{n} = {n}\n" for n in range(1, 101))
+    shown = words(code_picture(text, "a.py", Look(dark)))
+    assert "line_100 = 100" in shown
+    assert "line_50 = 50" not in shown
+    assert "100 line_100" in shown
+    assert "line_1 = 1" in words(code_picture(text, "a.py", Look(dark, in_full=True)))
+
+
+def test_a_diff_is_coloured_and_readable_without_colour() -> None:
+    picture = diff_picture(DIFF)
+    assert picture.plain == DIFF.rstrip("\n")
+    styles = {str(span.style) for span in picture.spans}
+    assert {"green", "red", "cyan", "bold"} <= styles
+
+
+def test_a_long_diff_is_folded_and_says_so() -> None:
+    card = Card("c", "write_to_file", "done", shown=(ShownDiff("x", DIFF + "+more\n" * 50),))
+    assert f"… {55 - FOLDED} more lines" in drawn(card)
+    assert "more lines" not in drawn(card, in_full=True)
+
+
+def test_what_a_call_read_is_counted_not_poured_out() -> None:
+    card = Card("c", "read_file", "done", result="one\ntwo\nthree")
+    assert "3 lines" in drawn(card)
+    assert "three" not in drawn(card)
+    assert "three" in drawn(card, in_full=True)
+
+
+def test_a_command_that_ended_shows_the_end_of_its_output() -> None:
+    card = told(
+        ToolCallStarted("c", "execute_command"), ToolCallFinished("c", "execute_command", {"command": "make\ntest"}),
+        ToolRunProgressed("c", "live"),
+        ToolRunFinished("c", "execute_command", ToolResult((), (ShownText("x\n" * 40 + "the end"),))),
+    ).entries[0]  # fmt: skip
+    assert "execute_command  make …" in drawn(card)
+    assert "the end" in drawn(card)
+
+
+def test_the_result_is_read_while_it_is_written() -> None:
+    card = told(ToolCallStarted("c", "attempt_completion"), ToolCallDelta("c", ("result",), "**All** d", "")).entries[0]
+    assert "All d" in drawn(card)
+
+
+def test_an_approval_shows_the_whole_diff_and_why_it_is_asked() -> None:
+    long = DIFF + "+more\n" * 50
+    request = ApprovalRequested(
+        "a", "c", "write_to_file", {"path": "x"}, "writes are asked for", (ShownDiff("x", long),)
+    )
+    shown = words(request_picture(request, Look()))
+    assert shown.count("+more") == 50
+    assert "writes are asked for" in shown
+
+
+def test_an_approval_of_a_command_shows_the_whole_command() -> None:
+    command = "echo " + "x" * 300 + "\nrm -rf build"
+    request = ApprovalRequested("a", "c", "execute_command", {"command": command}, "`rm` deletes")
+    shown = words(request_picture(request, Look()))
+    assert "rm -rf build" in shown
+    assert shown.count("x") >= 300
+
+
+# Answers
+
+QUESTION = QuestionRequested("q", "Which?", (Suggestion("Red"), Suggestion("Blue", "code")))
+APPROVAL = ApprovalRequested("a", "c", "read_file", {}, "")
+COMPLETION = CompletionRequested("d", "Done.")
+CONTINUE = ContinueRequested("g", "Go on?")
+
+
+@pytest.mark.parametrize(
+    ("request_", "key", "answer"),
+    [
+        (QUESTION, "2", (True, "Blue", False)), (QUESTION, "3", None), (QUESTION, "0", None), (QUESTION, "y", None),
+        (APPROVAL, "y", (True, "", False)), (APPROVAL, "n", (False, "", False)), (APPROVAL, "a", (True, "", True)),
+        (APPROVAL, "enter", None), (APPROVAL, "c", None), (APPROVAL, "1", None),
+        (COMPLETION, "enter", (True, "", False)), (COMPLETION, "y", (True, "", False)), (COMPLETION, "n", None),
+        (CONTINUE, "y", (True, "", False)), (CONTINUE, "n", (False, "", False)), (CONTINUE, "a", None),
+    ],
+)  # fmt: skip
+def test_keys_answer_only_what_they_are_shown_for(request_: Any, key: str, answer: Any) -> None:
+    given = answer_by_key(request_, key)
+    assert (given and (given.yes, given.text, given.always)) == answer
+    assert request_keys(request_)
+
+
+def test_words_are_never_leave() -> None:
+    assert answer_by_words(APPROVAL, "yes", comment=False) is None
+    denial = answer_by_words(APPROVAL, "yes", comment=True)
+    assert denial is not None and not denial.yes
+
+
+def test_words_are_feedback_guidance_and_answers() -> None:
+    for request in (QUESTION, COMPLETION, CONTINUE):
+        given = answer_by_words(request, "do more", comment=False)
+        assert given is not None and given.text == "do more"
+    feedback = answer_by_words(COMPLETION, "do more", comment=False)
+    assert feedback is not None and not feedback.yes
+    assert answer_by_words(QUESTION, "", comment=False) is None
+
+
+# The footer
+
+
+def status_of(*events: Event) -> Status:
+    status = Status(window=1_000)
+    for event in events:
+        status = after(status, event)
+    return status
+
+
+def test_the_footer_tells_mode_model_tokens_cache_cost_and_context() -> None:
+    status = status_of(
+        TaskStarted("x", "ask", "a/b", "native"), TurnStarted(1), TurnFinished(1, TokenUsage(100, 50, 0, 300), 0.01),
+        TurnFinished(2, TokenUsage(1_100, 50, 0, 300), 0.02), UsageReported(500, 0, 0, 0), ModeChanged("code"),
+        TodosChanged((Todo("1", "x", "completed"),)),
+    )  # fmt: skip
+    line = status_line(status, 200).plain
+    for part in ("code", "a/b", "● thinking", "todo 1/1", "↑1.8k ↓100", "cache 33%", "$0.0300", "ctx ████░░░░ 50%"):
+        assert part in line
+
+
+@pytest.mark.parametrize("width", [10, 20, 40, 80, 200])
+def test_the_footer_fits_any_width(width: int) -> None:
+    usage = TokenUsage(10**7, 10**5, 0, 10**6)
+    status = Status("orchestrator", "provider/a-long-model-name", "execute_command", usage, usage, 12.5, 10**8, 1, 2)
+    line = status_line(status, width)
+    assert line.cell_len <= width
+    assert line.plain.startswith("orchestr"[:width])
+
+
+# The input
+
+
+@pytest.mark.parametrize(
+    ("before", "word"),
+    [("/he", "/he"), ("see @src/a", "@src/a"), ("a@b", ""), ("a /b", ""), ("@", "@"), ("", ""), ("see @a b", "")],
+)
+def test_only_commands_and_mentions_are_completed(before: str, word: str) -> None:
+    assert word_to_complete(before) == word
+
+
+def test_what_begins_with_the_word_comes_before_what_has_it_inside() -> None:
+    assert completions("@ser", ["@my_server.py", "@server.py", "@x", "/serve"]) == ["@server.py", "@my_server.py"]
+    assert completions("/help", ["/help"]) == []
+    assert completions("", ["/help"]) == []
+
+
+def test_history_gives_back_what_was_being_typed() -> None:
+    history = History()
+    history.add("one")
+    history.add("two")
+    history.add("two")
+    assert [history.older("dra"), history.older(""), history.older("")] == ["two", "one", None]
+    assert [history.newer(), history.newer(), history.newer()] == ["two", "dra", None]
