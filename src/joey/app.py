@@ -6,6 +6,7 @@ workspace, who trusts what. Policy and tools do not know each other; `CallRunner
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import difflib
 import mimetypes
@@ -15,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joey import protocols
 from joey.actions import Action
@@ -26,6 +27,8 @@ from joey.folders import state_folder, user_folder
 from joey.instructions import InstructionFiles
 from joey.journal.store import TaskStore
 from joey.keyring import find_key
+from joey.mcp.config import configured_servers
+from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, Shown, ToolResult, ToolUseBlock
 from joey.policy import IgnoreRules, Settings, Verdict, Workspace, judge
 from joey.policy.ignore import NAMES
@@ -47,6 +50,9 @@ from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
 from joey.tools.toolset import ToolChoices, Toolset, build_toolset
 from joey.trust import TrustStore
+
+if TYPE_CHECKING:
+    from joey.mcp.offer import McpOffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +249,14 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
     workspace = Path(opened.workspace) if opened else options.workspace.absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
-    parts = make_parts(options, opened.model if opened else None, workspace, store, watch)
+    # A resumed task keeps its protocol, and that decides how servers' tools are called.
+    options = replace(options, protocol=opened.protocol) if opened else options
+    configured = configured_servers(workspace)
+    servers = McpServers(configured.enabled)
+    parts = make_parts(options, opened.model if opened else None, workspace, store, watch, servers)
+    parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *configured.allowed)))
     images = [read_image(Path(name)) for name in options.attach]
+    servers.start()
     try:
         if entry is not None:
             yield Task.resume(parts, entry.task_id, text=prompt, images=images, mode=options.mode)
@@ -252,11 +264,16 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
             mode = settings_in_force(workspace, options.flags).value("mode")
             yield Task.start(parts, prompt, mode=mode, images=images)
     finally:
-        await parts.provider.close()
+        await asyncio.gather(servers.close(), parts.provider.close())
 
 
 def make_parts(
-    options: TaskOptions, model_before: str | None, workspace: Path, store: TaskStore, watch: Watcher
+    options: TaskOptions,
+    model_before: str | None,
+    workspace: Path,
+    store: TaskStore,
+    watch: Watcher,
+    servers: McpServers | None = None,
 ) -> Parts:
     config = settings_in_force(workspace, options.flags)
     name = options.model or model_before or config.value("model") or default_model()
@@ -265,15 +282,17 @@ def make_parts(
     around = look_around(workspace)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = policy_workspace(workspace)
+    protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools))
+    mcp = _mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
     return Parts(
         provider=provider,
         model=model,
         label=name,
-        protocol=protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools)),
+        protocol=protocol,
         workspace=workspace,
         store=store,
         modes=modes,
-        toolset=tools_of(around, name, config, sees_images=abilities.images),
+        toolset=tools_of(around, name, config, sees_images=abilities.images, mcp=mcp),
         policy=approvals_in_force(config).settings,
         settings=task_settings(config, context_window=abilities.context_window),
         surroundings=surroundings_of(paths, modes),
@@ -324,8 +343,15 @@ def surroundings_of(paths: Workspace, modes: Iterable[str]) -> TaskSurroundings:
     )
 
 
-def tools_of(around: Surroundings, model: str, config: Config, *, sees_images: bool) -> Callable[[Mode], Toolset]:
-    """The tools of each mode for this model: the same object until a custom tool's file changes."""
+def tools_of(
+    around: Surroundings,
+    model: str,
+    config: Config,
+    *,
+    sees_images: bool,
+    mcp: Callable[[], McpOffer] | None = None,
+) -> Callable[[Mode], Toolset]:
+    """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes."""
     options = BuiltinOptions(
         completion_needs_closed_todos=config.value("tools.completion_needs_closed_todos"),
         edit_likeness=config.value("tools.edit_likeness"),
@@ -334,16 +360,36 @@ def tools_of(around: Surroundings, model: str, config: Config, *, sees_images: b
     )
     builtin = builtin_tools(options)
     choices = choices_for(model, tool_choices(config))
-    made: dict[str, tuple[tuple[Tool[Any], ...], Toolset]] = {}
+    made: dict[str, tuple[Any, Toolset]] = {}
 
     def toolset(mode: Mode) -> Toolset:
-        custom = tuple(around.custom.tools)
+        custom, offer = tuple(around.custom.tools), mcp() if mcp else None
         known = made.get(mode.slug)
-        if known is None or known[0] != custom:
-            known = made[mode.slug] = (custom, build_toolset(mode, builtin, custom=custom, choices=choices))
+        if known is None or known[0] != (custom, offer):
+            known = made[mode.slug] = ((custom, offer), _with_mcp(mode, builtin, custom, choices, offer))
         return known[1]
 
     return toolset
+
+
+def _with_mcp(
+    mode: Mode,
+    builtin: tuple[Tool[Any], ...],
+    custom: tuple[Tool[Any], ...],
+    choices: ToolChoices,
+    offer: McpOffer | None,
+) -> Toolset:
+    if offer is None:
+        return build_toolset(mode, builtin, custom=custom, choices=choices)
+    if offer.has_resources:
+        choices = replace(choices, features=choices.features | {"mcp_resources"})
+    return build_toolset(mode, (*builtin, *offer.builtin), mcp=offer.tools, custom=custom, choices=choices)
+
+
+def _mcp_offers(servers: McpServers, *, in_text: bool) -> Callable[[], McpOffer]:
+    from joey.mcp.offer import offers  # loads a validator of JSON Schemas: only for those who have servers
+
+    return offers(servers, in_text=in_text)
 
 
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from joey.app import TaskOptions, open_task, settings_in_force
 from joey.errors import UsageError
+from joey.mcp.config import configured_servers
 from joey.task.parts import Watcher
 from joey.terminal.headless import EXIT_CODES, printing, printing_json, run_headless
 
@@ -71,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         timeout=args.timeout,
         headless=True,
     )
+    for warning in configured_servers(options.workspace.absolute()).warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     watch = printing_json(sys.stdout) if args.json else printing(sys.stderr)
     return asyncio.run(_run(options, prompt_from(args), watch=watch, as_json=args.json))
 

@@ -95,6 +95,8 @@ class Tool(ABC, Generic[ParamsT]):
     """The feature without which the tool is not offered."""
     opt_in: bool = False
     """Offered only to models whose include list names it (the edit tools that suit some models better)."""
+    listed: bool = True
+    """Whether the model is told of it. One that is not can still be called, by a model that knows it from elsewhere."""
 
     @cached_property
     def description(self) -> str:

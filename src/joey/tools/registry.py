@@ -114,7 +114,7 @@ class Registry:
         return RejectedCall(call_id, called, "not_allowed", message)
 
     def _unknown(self, name: str) -> str:
-        names = [offered.name for offered in self.toolset.offered]
+        names = [offered.name for offered in self.toolset.offered if offered.tool.listed]
         near = difflib.get_close_matches(_plain(name), names, n=3, cutoff=0.5)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
         return f'There is no tool "{name}". {hint}Tools you can call: {", ".join(names)}.'

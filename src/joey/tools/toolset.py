@@ -83,7 +83,7 @@ class Toolset:
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as the model sees them."""
-        return tuple(offered.spec for offered in self.offered)
+        return tuple(offered.spec for offered in self.offered if offered.tool.listed)
 
 
 def build_toolset(

@@ -1,0 +1,258 @@
+"""The MCP servers there are, and whether they work.
+
+  joey mcp                                        every server, where it is set up, and why one does not count
+  joey mcp test [NAME]                            start them, say what they offer, end them
+  joey mcp add git -- uvx mcp-server-git          a server that is run; --env NAME=VALUE for its environment
+  joey mcp add docs --url https://…/mcp           a server at an address; --type sse, --header NAME=VALUE
+  joey mcp remove git
+
+`add` and `remove` change your own file (~/.config/joey/mcp.json), or with --project this project's (.joey/mcp.json).
+.roo/mcp.json and .mcp.json of a project are read too. What a project sets up is started only after
+`joey tools --trust` in its folder. `test` exits with 1 if a server does not work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joey.errors import JoeyError, UsageError
+from joey.folders import user_folder
+from joey.mcp.config import LoadedServers, ServerConfig, configured_servers, entry_problem, project_files, user_file
+
+if TYPE_CHECKING:
+    from joey.mcp.catalogue import Catalogue
+    from joey.mcp.servers import Server
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", metavar="ACTION")
+    listing = commands.add_parser("list", help="every server and where it is set up (also without an action)")
+    listing.add_argument("--json", action="store_true", help="print one JSON object")
+    test = commands.add_parser("test", help="start servers and say what they offer")
+    test.add_argument("name", nargs="?", help="one server; all of them when left out")
+    add = commands.add_parser("add", help="set up a server")
+    add.add_argument("name")
+    add.add_argument("--url", help="where the server is, for one that is not run here")
+    add.add_argument(
+        "--type", choices=["streamable-http", "sse"], default="streamable-http", help="how it is spoken to"
+    )
+    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
+    add.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a call may take (60)")
+    add.add_argument(
+        "--allow", action="append", default=[], metavar="TOOL", help="a tool that needs no leave; * is all"
+    )
+    add.add_argument("--project", action="store_true", help="for this project, not for you")
+    add.add_argument("command", nargs="*", help="what to run, after --")
+    remove = commands.add_parser("remove", help="forget a server")
+    remove.add_argument("name")
+    remove.add_argument("--project", action="store_true", help="this project's, not yours")
+
+
+def run(args: argparse.Namespace) -> int:
+    match args.action:
+        case "add":
+            return _add(args)
+        case "remove":
+            return _remove(args)
+        case "test":
+            return _test(args.name)
+        case _:
+            return _list(as_json=getattr(args, "json", False))
+
+
+# Listing
+
+
+def _list(*, as_json: bool) -> int:
+    loaded = configured_servers(Path.cwd())
+    if as_json:
+        print(json.dumps(_as_json(loaded), ensure_ascii=False, indent=2))
+        return 0
+    everyone = (*loaded.servers, *loaded.untrusted)
+    if not everyone and not loaded.problems:
+        print("No MCP server is set up. `joey mcp add NAME -- COMMAND` sets one up.")
+        return 0
+    width = max((len(server.name) for server in everyone), default=0)
+    for server in everyone:
+        print(f"{server.name:<{width}}  {_state(server, loaded):<12}  {server.transport:<15}  {server.target}")
+        print(f"{'':<{width}}  from {server.source}{_allowed(server)}")
+    _warn(loaded)
+    return 0
+
+
+def _state(server: ServerConfig, loaded: LoadedServers) -> str:
+    if server in loaded.untrusted:
+        return "not trusted"
+    return "disabled" if server.disabled else "enabled"
+
+
+def _allowed(server: ServerConfig) -> str:
+    return f"; without asking: {', '.join(server.always_allow)}" if server.always_allow else ""
+
+
+def _as_json(loaded: LoadedServers) -> dict[str, Any]:
+    servers = [
+        {
+            "name": server.name,
+            "state": _state(server, loaded),
+            "transport": server.transport,
+            "target": server.target,
+            "scope": server.scope,
+            "file": str(server.source),
+            "always_allow": list(server.always_allow),
+            "disabled_tools": list(server.disabled_tools),
+        }
+        for server in (*loaded.servers, *loaded.untrusted)
+    ]
+    problems = [{"file": each.file, "line": each.line, "message": each.message} for each in loaded.problems]
+    return {"servers": servers, "problems": problems}
+
+
+def _warn(loaded: LoadedServers) -> None:
+    for warning in loaded.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+
+
+# Testing
+
+
+def _test(name: str | None) -> int:
+    import asyncio
+
+    loaded = configured_servers(Path.cwd())
+    _warn(loaded)
+    wanted = [server for server in loaded.servers if server.name == name] if name else list(loaded.enabled)
+    if name and not wanted:
+        raise UsageError(_no_such(name, loaded))
+    if not wanted:
+        print("There is no server to test.")
+        return 1 if loaded.problems else 0
+    return asyncio.run(_try(wanted))
+
+
+def _no_such(name: str, loaded: LoadedServers) -> str:
+    if any(server.name == name for server in loaded.untrusted):
+        return f"{name!r} is this project's, and the folder is not trusted: `joey tools --trust` trusts it"
+    known = ", ".join(server.name for server in loaded.servers) or "none"
+    return f"there is no MCP server {name!r}; there are: {known}"
+
+
+async def _try(configs: list[ServerConfig]) -> int:
+    from joey.mcp.catalogue import Catalogue
+    from joey.mcp.servers import McpServers
+
+    servers = McpServers(configs)
+    servers.start()
+    try:
+        await servers.settled()
+        catalogue = Catalogue(servers)
+        for server in servers.servers:
+            print("\n".join(_report(server, catalogue)))
+        return 0 if all(server.state == "ready" for server in servers.servers) else 1
+    finally:
+        await servers.close()
+
+
+def _report(server: Server, catalogue: Catalogue) -> list[str]:
+    if server.state != "ready":
+        return [f"{server.name}: does not work. {server.why_not}"]
+    tools = [tool for tool in catalogue.tools if tool.server is server]
+    size = sum(len(tool.description) + len(json.dumps(tool.schema)) for tool in tools) // _CHARACTERS_PER_TOKEN
+    resources = server.listing.resources
+    count = f"{len(tools)} tools (about {size} tokens in every request), {len(resources)} resources"
+    lines = [f"{server.name}: works. {count}"]
+    lines += [f"  {tool.name}: {tool.description.partition(chr(10))[0][:100]}" for tool in tools]
+    lines += [f"  {each.uri}" for each in resources[:20]]
+    lines += [f"  not offered: {name} (disabledTools)" for name in server.config.disabled_tools]
+    lines += [f"  problem: {problem}" for name, problem in catalogue.problems if name == server.name]
+    return lines + [f"  note: {tool.name}: {note}" for tool in tools for note in tool.notes]
+
+
+# Changing
+
+
+def _add(args: argparse.Namespace) -> int:
+    if bool(args.url) == bool(args.command):
+        raise UsageError("say either what to run (joey mcp add NAME -- COMMAND …) or where it is (--url URL)")
+    entry: dict[str, Any]
+    if args.url:
+        entry = {"type": args.type, "url": args.url}
+        entry |= {"headers": _pairs(args.header, "--header")} if args.header else {}
+    else:
+        entry = {"command": args.command[0], "args": args.command[1:]}
+        entry |= {"env": _pairs(args.env, "--env")} if args.env else {}
+    entry |= {"timeout": args.timeout} if args.timeout is not None else {}
+    entry |= {"alwaysAllow": args.allow} if args.allow else {}
+    path = _file(project=args.project)
+    data = _data(path)
+    known = args.name in data["mcpServers"]
+    data["mcpServers"][args.name] = entry
+    _write(path, data, args.name)
+    print(f"{args.name} {'replaced' if known else 'added'} in {path}. `joey mcp test {args.name}` tries it.")
+    return 0
+
+
+def _remove(args: argparse.Namespace) -> int:
+    path = _file(project=args.project)
+    data = _data(path)
+    if args.name not in data["mcpServers"]:
+        other = "" if args.project else " (--project looks into this project's file)"
+        raise UsageError(f"{path} has no server {args.name!r}{other}")
+    del data["mcpServers"][args.name]
+    _write(path, data, None)
+    print(f"{args.name} removed from {path}.")
+    return 0
+
+
+def _pairs(given: list[str], option: str) -> dict[str, str]:
+    for each in given:
+        if "=" not in each:
+            raise UsageError(f"{option} takes NAME=VALUE, got {each!r}")
+    return dict(each.split("=", 1) for each in given)
+
+
+def _file(*, project: bool) -> Path:
+    return project_files(Path.cwd())[0] if project else user_file(user_folder())
+
+
+def _data(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        data = json.loads(text) if text.strip() else {}
+    except FileNotFoundError:
+        data = {}
+    except (OSError, ValueError) as error:
+        raise JoeyError(f"{path} cannot be changed, because it cannot be read: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.setdefault("mcpServers", {}), dict):
+        raise JoeyError(f'{path} cannot be changed: it should hold {{"mcpServers": {{…}}}}')
+    return data
+
+
+def _write(path: Path, data: dict[str, Any], added: str | None) -> None:
+    """Write the file, whole or not at all; an entry that would be refused when read is refused now."""
+    temporary = path.with_suffix(".json.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Values may be keys: for the owner's eyes only.
+        temporary.touch(mode=0o600)
+        temporary.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        if added is not None:
+            _refuse_bad(temporary, added)
+        temporary.replace(path)
+    except OSError as error:
+        raise JoeyError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _refuse_bad(path: Path, name: str) -> None:
+    problem = entry_problem(path, name)
+    if problem is not None:
+        raise UsageError(problem)

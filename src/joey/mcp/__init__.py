@@ -1,0 +1,1 @@
+"""MCP servers: which are configured, their sessions, and their tools as Joey's."""

@@ -1,0 +1,124 @@
+"""What the servers of a task offer now: their tools as Joey's tools, and the way from names to them.
+
+A catalogue is a picture of one moment, and cheap to make anew. Tools of a server that is down stay in it: it will be
+back, and a list of tools that changes costs a model its place. Calling one says what is the matter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from joey.mcp.checking import UnusableSchemaError
+from joey.mcp.listing import ListedResource, ListedTool
+from joey.mcp.servers import McpServers, Server
+from joey.mcp.tool import McpTool
+from joey.mcpnames import McpNames, same_name
+
+BUDGET = 100_000
+"""Characters of tool definitions that may be listed one by one; beyond, tools are named and asked for by use_mcp_tool.
+A fifth to a quarter of that many tokens are gone from every request before the user has said a word."""
+_TEXT_LIMIT = 40_000
+_MOST_RESOURCES = 100
+_STATES = {"ready": "", "starting": " (starting: its tools may not be known yet)"}
+
+
+class Catalogue:
+    def __init__(self, servers: McpServers, *, in_text: bool = False) -> None:
+        """`in_text`: the protocol writes calls as text; there the servers' tools are called through use_mcp_tool."""
+        self._servers, self._in_text = servers, in_text
+        pairs = [(server, tool) for server in servers.servers for tool in _wanted(server)]
+        names = McpNames((server.name, tool.name) for server, tool in pairs)
+        self.problems: list[tuple[str, str]] = [
+            (server.name, problem) for server in servers.servers for problem in server.listing.problems
+        ]
+        """What is wrong with what servers say: the server, and what."""
+        made: list[McpTool] = []
+        for server, tool in pairs:
+            try:
+                made.append(McpTool(server, tool, names.name(server.name, tool.name), listed=False))
+            except UnusableSchemaError as error:
+                self.problems.append((server.name, f"tool {tool.name!r} was left out: its schema is wrong: {error}"))
+        self._names = names
+        self._by_pair = {(tool.server.name, tool.tool.name): tool for tool in made}
+        self.tools = tuple(made)
+        self.size = sum(_size(tool) for tool in made)
+        self.one_by_one = not in_text and self.size <= BUDGET
+        """Whether the model is told of each tool by itself."""
+        for each in made:
+            each.listed = self.one_by_one
+
+    def now(self) -> Catalogue:
+        """The same, as it is now."""
+        return Catalogue(self._servers, in_text=self._in_text)
+
+    @property
+    def needs_use_mcp_tool(self) -> bool:
+        """Whether there is something that can be reached by use_mcp_tool alone."""
+        starting = any(server.state == "starting" and not server.listing.tools for server in self._servers.servers)
+        return starting or (not self.one_by_one and bool(self.tools))
+
+    @property
+    def has_resources(self) -> bool:
+        return any(server.listing.resources for server in self._servers.servers)
+
+    # From names to things
+
+    @property
+    def server_names(self) -> list[str]:
+        return [server.name for server in self._servers.servers]
+
+    def server(self, name: str) -> Server | None:
+        servers = self._servers.servers
+        exact = [server for server in servers if server.name == name]
+        near = exact or [server for server in servers if same_name(server.name, name)]
+        return near[0] if len(near) == 1 else None
+
+    def tool_names(self, server: str) -> list[str]:
+        return [tool.tool.name for tool in self.tools if tool.server.name == server]
+
+    def find(self, server: str, tool: str) -> McpTool | None:
+        known = self.server(server)
+        found = self._names.find_pair(known.name if known else server, tool)
+        return self._by_pair.get((found.server, found.tool)) if found else None
+
+    # In words
+
+    @property
+    def text(self) -> str:
+        """The servers and their tools, as fully as there is room for."""
+        text = ""
+        for detail in (3, 2, 1):
+            text = "\n".join(line for server in self._servers.servers for line in self._lines(server, detail))
+            if len(text) <= _TEXT_LIMIT:
+                return text
+        return f"{text[:_TEXT_LIMIT]}\n… (more tools than can be listed; a wrong name is answered with all of them)"
+
+    def _lines(self, server: Server, detail: int) -> Iterator[str]:
+        tools = [tool for tool in self.tools if tool.server is server]
+        yield f"Server {server.name}{_STATES.get(server.state, ' (not running)')}"
+        for tool in tools:
+            words = tool.description if detail == 3 else tool.description.partition("\n")[0][:120]
+            yield f"- {tool.tool.name}: {words}" if detail > 1 and words else f"- {tool.tool.name}"
+            if detail == 3:
+                yield f"  schema of its arguments: {json.dumps(tool.schema, ensure_ascii=False)}"
+
+    @property
+    def resources_text(self) -> str:
+        lines = [_resource_line(server, each) for server in self._servers.servers for each in server.listing.resources]
+        more = [f"… and {len(lines) - _MOST_RESOURCES} more"] if len(lines) > _MOST_RESOURCES else []
+        return "\n".join(["Resources:", *lines[:_MOST_RESOURCES], *more])
+
+
+def _wanted(server: Server) -> Iterator[ListedTool]:
+    return (tool for tool in server.listing.tools if tool.name not in server.config.disabled_tools)
+
+
+def _size(tool: McpTool) -> int:
+    return len(tool.name) + len(tool.description) + len(json.dumps(tool.schema, ensure_ascii=False))
+
+
+def _resource_line(server: Server, resource: ListedResource) -> str:
+    kind = "template, " if resource.is_template else ""
+    words = resource.description.partition("\n")[0][:120] or resource.name
+    return f"- {server.name}: {resource.uri[:300]} ({kind}{words})"

@@ -1,0 +1,80 @@
+"""What a server says it has, as plain data, and what is wrong with what it says.
+
+One bad entry must not cost a server's other tools, so a list is looked through before anything else reads it:
+`mended_tools` drops what cannot be used, repairs what can, and says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joey.wire import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool as its server describes it."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedResource:
+    """Something a server lets one read. Of a template, the parts in braces are to be filled in."""
+
+    uri: str
+    name: str
+    description: str = ""
+    media_type: str = ""
+    is_template: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Everything a server offers."""
+
+    tools: tuple[ListedTool, ...] = ()
+    resources: tuple[ListedResource, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def mended_tools(tools: Sequence[Any]) -> tuple[list[JsonObject], list[str]]:
+    """The usable entries of a tools/list answer, and what was wrong with the others."""
+    kept: list[JsonObject] = []
+    problems: list[str] = []
+    names: set[str] = set()
+    for entry in tools:
+        problem = _what_is_wrong(entry, names)
+        if problem is not None:
+            problems.append(problem)
+            continue
+        names.add(entry["name"])
+        kept.append(_mended(entry))
+    return kept, problems
+
+
+def _what_is_wrong(entry: JsonValue, names: set[str]) -> str | None:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        return "an entry of its list of tools has no name; it was left out"
+    name = entry["name"]
+    if not name.strip() or name == "*":  # `*` would stand for every tool in rules
+        return f"{name!r} is no name for a tool; it was left out"
+    if name in names:
+        return f"tool {name!r} is listed twice; the second was left out"
+    schema = entry.get("inputSchema", {})
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        return f"tool {name!r} was left out: its input schema must be of an object, and is not"
+    return None
+
+
+def _mended(entry: JsonObject) -> JsonObject:
+    mended = {**entry, "inputSchema": {"type": "object", **(entry.get("inputSchema") or {})}}
+    for key, kind in (("description", str), ("title", str), ("outputSchema", dict), ("annotations", dict)):
+        if key in mended and not isinstance(mended[key], kind):
+            del mended[key]
+    return mended

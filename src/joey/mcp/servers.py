@@ -1,0 +1,206 @@
+"""The servers of a task: started side by side in the background, kept running, ended with the task.
+
+    starting --handshake and lists--> ready --connection lost--> down --a pause--> starting
+        |                                                          ^
+        +--it fails, or takes too long-----------------------------+
+        +--there is no such program--> failed                     (any) --close--> stopped
+
+The pause doubles with each failure in a row, up to a minute, and is short again for a server that stayed up a while.
+Nobody waits for a server but a call to it: a call to one that is starting waits for it, a call to one that is down
+fails at once and says why. `version` grows with every change of what there is to offer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from joey.mcp.config import ServerConfig
+from joey.mcp.failure import CallError
+from joey.mcp.last_words import LastWords
+from joey.mcp.listing import Listing
+from joey.wire import JsonObject
+
+if TYPE_CHECKING:
+    from joey.mcp.session import Progress, Session
+
+State: TypeAlias = Literal["starting", "ready", "down", "failed", "stopped"]
+
+FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 60.0
+_STEADY = 30.0
+"""Seconds after which a server counts as one that works."""
+_BETWEEN_LISTINGS = 1.0
+_CLOSING = 6.0
+_JUST_ENDED = "its connection has ended, and it will be started again"
+
+
+class Server:
+    """One server and the task that keeps it running."""
+
+    def __init__(self, config: ServerConfig, on_change: Callable[[], None], *, first_pause: float) -> None:
+        self.config = config
+        self.state: State = "starting"
+        self.problem = ""
+        """Why it is not ready."""
+        self.listing = Listing()
+        self.words = LastWords()
+        self._on_change = on_change
+        self._first_pause = first_pause
+        self._session: Session | None = None
+        self._changed, self._stop, self._settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def why_not(self) -> str:
+        """Why it cannot be called, for whoever tried."""
+        said = f"\nIts last words:\n{self.words.tail}" if self.words.tail else ""
+        return f"The MCP server {self.name!r} is not running: {self.problem or _JUST_ENDED}.{said}"
+
+    async def settled(self) -> None:
+        """Wait until it is ready, or is known not to be."""
+        await self._settled.wait()
+
+    async def call(self, tool: str, arguments: JsonObject, progress: Progress) -> JsonObject:
+        return await (await self._ready()).call(tool, arguments, progress)
+
+    async def read(self, uri: str) -> JsonObject:
+        return await (await self._ready()).read(uri)
+
+    async def _ready(self) -> Session:
+        await self.settled()
+        if self._session is None or self._session.ended.is_set():
+            raise CallError(self.why_not, lost=True)
+        return self._session
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    # The task
+
+    async def run(self) -> None:
+        """Keep the server running until it is stopped."""
+        failures = 0
+        try:
+            while not self._stop.is_set():
+                began = time.monotonic()
+                reason, can_retry = await self._attempt()
+                if self._stop.is_set() or not can_retry:
+                    self._become("failed", reason)
+                    return
+                failures = 1 if time.monotonic() - began > _STEADY else failures + 1
+                pause = min(_LONGEST_PAUSE, self._first_pause * 2 ** min(failures - 1, 10))
+                self._become("down", f"{reason}; it is started again after {pause:g} s")
+                await _first(self._stop, seconds=pause)
+                self._become("starting", "")
+        finally:
+            self._become("stopped", "it was stopped")
+
+    async def _attempt(self) -> tuple[str, bool]:
+        """One life of the server: how it ended, and whether to try again."""
+        try:
+            return await self._converse(), True
+        except TimeoutError:
+            return f"it did not answer within {self.config.timeout:g} s of being started", True
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            return f"it cannot be run: {error.strerror} ({error.filename or self.config.command})", False
+        except Exception as error:  # noqa: BLE001 - whatever a server or the SDK does, the next attempt may work
+            return _in_words(error), True
+        finally:
+            self._session = None
+
+    async def _converse(self) -> str:
+        # Loading the SDK takes a while; in a thread, it holds up nobody.
+        sessions = await asyncio.to_thread(importlib.import_module, "joey.mcp.session")
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(self.config.timeout):
+                opened = sessions.open_session(self.config, self.words, self._changed.set)
+                session: Session = await stack.enter_async_context(opened)
+                listing = await session.listing()
+            self._session = session
+            self._publish(listing)
+            while not session.ended.is_set() and not self._stop.is_set():
+                await _first(session.ended, self._changed, self._stop)
+                await self._list_again(session)
+            self._session = None
+        return "its connection ended"
+
+    async def _list_again(self, session: Session) -> None:
+        if not self._changed.is_set() or session.ended.is_set():
+            return
+        self._changed.clear()
+        listing = await session.listing()
+        if listing != self.listing:
+            self._publish(listing)
+        # A server that calls out changes without end must not keep us listing.
+        await _first(session.ended, self._stop, seconds=_BETWEEN_LISTINGS)
+
+    def _publish(self, listing: Listing) -> None:
+        self.listing = listing
+        self._become("ready", "")
+
+    def _become(self, state: State, problem: str) -> None:
+        if state == "stopped" and self.state == "failed":
+            return
+        self.state, self.problem = state, problem
+        (self._settled.clear if state == "starting" else self._settled.set)()
+        self._on_change()
+
+
+class McpServers:
+    """All the servers of a task."""
+
+    def __init__(self, configs: Sequence[ServerConfig], *, first_pause: float = FIRST_PAUSE) -> None:
+        self.version = 0
+        self.servers = tuple(Server(config, self._bump, first_pause=first_pause) for config in configs)
+        self._tasks: list[tuple[Server, asyncio.Task[None]]] = []
+
+    def _bump(self) -> None:
+        self.version += 1
+
+    def start(self) -> None:
+        """Begin to start them all. Returns at once."""
+        self._tasks = [(server, asyncio.create_task(server.run())) for server in self.servers]
+
+    async def settled(self) -> None:
+        """Wait until every server is ready, or is known not to be."""
+        await asyncio.gather(*(server.settled() for server in self.servers))
+
+    async def close(self) -> None:
+        """End them all, and wait until they have ended."""
+        for server, task in self._tasks:
+            busy_starting = server.state == "starting"
+            server.stop()
+            if busy_starting:
+                task.cancel()
+        tasks = [task for _, task in self._tasks]
+        if tasks:
+            _, slow = await asyncio.wait(tasks, timeout=_CLOSING)
+            for task in slow:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        self._tasks = []
+
+
+async def _first(*events: asyncio.Event, seconds: float | None = None) -> None:
+    """Wait for any of the events, or so long."""
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()
+
+
+def _in_words(error: BaseException) -> str:
+    """The error that matters, out of the groups that it comes wrapped in."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{str(error) or type(error).__name__}".rstrip(".")

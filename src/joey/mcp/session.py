@@ -1,0 +1,293 @@
+"""One connection to one server, from the handshake to its end, over the official SDK.
+
+What comes out of here is plain JSON and Joey's own data; nothing above this module knows the SDK. Loading the SDK
+takes the better part of a second, so this module is loaded only when there is a server to talk to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from joey import __version__
+from joey.mcp.config import ServerConfig
+from joey.mcp.failure import CallError
+from joey.mcp.last_words import LastWords
+from joey.mcp.listing import ListedResource, ListedTool, Listing, mended_tools
+from joey.mcp.stdio import stdio_transport
+from joey.wire import JsonObject
+
+_MOST_PAGES = 200
+_MOST_ENTRIES = 5_000
+_CONNECT_SECONDS = 30.0
+_LOST_SESSION = "Session terminated"
+
+PageT = TypeVar("PageT", bound=types.PaginatedResult)
+Progress = Callable[[float, float | None, str | None], None]
+
+for _name in ("mcp", "client"):
+    # The SDK logs what servers do wrong, with tracebacks. We tell it in words; a user's own handlers still get it.
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+
+@asynccontextmanager
+async def open_session(config: ServerConfig, words: LastWords, on_change: Callable[[], None]) -> AsyncIterator[Session]:
+    """Connect and shake hands. `on_change` is called when the server says that its lists have changed."""
+    ended, problems = asyncio.Event(), list[str]()
+
+    async def heard(message: IncomingMessage) -> None:
+        if isinstance(message, (types.ToolListChangedNotification, types.ResourceListChangedNotification)):
+            on_change()
+
+    client = Client(
+        _watched(_transport(config, words), ended, problems),
+        cache=None,
+        read_timeout_seconds=config.timeout,
+        client_info=types.Implementation(name="joey", version=__version__),
+        message_handler=heard,
+    )
+    async with client:
+        session = Session(client, config, ended, problems)
+        listening = asyncio.create_task(session.listen())
+        try:
+            yield session
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+
+class Session:
+    def __init__(self, client: Client, config: ServerConfig, ended: asyncio.Event, problems: list[str]) -> None:
+        self._client = client
+        self._config = config
+        self._problems = problems
+        self.ended = ended
+        """Set when the connection is gone."""
+
+    async def listing(self) -> Listing:
+        """Everything the server offers, page by page."""
+        self._problems.clear()
+        can = self._client.server_capabilities
+        tools: list[types.Tool] = []
+        if can.tools is not None:
+            session = self._client.session
+            tools = await self._pages("tools", lambda at: session.list_tools(params=at), lambda page: page.tools)
+        resources = await self._resources() if can.resources is not None else ()
+        return Listing(tuple(map(_tool, tools)), resources, tuple(self._problems))
+
+    async def _resources(self) -> tuple[ListedResource, ...]:
+        session = self._client.session
+        try:
+            plain = await self._pages(
+                "resources", lambda at: session.list_resources(params=at), lambda page: page.resources
+            )
+            templates = await self._pages(
+                "resource templates",
+                lambda at: session.list_resource_templates(params=at),
+                lambda page: page.resource_templates,
+            )
+        except CallError as error:  # a server without templates may say so with an error
+            if error.lost:
+                raise
+            self._problems.append(str(error))
+            return ()
+        return (*map(_resource, plain), *map(_template, templates))
+
+    async def _pages(
+        self,
+        what: str,
+        fetch: Callable[[types.PaginatedRequestParams], Awaitable[PageT]],
+        entries: Callable[[PageT], list[Any]],
+    ) -> list[Any]:
+        found: list[Any] = []
+        cursor, seen = None, set[str | None]()
+        while cursor not in seen and len(seen) < _MOST_PAGES and len(found) < _MOST_ENTRIES:
+            seen.add(cursor)
+            at = types.PaginatedRequestParams(cursor=cursor)
+            page = await self._asked(f"its list of {what}", lambda at=at: fetch(at))  # type: ignore[misc]
+            found += entries(page)
+            cursor = page.next_cursor
+            if cursor is None:
+                return found[:_MOST_ENTRIES]
+        self._problems.append(f"its list of {what} does not end; {min(len(found), _MOST_ENTRIES)} entries were taken")
+        return found[:_MOST_ENTRIES]
+
+    async def call(self, tool: str, arguments: JsonObject, show: Progress) -> JsonObject:
+        """The answer of a tool, as it came. Cancelling this tells the server to stop."""
+
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            show(progress, total, message)
+
+        # Not `call_tool`: that throws an answer away which does not fit the tool's output schema.
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        answer = await self._asked(
+            tool,
+            lambda: self._client.session.send_request(
+                request, types.CallToolResult, self._config.timeout, progress_callback=progressed
+            ),
+        )
+        return _plain(answer)
+
+    async def read(self, uri: str) -> JsonObject:
+        """A resource, as it came."""
+        return _plain(await self._asked(uri, lambda: self._client.session.read_resource(uri)))
+
+    async def listen(self) -> None:
+        """On newer servers, ask to be told of changes; older ones tell by themselves."""
+        can = self._client.server_capabilities
+        tools = bool(can.tools and can.tools.list_changed)
+        resources = bool(can.resources and can.resources.list_changed)
+        if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools or resources):
+            return
+        try:
+            async with self._client.listen(tools_list_changed=tools, resources_list_changed=resources) as changes:
+                async for _ in changes:
+                    pass  # every change also reaches the message handler, which acts on it
+        except Exception as error:  # noqa: BLE001 - without it the server still works, with the lists of now
+            self._problems.append(f"it cannot be watched for changes: {error}")
+
+    async def _asked(self, what: str, request: Callable[[], Awaitable[Any]]) -> Any:
+        try:
+            return await request()
+        except MCPError as error:
+            if error.code == types.REQUEST_TIMEOUT:
+                raise CallError(
+                    f"{what}: no answer within {self._config.timeout:g} s; the server was told to stop"
+                ) from None
+            lost = error.code == types.CONNECTION_CLOSED or error.message == _LOST_SESSION
+            if lost:
+                self.ended.set()
+                raise _lost(what, error.message) from None
+            raise CallError(f"{what}: the server answered with error {error.code}: {error.message}") from None
+        except ValidationError as error:
+            places = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+            raise CallError(f"{what}: the server's answer is not what the protocol asks for ({places})") from None
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError) as error:
+            self.ended.set()
+            raise _lost(what, str(error)) from None
+
+
+def _lost(what: str, message: str) -> CallError:
+    return CallError(
+        f"{what}: the connection to the server was lost ({message}). Whether it did anything is not known; "
+        "the server is started again.",
+        lost=True,
+    )
+
+
+def _plain(answer: types.Result) -> JsonObject:
+    plain: JsonObject = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return plain
+
+
+def _tool(tool: types.Tool) -> ListedTool:
+    return ListedTool(tool.name, tool.description or tool.title or "", tool.input_schema, tool.output_schema)
+
+
+def _resource(resource: types.Resource) -> ListedResource:
+    return ListedResource(
+        str(resource.uri), resource.name, resource.description or "", resource.mime_type or "", is_template=False
+    )
+
+
+def _template(template: types.ResourceTemplate) -> ListedResource:
+    return ListedResource(
+        template.uri_template, template.name, template.description or "", template.mime_type or "", is_template=True
+    )
+
+
+# The way there
+
+
+def _transport(config: ServerConfig, words: LastWords) -> AbstractAsyncContextManager[Any]:
+    if config.transport == "stdio":
+        return stdio_transport(config, words)
+    if config.transport == "sse":
+        return sse_client(config.url, headers=dict(config.headers), timeout=_CONNECT_SECONDS)
+    return _streamable_http(config)
+
+
+@asynccontextmanager
+async def _streamable_http(config: ServerConfig) -> AsyncIterator[Any]:
+    # Reading has no limit of its own: every request has one.
+    limits = httpx2.Timeout(_CONNECT_SECONDS, read=None)
+    async with (
+        httpx2.AsyncClient(headers=dict(config.headers), timeout=limits) as client,
+        streamable_http_client(config.url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _watched(
+    transport: AbstractAsyncContextManager[Any], ended: asyncio.Event, problems: list[str]
+) -> AsyncIterator[Any]:
+    """The transport, with its incoming stream looked at on the way."""
+    async with transport as (incoming, outgoing):
+        try:
+            yield _WatchedStream(incoming, ended, problems), outgoing
+        finally:
+            ended.set()
+
+
+class _WatchedStream:
+    """What comes from a server: notes the end of it, and mends lists of tools before the SDK refuses them whole."""
+
+    def __init__(self, inner: Any, ended: asyncio.Event, problems: list[str]) -> None:
+        self._inner, self._ended, self._problems = inner, ended, problems
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            return self._mended(await self._inner.receive())
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            self._ended.set()
+            raise
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(anyio.ClosedResourceError):
+            await self.aclose()
+
+    def _mended(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
+        inner = message.message if isinstance(message, SessionMessage) else None
+        if isinstance(inner, types.JSONRPCResponse) and isinstance(inner.result.get("tools"), list):
+            inner.result["tools"], problems = mended_tools(inner.result["tools"])
+            self._problems += problems
+        return message

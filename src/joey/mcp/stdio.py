@@ -1,0 +1,151 @@
+"""A server that is a program of ours: JSON messages, one a line, through its pipes.
+
+The SDK has such a transport; this one is here for what servers do that they should not. A line that is no message
+(programs print to the wrong stream) is kept with the server's last words and costs nothing else. A message may be
+MAX_MESSAGE long and no longer: a server that floods is cut off, in linear time and bounded memory. The error stream
+is always read, so a talkative server never blocks on it, and only its end is kept.
+
+Closing is the protocol's: end of input, a moment to leave, then the whole process group is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from joey.mcp.config import ServerConfig
+from joey.mcp.last_words import LastWords
+
+MAX_MESSAGE = 32 * 1024 * 1024
+_CHUNK = 64 * 1024
+_GRACE = 1.0
+"""Seconds a server has to leave by itself, and again after it was told to."""
+
+Incoming: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing: TypeAlias = MemoryObjectSendStream[SessionMessage]
+
+
+@asynccontextmanager
+async def stdio_transport(config: ServerConfig, words: LastWords) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+    """Run the server and yield its two streams. Raises OSError if it cannot be run."""
+    process = await asyncio.create_subprocess_exec(
+        config.command,
+        *config.args,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=config.cwd or None,
+        # Not our whole environment: it holds keys that are none of the server's business.
+        env=get_default_environment() | dict(config.env),
+        start_new_session=True,
+    )
+    into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, out_of = anyio.create_memory_object_stream[SessionMessage](0)
+    work = [
+        asyncio.create_task(_read(process, into, words)),
+        asyncio.create_task(_write(process, out_of, into)),
+        asyncio.create_task(_listen(process, words)),
+    ]
+    try:
+        yield incoming, outgoing
+    finally:
+        for stream in (into, incoming, outgoing, out_of):
+            stream.close()
+        await asyncio.shield(asyncio.create_task(_stop(process, work)))
+
+
+async def _read(
+    process: asyncio.subprocess.Process, into: MemoryObjectSendStream[SessionMessage | Exception], words: LastWords
+) -> None:
+    assert process.stdout is not None
+    pieces: list[bytes] = []
+    size = 0
+    with into, contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
+        while data := await process.stdout.read(_CHUNK):
+            *ends, rest = data.split(b"\n")
+            for end in ends:
+                if message := _message(b"".join((*pieces, end)), words):
+                    await into.send(message)
+                pieces, size = [], 0
+            pieces.append(rest)
+            size += len(rest)
+            if size > MAX_MESSAGE:
+                words.note(f"cut off: it sent a message of more than {MAX_MESSAGE // 1024 // 1024} MB")
+                return
+    if await _left(process):
+        words.note(f"it ended with exit status {process.returncode}")
+
+
+def _message(line: bytes, words: LastWords) -> SessionMessage | None:
+    if not line.strip():
+        return None
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError:
+        words.add(b"\n[not a message] " + line[:500] + b"\n")
+        return None
+
+
+async def _write(
+    process: asyncio.subprocess.Process,
+    out_of: MemoryObjectReceiveStream[SessionMessage],
+    into: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    assert process.stdin is not None
+    try:
+        async with out_of:
+            async for message in out_of:
+                process.stdin.write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                await process.stdin.drain()
+    except (OSError, anyio.ClosedResourceError):
+        into.close()  # nobody listens any more: whoever waits for an answer should know
+
+
+async def _listen(process: asyncio.subprocess.Process, words: LastWords) -> None:
+    assert process.stderr is not None
+    while data := await process.stderr.read(_CHUNK):
+        words.add(data)
+
+
+async def _stop(process: asyncio.subprocess.Process, work: list[asyncio.Task[None]]) -> None:
+    assert process.stdin is not None
+    try:
+        process.stdin.close()
+        if not await _left(process):
+            _signal(process, signal.SIGTERM)
+            await _left(process)
+    finally:
+        _signal(process, signal.SIGKILL)  # also what it started and left behind
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        await _left(process)
+        # A child that escaped the group may hold the pipes: do not wait for their end.
+        transport = getattr(process, "_transport", None)
+        if transport is not None:
+            transport.close()
+
+
+async def _left(process: asyncio.subprocess.Process) -> bool:
+    """Whether it ended in time. Not `process.wait()`: that also waits for whoever inherited the pipes."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE):
+            while process.returncode is None:  # noqa: ASYNC110 - nobody sets an event for it
+                await asyncio.sleep(0.01)
+    return process.returncode is not None
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
