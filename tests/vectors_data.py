@@ -22,3 +22,16 @@ def cases(name: str, **wanted: Any) -> list[Any]:
 def meta(name: str) -> Any:
     """What the cases of one file share."""
     return json.loads((ROOT / f"{name}.meta.json").read_text(encoding="utf-8"))
+
+
+def same_to_javascript(left: Any, right: Any) -> bool:
+    """Equal as JSON, with numbers as JavaScript holds them: 1 is 1.0, but not true, and beyond 2^53 digits are lost."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same_to_javascript(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same_to_javascript, left, right))
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        return float(left) == float(right)
+    return bool(left == right)

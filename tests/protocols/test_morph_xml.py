@@ -13,7 +13,7 @@ from joey.protocols import Call, ParseError, Text, collect
 from joey.protocols.morph_xml import MorphXmlProtocol
 from joey.testing.streams import by_character, check_laws, cuttings, read
 from joey.toolspec import ToolSpec
-from vectors_data import cases
+from vectors_data import cases, same_to_javascript
 
 MORPH = MorphXmlProtocol()
 WRITE = ToolSpec(
@@ -23,22 +23,8 @@ WEATHER = ToolSpec("get_weather", "", {"properties": {"city": {"type": "string"}
 NOOP = ToolSpec("noop")
 TOOLS = (WRITE, WEATHER, NOOP)
 
-_CDATA = "facts 11: a CDATA section is unpacked, the real one writes its markers into the file"
 _SAME_TAG = "facts 11: a tag of the argument's own name inside it is text, the real one refuses the call"
-_WORDS = "facts 11: words without any element are no arguments; the real one loses them and calls with {}"
-_NULL = "null is null where the schema takes it and takes no string; the real one gives the string"
 DECIDED_OTHERWISE = {
-    "morph_xml/coerce_nul/null": _NULL,
-    "morph_xml/coerce_union/null": _NULL,
-    "morph_xml/content/cdata": _CDATA,
-    "morph_xml/content_nl/cdata": _CDATA,
-    "morph_xml/content_first/cdata": _CDATA,
-    "morph_xml/structure/cdata": _CDATA,
-    "morph_xml/structure/cdata_end": _CDATA,
-    "morph_xml/test/0057": _CDATA,
-    "morph_xml/structure/only_text": _WORDS,
-    "morph_xml/test/0129": _WORDS,
-    "morph_xml/test/0131": _WORDS,
     "morph_xml/structure/json_body": "facts 11: a JSON body is read; the real one loses it and calls with {}",
     "morph_xml/objects/enum_ws": "facts 11: blanks around an enum value are taken off",
     "morph_xml/test/0170": _SAME_TAG,
@@ -49,7 +35,6 @@ DECIDED_OTHERWISE = {
     "morph_xml/test/0185": _SAME_TAG,
     "morph_xml/test/0188": _SAME_TAG,
     "morph_xml/test/0190": _SAME_TAG,
-    "morph_xml/test/0225": "JavaScript rounds beyond 2^53, we do not",
 }
 
 
@@ -81,9 +66,7 @@ def test_every_recorded_stream_is_read_the_same(cutting: str) -> None:
         pieces = {"whole": [text], "by character": by_character(text), "as recorded": case["chunks"]}[cutting]
         tools = [ToolSpec.read(tool) for tool in case["tools"]]
         got = _outcome(tools, text, pieces)
-        if case.get("js_number") and case["id"] not in DECIDED_OTHERWISE:
-            continue  # numbers that JavaScript has rounded: the laws were checked above
-        if (got == case["expected"]) == (case["id"] in DECIDED_OTHERWISE):
+        if same_to_javascript(got, case["expected"]) == (case["id"] in DECIDED_OTHERWISE):
             wrong.append((case["id"], got, case["expected"]))
     assert not wrong
 
@@ -240,12 +223,20 @@ def test_comments_and_sections_between_arguments_are_skipped() -> None:
     assert _parts(text) == [("get_weather", {"city": "A"})]
 
 
-def test_a_cdata_section_is_the_value_and_grows_live() -> None:
-    text = "<write_to_file><content>\n<![CDATA[<a>&amp;</content></write_to_file>]]>\n</content></write_to_file>"
-    assert _parts(text) == [("write_to_file", {"content": "<a>&amp;</content></write_to_file>"})]
-    parser = MORPH.parser(TOOLS)
-    parser.feed("<write_to_file><content><![CDATA[")
-    assert [event.text for event in parser.feed("<b>&amp;") if isinstance(event, ToolCallDelta)] == ["<b>&amp;"]
+def test_a_cdata_section_in_a_string_is_text_like_any_other_markup() -> None:
+    text = "<write_to_file><content>\n<![CDATA[<a></content>&amp;]]>\n</content></write_to_file>"
+    assert _parts(text) == [("write_to_file", {"content": "\n<![CDATA[<a></content>&]]>\n"})]
+    assert _parts("<write_to_file><content><![CDATA[x</content></write_to_file>.") == [
+        ("write_to_file", {"content": "<![CDATA[x"}),
+        ".",
+    ]
+
+
+def test_words_outside_of_elements_are_no_arguments_and_stay_in_the_source() -> None:
+    text = "<noop>I will do it.</noop>"
+    assert _parts(f"{text}.") == [("noop", {}), "."]
+    [finished] = [event for event in read(MORPH.parser(TOOLS), [text]) if isinstance(event, ToolCallFinished)]
+    assert finished.source == text
 
 
 def test_reasoning_in_the_middle_does_not_end_a_call() -> None:

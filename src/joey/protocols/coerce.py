@@ -7,11 +7,11 @@ anything; every other value comes back as it was, and validation says what is wr
 How a string is read, by the schema that applies:
 
     none at all      true, false, numbers and JSON objects or arrays become what they look like
-    untyped          untouched ({}, true, const alone, a union with a member that takes strings)
+    untyped, null    untouched ({}, true, const alone, a union with a member that takes strings)
     string           untouched, apart from enum values with stray quotes or spacing
     number, integer  -?digits, fraction, exponent; nothing else (+5, .5, 0x10, 1e999 stay strings)
     boolean          true or false in any case
-    null             null, and so in every type list or union that takes null but no string
+    a union          null, if a member takes null and none takes strings; else as the first member that fits
     object           JSON, relaxed or not
     array            the same, then its lines or comma-separated parts; a scalar becomes the only element
 
@@ -122,8 +122,6 @@ class _Coercion:
         members = list(_members(schema))
         if members and type_of(schema) is None:
             return self._one_of(value, members, depth)
-        if isinstance(value, str) and _means_null(value, schema):
-            return None
         match type_of(schema):
             case "object":
                 return self._object(value, schema, depth)
@@ -144,6 +142,8 @@ class _Coercion:
             for member in resolved:
                 if _takes_strings(member):
                     return _string(value, member)
+            if value.strip() == "null" and any(_is_of_type(None, member) for member in resolved):
+                return None
         for member in resolved:
             result = self.apply(value, member, depth + 1)
             if self._fits(result, member):
@@ -198,6 +198,8 @@ class _Coercion:
         if isinstance(value, str):
             value = _list_from_text(value)
         elif isinstance(value, dict):
+            if _is_named_list(value):
+                first = []  # the elements have a name: they are a list of one kind, not a tuple
             value = self._list_from_object(value, schema)
         elif not isinstance(value, list):
             value, first = [value], first[:1]
@@ -218,6 +220,10 @@ class _Coercion:
         if value and all(map(_INDEX.match, value)):
             return [value[key] for key in sorted(value, key=int)]
         return _rows_from_columns(value, items) or [value]
+
+
+def _is_named_list(value: dict[str, Any]) -> bool:
+    return len(value) == 1 and "item" not in value and isinstance(next(iter(value.values())), list)
 
 
 def _follow(ref: str, root: Schema) -> Schema:
@@ -290,13 +296,6 @@ def _takes_strings(schema: Schema) -> bool:
     if schema is True or (isinstance(schema, Mapping) and schema.get("type") is None):
         return not any(True for _ in _members(schema)) and type_of(schema) is None
     return isinstance(schema, Mapping) and (schema["type"] == "string" or "string" in schema["type"])
-
-
-def _means_null(text: str, schema: Schema) -> bool:
-    if text.strip() != "null" or not isinstance(schema, Mapping):
-        return False
-    kind = schema.get("type")
-    return kind == "null" or (isinstance(kind, list) and "null" in kind and "string" not in kind)
 
 
 # Scalars

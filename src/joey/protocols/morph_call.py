@@ -36,7 +36,6 @@ class OpenCall:
         "end_tag",
         "end_tag_length",
         "ended",
-        "fresh",
         "given",
         "id",
         "is_json",
@@ -54,7 +53,6 @@ class OpenCall:
         "tag",
         "tool_depth",
         "value_start",
-        "verbatim",
     )
 
     def __init__(self, call_id: str, name: str, schema: Schema, *, eager: bool) -> None:
@@ -80,19 +78,16 @@ class OpenCall:
         self.kept: Pieces | None = None
         self.close_value()
 
-    def open_value(self, key: str, tags: Tags, *, live: bool, string: bool) -> None:
+    def open_value(self, key: str, tags: Tags, *, live: bool) -> None:
         self.tag, self.prefixes = tags
         self.key = key
         self.live = live
-        self.fresh = string
         self.path = (key,) if live else ()
         self.given.add(key)
 
     def close_value(self) -> None:
         self.key = None
         self.live = False
-        self.fresh = False
-        self.verbatim = False
         self.path = ()
         self.depth = self.tool_depth = 0
         self.ambiguous = False
@@ -103,7 +98,7 @@ class OpenCall:
     @property
     def flows(self) -> bool:
         """Whether the text of a growing argument can be given away as it is, unless it holds markup."""
-        return self.live and self.kept is None and not self.fresh and not self.section
+        return self.live and self.kept is None
 
     def hold(self) -> Pieces:
         """From here on the argument's text is kept back."""
@@ -127,7 +122,7 @@ class OpenCall:
         if not self.path:
             return ToolCallDelta(self.id, (), "", raw)
         self.streamed.add(str(self.path[0]))
-        return ToolCallDelta(self.id, self.path, raw if self.verbatim else rxml.decode_entities(raw), raw)
+        return ToolCallDelta(self.id, self.path, rxml.decode_entities(raw), raw)
 
     def arguments_so_far(self) -> dict[str, JsonValue]:
         """The arguments that are complete, and the text so far of the one that is growing."""
@@ -137,8 +132,7 @@ class OpenCall:
         except rxml.RxmlError:
             found = {}
         if self.live and self.key:
-            text = source[self.value_start :]
-            found[self.key] = text if self.verbatim else rxml.decode_entities(text)
+            found[self.key] = rxml.decode_entities(source[self.value_start :])
         return found
 
     def ends_value(self, buffer: str, after: int) -> bool | None:
@@ -163,7 +157,7 @@ class OpenCall:
 
 
 def read_body(body: str, schema: Schema) -> dict[str, JsonValue]:
-    """The arguments of a call: its elements, or a JSON object. Words alone are none: they may be prose."""
+    """The arguments of a call: its elements, or a JSON object. Words outside of elements say nothing."""
     words = body.strip()
     as_elements = "<" in words and not words.startswith("{")
     value = rxml.loads(body, schema) if as_elements else _read_plain(words, schema)
@@ -173,14 +167,12 @@ def read_body(body: str, schema: Schema) -> dict[str, JsonValue]:
 
 
 def _read_plain(words: str, schema: Schema) -> JsonValue:
-    if not words:
+    if not words.startswith("{"):
         return coerce({}, schema)
-    if words.startswith("{"):
-        try:
-            return coerce(rjson.loads(words), schema)
-        except rjson.RelaxedJsonError as error:
-            raise rxml.RxmlError(f"they begin like a JSON object, but {error}") from None
-    raise rxml.RxmlError("there are words where elements named after the arguments were expected")
+    try:
+        return coerce(rjson.loads(words), schema)
+    except rjson.RelaxedJsonError as error:
+        raise rxml.RxmlError(f"they begin like a JSON object, but {error}") from None
 
 
 def leaves(path: ArgumentPath, value: JsonValue) -> Iterator[tuple[ArgumentPath, str, bool]]:

@@ -154,8 +154,6 @@ class MorphXmlParser(Parser):
             return self._in_section(call, at)
         if call.key is None:
             return self._in_body(call, at)
-        if call.fresh:
-            return self._at_value_start(call, at)
         return self._in_value(call, at)
 
     def _wait(self, at: int, until: re.Pattern[str] = _ANYTHING) -> int:
@@ -253,7 +251,7 @@ class MorphXmlParser(Parser):
         self._flush()
         chosen = isinstance(schema, Mapping) and "enum" in schema
         live = string and not chosen and not element[2].strip() and key not in call.given
-        call.open_value(key, self._tags_inside(key), live=live, string=string)
+        call.open_value(key, self._tags_inside(key), live=live)
         call.element_start, call.value_start = start, call.source.length
 
     def _tags_inside(self, key: str) -> Tags:
@@ -272,40 +270,12 @@ class MorphXmlParser(Parser):
             safe = len(buffer) - held
             call.pass_on(buffer[at:safe])
             return self._wait(safe) if safe < len(buffer) else safe
-        call.pass_on(buffer[at:end])
-        if call.verbatim:
-            self._flush()
-            call.verbatim = False
-            call.hold()
-            call.path = ()
-            call.out.append(call.section)
-            self._flush()
-            call.path = (call.key,) if call.key else ()
-        else:
-            call.pass_on(call.section)
         after = end + len(call.section)
+        call.pass_on(buffer[at:after])
         call.section = ""
         return after
 
     # Inside an argument
-
-    def _at_value_start(self, call: OpenCall, at: int) -> int:
-        """A string may begin with a CDATA section: then that is what it says."""
-        buffer = self._buffer
-        start = _SPACE.match(buffer, at).end()  # type: ignore[union-attr]
-        if start == len(buffer):
-            return self._wait(at, _NOT_SPACE)
-        if rxml.CDATA.startswith(buffer[start : start + len(rxml.CDATA)]):
-            if len(buffer) - start < len(rxml.CDATA):
-                return self._wait(at)
-            path, call.path = call.path, ()
-            call.out.append(buffer[at : start + len(rxml.CDATA)])
-            self._flush()
-            call.path, call.section, call.verbatim = path, rxml.CDATA_END, call.live
-            call.value_start = call.source.length
-            at = start + len(rxml.CDATA)
-        call.fresh = False
-        return at
 
     def _in_value(self, call: OpenCall, at: int) -> int:
         buffer = self._buffer
@@ -389,13 +359,11 @@ class MorphXmlParser(Parser):
     # Passing on
 
     def _release(self, call: OpenCall) -> None:
-        """What was held back is text of the argument after all; blanks behind a CDATA section are not."""
+        """What was held back is text of the argument after all."""
         if call.kept is None:
             return
         held, call.kept = call.kept.text(), None
         self._flush()
-        if not call.ambiguous and call.ended is None and not held.strip():
-            call.path = ()
         call.out.append(held)
         self._flush()
 

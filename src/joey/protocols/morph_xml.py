@@ -41,7 +41,7 @@ To use a tool, write an element named after it, with one element inside it for e
 
 Rules:
 - Use only the tools listed here, and only their arguments. Close every element.
-- Text goes between the tags as it is: do not quote it and do not indent it. Everything between the tags counts.
+- Text goes between the tags as it is: do not quote it, do not indent it, write no CDATA. Everything in between counts.
 - Write &lt; for < and &amp; for & only where they would be misread: in the closing tag of the argument's own name, and
   in text such as &amp;lt; that you mean literally.
 - A list is its argument's element repeated, once for each value. An object has an element for each of its keys.

@@ -23,17 +23,28 @@ from joey.wire import JsonValue
 __all__ = ["MAX_DEPTH", "Piece", "RelaxedJsonError", "RelaxedReader", "loads"]
 
 
+_NO_BEGINNING = ("}", "]", ",", ":")
+
+
 class RelaxedJsonError(JoeyError):
     """The text is not even relaxed JSON; says where, what was expected and what came."""
 
 
-def loads(text: str, *, relaxed: bool = True, duplicates: bool = False, mend: bool = False) -> JsonValue:
-    """The value of a whole text. Without `relaxed` only JSON will do; with `duplicates` the last of equal keys wins."""
+def loads(
+    text: str, *, relaxed: bool = True, duplicates: bool = False, mend: bool = False, tolerant: bool = False
+) -> JsonValue:
+    """The value of a whole text. Without `relaxed` only JSON will do; with `duplicates` the last of equal keys wins.
+
+    With `tolerant`, what follows a word, a number or a string at the top does not matter, and a text that begins with
+    a closing bracket, a comma or a colon is null."""
     reader = RelaxedReader(relaxed=relaxed, duplicates=duplicates, mend=mend)
     position = 0
     while position < len(text) and reader.fault is None:
         _, position = reader.read(text, position)
     reader.finish()
     if reader.fault is not None:
+        begun = reader.done or text.lstrip()[:1] in _NO_BEGINNING
+        if tolerant and begun and not isinstance(reader.value, (dict, list)):
+            return reader.value
         raise RelaxedJsonError(reader.fault)
     return reader.value

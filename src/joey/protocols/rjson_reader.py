@@ -388,7 +388,8 @@ class RelaxedReader:
         if self._place not in (_VALUE, _FIRST_ITEM, _ITEM, _FIRST_KEY, _KEY):
             self._refuse(word, position - len(word))
             return
-        atom = (ATOM if self.relaxed else JSON_ATOM).match(word)
+        to_the_letter = self.duplicates and not self.relaxed  # 007 is 7, but for those who want what JSON.parse takes
+        atom = (JSON_ATOM if to_the_letter else ATOM).match(word)
         is_key = self._place in (_FIRST_KEY, _KEY)
         if (atom and (is_key or atom.end() < len(word))) or not (atom or self.relaxed):
             self._refuse(word, position - len(word))

@@ -4,13 +4,13 @@
 
 The text is the inside of a call: elements that are its arguments. The schema decides how each is read.
 
-    string           the raw text between its tags, white space and markup included, entities decoded;
-                     a CDATA section it begins with is unpacked
+    string           the raw text between its tags, white space and markup (CDATA too) included, entities decoded
     anything else    its child elements, else its trimmed text; then `coerce` makes of it what the schema asks for
 
 Child elements become an object; repeated ones a list; `<item>`s alone and `<0>`, `<1>`… alone a list; attributes become
 `@_name` keys beside a `#text`. Comments and DOCTYPE are skipped. One root element that is no argument is taken off
-(`<args>…</args>`). `<key xsi:nil="true"/>` is null. Entities are decoded only where the schema says string.
+(`<args>…</args>`); if it cannot be one, because its name is no name, its text is all there is, and the answer no
+object. `<key xsi:nil="true"/>` is null. Entities are decoded only where the schema says string.
 
 Where a string ends is the hard question, since it may hold anything, its own closing tag included. `StringEnd` answers
 it by structure. A closing tag ends the value when white space and then an opening tag or the parent's end follow it;
@@ -18,6 +18,10 @@ nested tags of the same name are counted; where nothing fits, the first closing 
 
 Errors (RxmlError): tags that do not match or are never closed, a bare `<` outside strings, a string argument given
 twice, more than MAX_DEPTH levels. Every character is looked at a bounded number of times.
+
+`strict` reads as the stricter real reader does: every `<` in a string must begin something that a `>` ends before the
+string does, a string ends at its first closing tag and may hold no tag of its own name, and one with attributes inside
+an object becomes an object itself. For calls of a model that would be too strict.
 """
 
 from __future__ import annotations
@@ -40,6 +44,8 @@ TAG_END = re.compile(r"[^<>]*>")
 _ENTITY = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
 _NAMED = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 _RAW_ELEMENTS = frozenset({"script", "style"})
+_TAG_IN_STRING = re.compile(r"""<[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
+_WRAPPER_NAME = re.compile(r"[^\W\d]")
 CDATA, CDATA_END = "<![CDATA[", "]]>"
 
 
@@ -52,14 +58,24 @@ class DuplicateStringError(RxmlError):
 
 
 def loads(
-    text: str, schema: Schema = NO_SCHEMA, *, text_key: str = "#text", first_of_duplicates: bool = False
+    text: str,
+    schema: Schema = NO_SCHEMA,
+    *,
+    text_key: str = "#text",
+    first_of_duplicates: bool = False,
+    strict: bool = False,
 ) -> JsonValue:
     """The arguments in the inside of a call, coerced to the schema. Raises RxmlError when they cannot be read."""
     root = resolve(schema, schema)
-    reader = _Reader(text, root, text_key)
+    reader = _Reader(text, root, text_key, strict=strict)
     body = reader.content(root, None, 0)
     if len(body.children) == 1 and _is_wrapper(body.children[0], root):
-        body = body.children[0].content or _Content()
+        wrapper = body.children[0]
+        if reader.is_only_text(wrapper):
+            return coerce(text[wrapper.start : wrapper.end].strip(), schema)
+        body = wrapper.content or _Content()
+    if strict and not first_of_duplicates:
+        reader.refuse_own_tags(body)
     _drop_duplicates(body, root, first_wins=first_of_duplicates)
     return coerce(reader.value(body, root, 0), schema)
 
@@ -73,17 +89,6 @@ def read(text: str, *, entities: bool = True) -> JsonValue:
 def decode_entities(text: str) -> str:
     """The five entities of XML and numeric references, read. Others, such as `&nbsp;`, stay."""
     return _ENTITY.sub(_decode_entity, text) if "&" in text else text
-
-
-def string_value(raw: str) -> str:
-    """What a string argument says: its raw inner text, entities decoded. A CDATA section it begins with is unpacked."""
-    bare = raw.lstrip()
-    if not bare.startswith(CDATA):
-        return decode_entities(raw)
-    inside, end, rest = bare.removeprefix(CDATA).partition(CDATA_END)
-    if not end:
-        return decode_entities(raw)
-    return inside + (decode_entities(rest) if rest.strip() else "")
 
 
 def _decode_entity(match: re.Match[str]) -> str:
@@ -120,13 +125,23 @@ class _Element:
 class _Reader:
     """Reads one text from left to right."""
 
-    def __init__(self, text: str, root: Schema, text_key: str, *, guess: bool = True, entities: bool = True) -> None:
+    def __init__(
+        self,
+        text: str,
+        root: Schema,
+        text_key: str,
+        *,
+        guess: bool = True,
+        entities: bool = True,
+        strict: bool = False,
+    ) -> None:
         self._text = text
         self._at = 0
         self._root = root
         self._text_key = text_key
         self._guess = guess
         self._entities = entities
+        self._strict = strict
         self._ambiguous: set[str] = set()
         self._nowhere: set[str] = set()
 
@@ -161,17 +176,18 @@ class _Reader:
     def _closing_tag(self, parent: str | None) -> None:
         match = re.compile(r"</\s*([^\s<>]*)\s*>").match(self._text, self._at)
         name = match[1] if match else self._text[self._at : self._at + 20]
-        if match is None or name != parent:
+        if match is None or (name != parent and parent != ""):
             expected = f"</{parent}>" if parent else "no closing tag"
             raise RxmlError(f"</{name}> closes nothing here: expected {expected}")
         self._at = match.end()
 
     def _element(self, schema: Schema, parent: str | None, depth: int) -> _Element:
         match = _NAME.match(self._text, self._at + 1)
-        if match is None:
+        nameless = self._strict and parent is None and self._text[self._at + 1 : self._at + 2] in (" ", ">")
+        if match is None and not nameless:
             raise RxmlError(f"a bare '<' before {self._text[self._at + 1 : self._at + 11]!r}: write it as &lt;")
-        name = match.group()
-        self._at = match.end()
+        name = match.group() if match else ""
+        self._at = match.end() if match else self._at + 1
         attributes, empty = self._attributes(name)
         mine = child_schema(schema, name, self._root)
         if mine is NO_SCHEMA and parent is None:
@@ -182,6 +198,8 @@ class _Reader:
             return _Element(name, attributes, start, start, raw, _Content())
         if raw or name in _RAW_ELEMENTS:
             end = self._skip_string(name, parent)
+            if raw and self._strict:
+                self._check_tags(name, start, end)
             return _Element(name, attributes, start, end, True, None)
         inner = self.content(mine, name, depth + 1)
         end = self._text.rindex("</", start, self._at)
@@ -189,15 +207,35 @@ class _Reader:
 
     def _skip_string(self, name: str, parent: str | None) -> int:
         """Go behind the closing tag of a raw element; the offset where its text ends."""
-        if self._text.startswith(CDATA, _SPACE.match(self._text, self._at).end()):  # type: ignore[union-attr]
-            self._at = self._find(CDATA_END, self._at)
-        found = StringEnd(name, parent).find(self._text, self._at, eager=name in self._ambiguous)
+        found = StringEnd(name, parent).find(self._text, self._at, eager=self._strict or name in self._ambiguous)
         if found is None:
             raise RxmlError(f"<{name}> is never closed")
         if not found.certain:
             self._ambiguous.add(name)
         self._at = found.after
         return found.end
+
+    def _check_tags(self, name: str, start: int, end: int) -> None:
+        """Refuse a string in which a `<` has no `>` of its own, so that it would take that of the closing tag."""
+        at = self._text.find("<", start)
+        while at < end:
+            tag = _TAG_IN_STRING.match(self._text, at)
+            if tag is None or tag.end() > end:
+                raise RxmlError(f"a bare '<' in <{name}> is never ended by a '>': write it as &lt;")
+            at = self._text.find("<", tag.end())
+
+    def refuse_own_tags(self, body: _Content) -> None:
+        """Refuse strings that hold a tag of their own name."""
+        for child in body.children:
+            own = re.compile(rf"<{re.escape(child.name)}[\s/>]")
+            if child.raw and own.search(self._text, child.start, child.end):
+                raise DuplicateStringError(f"<{child.name}> stands in itself: give each argument once")
+
+    def is_only_text(self, element: _Element) -> bool:
+        """Whether an element around all arguments is none: it has no true name, or what is in it is no XML."""
+        if element.raw:
+            return "<" in self._text[element.start : element.end]
+        return not (element.content and element.content.children) and not _WRAPPER_NAME.match(element.name)
 
     def _attributes(self, name: str) -> tuple[dict[str, str | None], bool]:
         """The attributes of the tag whose name was read, and whether the tag closes itself."""
@@ -296,7 +334,10 @@ class _Reader:
             text = self._text[element.start : element.end]
             if not takes_raw_text(mine, self._root):
                 return text.strip()
-            return string_value(text.strip() if _is_list_of_strings(schema, self._root) else text)
+            if self._strict and depth and element.attributes and type_of(resolve(schema, self._root)) == "object":
+                marked = {f"@_{key}": each for key, each in element.attributes.items()}
+                return {self._text_key: decode_entities(text.strip())} | marked
+            return decode_entities(text.strip() if _is_list_of_strings(schema, self._root) else text)
         value = self.value(element.content or _Content(), mine, depth + 1)
         return self._with_attributes(value, element.attributes, mine)
 
