@@ -16,7 +16,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
+from joey.chunks import Chunk, TextChunk
 from joey.errors import UsageError
+from joey.events import StreamEvent, TextDelta
 from joey.messages import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import TagScanner
@@ -50,6 +52,16 @@ class JsonMixParser(Parser):
         if partial is None:
             raise UsageError(f"there is no call {call_id!r} in this reply, or it was malformed")
         return partial
+
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        """The events that the next chunk brings. A plain string is a TextChunk."""
+        text = chunk if type(chunk) is str else chunk.text if type(chunk) is TextChunk else ""
+        if not text or not self._text_open:
+            return super().feed(chunk)
+        if self._scanner.is_plain(text):  # most pieces of a long text
+            return [TextDelta(text)]
+        self._read(text)
+        return self._take()
 
     def _text(self, text: str) -> None:
         if not text:

@@ -27,7 +27,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from joey.events import ToolCallDelta, ToolCallMalformed, ToolCallStarted
+from joey.chunks import Chunk, TextChunk
+from joey.events import StreamEvent, TextDelta, ToolCallDelta, ToolCallMalformed, ToolCallStarted
 from joey.protocols import rxml
 from joey.protocols.base import OnError, Parser
 from joey.protocols.buffer import Pieces
@@ -83,6 +84,15 @@ class MorphXmlParser(Parser):
         return call.arguments_so_far()
 
     # Reading
+
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        """The events that the next chunk brings. A plain string is a TextChunk."""
+        text = chunk if type(chunk) is str else chunk.text if type(chunk) is TextChunk else ""
+        if text and self._text_open and "<" not in text and not self._waiting:  # most pieces of a long text
+            self.scanned += len(text)
+            self._offset += len(text)
+            return [TextDelta(text)]
+        return super().feed(chunk)
 
     def _text(self, text: str) -> None:
         if len(text) > _BLOCK:

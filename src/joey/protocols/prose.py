@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 
-_INDENT = re.compile(r"[ \t>]*")
+_INDENTATION = " \t>"
+_INDENT = re.compile(f"[{_INDENTATION}]*")
 _BLANK = re.compile(r"[ \t\r]*")
 _LINE_STARTS = frozenset(" \t>`~")
 _MARK = re.compile(r"[\n`<]")
@@ -25,9 +26,9 @@ _LINE_END_OR_TICK = re.compile(r"[\n`]")
 
 
 class Prose:
-    """Reads text piece by piece. `calm` says that text without `<`, backticks and newlines changes nothing."""
+    """Reads text piece by piece."""
 
-    __slots__ = ("_closing", "_code", "_fence", "_fence_length", "_info", "_line_start", "_run", "_run_length", "calm")
+    __slots__ = ("_calm", "_closing", "_code", "_fence", "_fence_length", "_info", "_line_start", "_run", "_run_length")
 
     def __init__(self) -> None:
         self._line_start = True  # only indentation so far on this line
@@ -38,7 +39,22 @@ class Prose:
         self._code = 0  # the length of the run that opened inline code
         self._run = ""  # a run of backticks or tildes that may go on in the next piece
         self._run_length = 0
-        self.calm = False
+        self._calm = False  # text without `<`, backticks and newlines changes nothing
+
+    def passes(self, text: str) -> bool:
+        """Read a piece without `<` the quick way, if nothing in it or before it may begin or end code. Else False."""
+        if "`" in text:
+            return False
+        if self._calm and "\n" not in text:
+            return True
+        if self._run or self._closing or "~" in text:
+            return False
+        newline = text.rfind("\n")
+        if newline >= 0:
+            self._info, self._code = False, 0
+        self._line_start = not text[newline + 1 :].strip(_INDENTATION)
+        self._calm = not self._line_start
+        return True
 
     def next_tag(self, text: str, at: int) -> int:
         """Where the next `<` outside code stands, or the length of the text. Reads up to there and no further.
@@ -58,7 +74,7 @@ class Prose:
             else:
                 self._line_start, self._info, self._code = True, False, 0
                 at += 1
-        self.calm = not (self._line_start or self._run or self._closing)
+        self._calm = not (self._line_start or self._run or self._closing)
         return at
 
     def _read_line_start(self, text: str, at: int) -> int:

@@ -132,12 +132,12 @@ class XmlParser(Parser):
 
     def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
         """The events that the next chunk brings. A plain string is a TextChunk."""
-        text = chunk.text if type(chunk) is TextChunk else chunk
-        if text and type(text) is str and not self._held and "<" not in text:
+        text = chunk if type(chunk) is str else chunk.text if type(chunk) is TextChunk else ""
+        if text and "<" not in text and not self._held:
             # Most pieces of a long value or text: there is nothing in them to look at.
             if self._growing:
                 return [self._grown(text)]
-            if self._text_open and self._prose.calm and "`" not in text and "\n" not in text:
+            if self._text_open and self._prose.passes(text):
                 return [TextDelta(text)]
         return super().feed(chunk)
 

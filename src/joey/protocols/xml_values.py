@@ -46,6 +46,8 @@ def read_value(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
 def _read_text(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
     """A value without elements."""
     kinds = kinds_of(schema, root)
+    if text.strip() == "null" and "null" in kinds and "string" not in kinds:
+        return None
     if not kinds.isdisjoint({"object", "array"}):
         found, value = _json(text) if text[:1] in ("{", "[") else (False, None)
         if found:
