@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from joey.effects import Suggestion, Todo
@@ -290,6 +291,22 @@ async def test_an_answer_can_be_typed_at_once(tmp_path: Path) -> None:
         await say(pilot, "green")
         await until(pilot, "y accepts")
         assert "› green" in on_screen(app)
+
+
+async def test_words_typed_in_one_go_are_words_to_the_last_key(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done("d1", "First."), done("d2", "Second."), policy="ask")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        panel = app.query_one(RequestPanel)
+        for key in ("c", "n", "a", "enter"):  # all of them before anything else has its turn
+            panel.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, "y accepts")
+        assert of(app, ApprovalAnswered) == [ApprovalAnswered("approval_1", False, "na")]
+        for key in ("m", "y", "enter"):
+            panel.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, "Second.")
+        assert of(app, CompletionAnswered) == [CompletionAnswered("completion_2", False, "my")]
 
 
 async def test_feedback_on_a_result_lets_the_task_go_on(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """The panel above the input: what waits for the user's word, in full, and the keys that give it.
 
 A request may come up while the user is typing, and a letter of a word must never be taken for leave. So a new request
-first only shows; its keys work, and are shown, a moment later.
+first only shows; its keys work, and are shown, a moment later. And once the user has begun to type words here, every
+key belongs to them: those that come before the input has the focus are handed on to it.
 """
 
 from __future__ import annotations
@@ -51,10 +52,15 @@ class RequestPanel(Vertical, can_focus=True):
         answer: Answer
 
     @dataclass
-    class Comment(Message):
-        """The user wants to say why not, or something else than the keys offer; `begun` is the first character."""
+    class Words(Message):
+        """The user says something instead of pressing a key that answers: some characters, or Enter to send them.
 
-        begun: str = ""
+        `denies`: they are to say why not.
+        """
+
+        text: str = ""
+        denies: bool = False
+        sends: bool = False
 
     SETTLING = 0.4
     """How many seconds a new request is only shown."""
@@ -63,6 +69,7 @@ class RequestPanel(Vertical, can_focus=True):
         super().__init__(id="request")
         self.request: Request | None = None
         self._settled = False
+        self._handing_on = False
         self.display = False
 
     def compose(self) -> ComposeResult:
@@ -92,31 +99,45 @@ class RequestPanel(Vertical, can_focus=True):
     def _show_keys(self, request: Request, *, comment: bool = False) -> None:
         self.query_one("#keys", Static).update(Text(request_keys(request, comment=comment), "dim"))
 
+    def on_focus(self) -> None:
+        self._handing_on = False
+
     def on_key(self, event: events.Key) -> None:
         if self.request is None or not self._settled:
             return
-        answer = answer_by_key(self.request, event.key)
-        asked = self.query_one("#asked", VerticalScroll)
-        if answer is not None:
-            self.post_message(self.Answered(answer))
-        elif event.key == "c" and isinstance(self.request, ApprovalRequested):
-            self.post_message(self.Comment())
-        elif event.key in ("up", "down", "pageup", "pagedown", "home", "end"):
-            _scroll(asked, event.key)
-        elif event.is_printable and event.character and not isinstance(self.request, ApprovalRequested):
-            self.post_message(self.Comment(event.character))
+        message = self._meant(self.request, event)
+        if message is not None:
+            self.post_message(message)
+        elif event.key in ("up", "down", "home", "end"):
+            _scroll(self.query_one("#asked", VerticalScroll), event.key)
         else:
             return
         event.stop()
         event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        if self.request is not None and self._settled and not isinstance(self.request, ApprovalRequested):
+            self._handing_on = True
+            self.post_message(self.Words(event.text))
+
+    def _meant(self, request: Request, event: events.Key) -> Message | None:
+        """What a key says here; None: nothing."""
+        typed = event.character if event.is_printable and event.character else ""
+        if self._handing_on:
+            return self.Words(typed, sends=event.key == "enter") if typed or event.key == "enter" else None
+        if answer := answer_by_key(request, event.key):
+            return self.Answered(answer)
+        denies = event.key == "c" and isinstance(request, ApprovalRequested)
+        if not denies and (not typed or isinstance(request, ApprovalRequested)):
+            return None
+        self._handing_on = True
+        return self.Words("" if denies else typed, denies=denies)
 
 
 def _scroll(area: VerticalScroll, key: str) -> None:
     move = {
         "up": area.scroll_up,
         "down": area.scroll_down,
-        "pageup": area.scroll_page_up,
-        "pagedown": area.scroll_page_down,
         "home": area.scroll_home,
         "end": area.scroll_end,
     }[key]

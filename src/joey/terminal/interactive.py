@@ -215,12 +215,15 @@ class Interactive(App[None]):
     def on_request_panel_answered(self, message: RequestPanel.Answered) -> None:
         self._answer(message.answer)
 
-    def on_request_panel_comment(self, message: RequestPanel.Comment) -> None:
+    def on_request_panel_words(self, message: RequestPanel.Words) -> None:
         prompt = self.query_one(Prompt)
-        self._commenting = not message.begun
-        prompt.insert(message.begun)
+        if message.denies:
+            self._commenting = True
+            self._show_request()
+        prompt.insert(message.text)
         prompt.focus()
-        self._show_request()
+        if message.sends:
+            prompt.send()
 
     def on_prompt_completing(self, message: Prompt.Completing) -> None:
         shown = self.query_one("#completions", Static)

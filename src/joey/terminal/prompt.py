@@ -98,7 +98,7 @@ class Prompt(TextArea):
         """Whether the key means something here besides typing."""
         row, column = self.cursor_location
         if key == "enter" and not self._continues():
-            self._send()
+            self.send()
         elif key in _NEW_LINE:
             self.insert("\n")
         elif key == "enter":
@@ -118,7 +118,8 @@ class Prompt(TextArea):
         row, column = self.cursor_location
         return self.document[row][:column].endswith("\\")
 
-    def _send(self) -> None:
+    def send(self) -> None:
+        """What Enter does."""
         text = self.text.strip()
         self.sent_before.add(text)
         self.text = ""

@@ -1,0 +1,146 @@
+"""`joey` as people start it: in a real terminal (tmux), against a local server that speaks the provider's format."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joey.messages import ToolUseBlock
+from joey.testing.script import Faults, reply
+from joey.testing.server import LocalServer
+
+needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+
+def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
+    return ToolUseBlock(call_id, name, arguments)
+
+
+class Tmux:
+    """A terminal of its own, with its own server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._scratch, self._started = folder, 0
+        self._folder = folder / "project"
+        self._folder.mkdir()
+        (folder / "home").mkdir()
+        kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY") and key != "TMUX"}
+        self._environment = {
+            **kept,
+            "HOME": str(folder / "home"),
+            "ANTHROPIC_API_KEY": "test",
+            "TERM": "xterm-256color",
+        }
+
+    def __call__(self, *args: str) -> str:
+        command = ["tmux", "-S", str(self._scratch / f"tmux{self._started}"), "-f", os.devnull, *args]
+        done = subprocess.run(command, env=self._environment, cwd=self._folder, capture_output=True, text=True)
+        return done.stdout
+
+    def start(self, *args: str, size: tuple[int, int] = (80, 24)) -> None:
+        self._started += 1  # a server of its own: the one before may still be on its way out
+        width, height = map(str, size)
+        command = shlex.join([sys.executable, "-m", "joey", *args])
+        self("new-session", "-d", "-x", width, "-y", height, f"{command}; echo ENDED $?; exec cat")
+
+    def type(self, *keys: str) -> None:
+        self("send-keys", *keys)
+
+    async def until(self, text: str) -> str:
+        for _ in range(600):
+            screen = self("capture-pane", "-p")
+            if text in screen:
+                return screen
+            await asyncio.sleep(0.1)
+        raise AssertionError(f"{text!r} is not on the screen:\n{self('capture-pane', '-p')}")
+
+
+@pytest.fixture
+def tmux(tmp_path: Path) -> Iterator[Tmux]:
+    made = Tmux(tmp_path)
+    yield made
+    made("kill-server")
+
+
+@needs_tmux
+async def test_a_task_is_typed_approved_and_accepted_in_a_real_terminal(tmux: Tmux, tmp_path: Path) -> None:
+    script = [
+        reply("Writing.", call("w", "write_to_file", path="a.txt", file_text="hello\n")),
+        reply(call("d1", "attempt_completion", result="Wrote a.txt.")),
+        reply("Slowly. " * 40, faults=Faults(pause=0.5)),
+    ]
+    async with LocalServer(script) as server:
+        tmux.start("--model", "anthropic/scripted", "--base-url", server.anthropic_url)
+        await tmux.until("What shall I do?")
+        tmux.type("Write a.txt", "Enter")
+        assert "+hello" in await tmux.until("y yes")
+        tmux("resize-window", "-x", "120", "-y", "40")
+        assert "+hello" in await tmux.until("y yes")
+        tmux.type("y")
+        await tmux.until("y accepts")
+        assert (tmp_path / "project/a.txt").read_text() == "hello\n"
+        tmux.type("and", "Space", "b", "Enter")
+        await tmux.until("Slowly.")
+        tmux.type("Escape")
+        await tmux.until("Stopped: interrupted by the user")
+        tmux.type("C-q")
+        await tmux.until("ENDED 0")
+
+
+@needs_tmux
+async def test_an_interrupted_task_is_resumed_where_it_was(tmux: Tmux) -> None:
+    script = [
+        reply("Slowly. " * 40, faults=Faults(pause=0.5)),
+        reply(call("d1", "attempt_completion", result="Went on.")),
+    ]
+    async with LocalServer(script) as server:
+        options = ("--model", "anthropic/scripted", "--base-url", server.anthropic_url)
+        tmux.start(*options)
+        await tmux.until("What shall I do?")
+        tmux.type("Begin", "Enter")
+        await tmux.until("Slowly.")
+        tmux.type("C-q")
+        await tmux.until("ENDED 0")
+        tmux("kill-server")
+        tmux.start(*options, "--resume", "last")
+        assert "› Begin" in await tmux.until("press Enter")
+        tmux.type("Enter")
+        await tmux.until("y accepts")
+        tmux.type("Enter")
+        tmux.type("/quit", "Enter")
+        await tmux.until("ENDED 0")
+
+
+def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    return subprocess.run(
+        [sys.executable, *args], env={**kept, **environment}, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+
+
+def test_without_a_terminal_there_is_the_help() -> None:
+    done = run("-m", "joey")
+    assert done.returncode == 0
+    assert "usage: joey" in done.stdout
+    assert "interactive" in done.stdout
+
+
+def test_options_without_a_terminal_say_what_to_use_instead() -> None:
+    done = run("-m", "joey", "--mode", "ask")
+    assert done.returncode == 2
+    assert "joey run" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_first_answers_load_no_screen(option: str) -> None:
+    code = f"import sys; from joey.cli import main; main([{option!r}]); assert 'textual' not in sys.modules"
+    assert run("-c", code).returncode == 0
