@@ -2,10 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test check bench fuzz fix clean docs
+.PHONY: help demo test check bench fuzz fix clean docs screenshots
 
 help: ## what can be run here
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 # Joey alone, for those who only want to see it; the tools of the house come with .installed.
 .venv/.joey: pyproject.toml
@@ -55,6 +55,9 @@ fix: .venv/.installed ## format, and mend what ruff can
 
 docs: .venv/.installed ## write the generated parts of docs/ anew
 	$(BIN)/python scripts/docs.py
+
+screenshots: .venv/.installed ## take the pictures in docs/ anew, from the running program
+	$(BIN)/python scripts/screenshots.py
 
 clean: ## remove everything that was made here
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/.cache

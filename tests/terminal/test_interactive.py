@@ -336,13 +336,14 @@ async def test_no_ends_what_does_not_go_well(tmp_path: Path) -> None:
         assert not app.busy
 
 
-async def test_escape_interrupts_and_the_task_goes_on_later(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_an_interrupted_task_goes_on_later(tmp_path: Path, key: str) -> None:
     slow = reply("Thinking about it for long", faults=Faults(pause=0.5))
     app = terminal(tmp_path, slow, done())
     async with app.run_test() as pilot:
         await say(pilot, "go")
         await until(pilot, "Thinking")
-        await pilot.press("escape")
+        await pilot.press(key)
         await until(pilot, "Stopped: interrupted by the user")
         assert not app.busy
         await say(pilot, "on")

@@ -45,7 +45,7 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.terminal.asking import answer_by_key, answer_by_words
-from joey.terminal.pictures import (
+from joey.terminal.drawing import (
     FOLDED,
     Look,
     as_on_screen,
@@ -58,7 +58,18 @@ from joey.terminal.pictures import (
 )
 from joey.terminal.prompt import History, completions, word_to_complete
 from joey.terminal.status import Status, after, status_line
-from joey.terminal.transcript import KEPT_OUTPUT, Answered, Card, Growing, Note, Said, Thought, Transcript, entries_of
+from joey.terminal.transcript import (
+    KEPT_OUTPUT,
+    Answered,
+    Card,
+    Growing,
+    Note,
+    Said,
+    Thought,
+    Transcript,
+    entries_of,
+    users_words,
+)
 from screen_kit import words
 
 DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
@@ -158,6 +169,19 @@ def test_a_conversation_of_before_is_told_as_it_was() -> None:
     )
     assert [type(entry) for entry in entries] == [Said, Note, Thought, Answered, Card]
     assert "✗ read_file  a" in drawn(entries[-1])
+
+
+def test_what_joey_put_around_the_users_words_is_not_shown_as_theirs() -> None:
+    assert users_words("<user_message>\nhurry\n</user_message>") == "hurry"
+    assert (
+        users_words("Your reply was empty. Go on with the next step. (This message is automatic; do not answer it.)")
+        == ""
+    )
+    assert users_words("Fix <b>it</b>") == "Fix <b>it</b>"
+    feedback = ToolResultBlock("d", (TextBlock("They say:\n<feedback>\nmore\n</feedback>"),))
+    call = ToolUseBlock("d", "attempt_completion", {"result": "Done."})
+    entries = entries_of([Message("assistant", (call,)), Message("user", (feedback,))])
+    assert [entry.text for entry in entries if isinstance(entry, Said)] == ["more"]
 
 
 # Pictures

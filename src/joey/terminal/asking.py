@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
-from joey.terminal.pictures import Look, request_keys, request_picture
+from joey.terminal.drawing import Look, request_keys, request_picture
 
 
 def answer_by_key(request: Request, key: str) -> Answer | None:
@@ -68,7 +68,8 @@ class RequestPanel(Vertical, can_focus=True):
     def __init__(self) -> None:
         super().__init__(id="request")
         self.request: Request | None = None
-        self._settled = False
+        self.accepts_keys = False
+        """Whether the request has been in view long enough for a key to be meant for it."""
         self._handing_on = False
         self.display = False
 
@@ -84,16 +85,16 @@ class RequestPanel(Vertical, can_focus=True):
         if request is not None:
             self.query_one("#asked-text", Static).update(request_picture(request, look))
         if request is not None and is_new:
-            self._settled = False
+            self.accepts_keys = False
             self.query_one("#keys", Static).update()
             self.query_one("#asked", VerticalScroll).scroll_home(animate=False)
             self.set_timer(self.SETTLING, lambda: self._settle(request))
-        elif request is not None and self._settled:
+        elif request is not None and self.accepts_keys:
             self._show_keys(request, comment=comment)
 
     def _settle(self, request: Request) -> None:
         if request is self.request:
-            self._settled = True
+            self.accepts_keys = True
             self._show_keys(request)
 
     def _show_keys(self, request: Request, *, comment: bool = False) -> None:
@@ -103,7 +104,7 @@ class RequestPanel(Vertical, can_focus=True):
         self._handing_on = False
 
     def on_key(self, event: events.Key) -> None:
-        if self.request is None or not self._settled:
+        if self.request is None or not self.accepts_keys:
             return
         message = self._meant(self.request, event)
         if message is not None:
@@ -116,7 +117,7 @@ class RequestPanel(Vertical, can_focus=True):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        if self.request is not None and self._settled and not isinstance(self.request, ApprovalRequested):
+        if self.request is not None and self.accepts_keys and not isinstance(self.request, ApprovalRequested):
             self._handing_on = True
             self.post_message(self.Words(event.text))
 

@@ -28,7 +28,7 @@ from joey.errors import JoeyError
 from joey.events import Event
 from joey.task.task import Task
 from joey.terminal.asking import RequestPanel, answer_by_words
-from joey.terminal.pictures import Look
+from joey.terminal.drawing import Look
 from joey.terminal.prompt import Prompt
 from joey.terminal.scroll import TranscriptView
 from joey.terminal.slash import command_names, run_command
@@ -61,6 +61,7 @@ class Interactive(App[None]):
     BINDINGS = [
         Binding("ctrl+q", "leave", "quit", priority=True),
         Binding("escape", "interrupt", "interrupt"),
+        Binding("ctrl+c", "copy_or_stop", priority=True),
         Binding("ctrl+o", "unfold", "show all", priority=True),
         Binding("pageup", "page(-1)", priority=True),
         Binding("pagedown", "page(1)", priority=True),
@@ -254,6 +255,16 @@ class Interactive(App[None]):
             self._show_request()
         elif self.running is not None:
             self.running.send(Cancel("interrupted by the user"))
+
+    def action_copy_or_stop(self) -> None:
+        """Ctrl+C: copy what is marked; with nothing marked, interrupt what runs."""
+        marked = self.query_one(Prompt).selected_text or self.screen.get_selected_text()
+        if marked:
+            self.copy_to_clipboard(marked)
+        elif self.busy:
+            self.action_interrupt()
+        else:
+            self._tell("Ctrl+Q or /quit leaves; everything is kept.")
 
     def action_unfold(self) -> None:
         self._in_full = not self._in_full

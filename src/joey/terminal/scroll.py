@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from joey.terminal.pictures import Look, picture
+from joey.terminal.drawing import Look, picture
 from joey.terminal.transcript import Entry
 
 MOUNTED = 120

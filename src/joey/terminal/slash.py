@@ -114,7 +114,7 @@ KEYS = """\
   Ctrl+J    a new line (also Shift+Enter, or a backslash before Enter)
   Up, Down  what you said before
   Tab       complete a /command or an @file; go to the next part of the screen
-  Esc       interrupt Joey
+  Esc       interrupt Joey (Ctrl+C too; with something marked, it copies)
   Ctrl+O    show everything in full, or fold it again (a click does it for one)
   PageUp, PageDown  scroll
   Ctrl+Q    quit; the task can be resumed"""

@@ -9,6 +9,7 @@ because a subtask counts its calls for itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -322,6 +323,23 @@ def flat(arguments: Any, path: ArgumentPath = ()) -> dict[ArgumentPath, Growing]
     return found
 
 
+def users_words(text: str) -> str:
+    """What the user said in a text of theirs, without what Joey put around it; empty where it is all Joey's."""
+    text = text.strip()
+    if text.startswith("<environment_details>") or text.endswith("(This message is automatic; do not answer it.)"):
+        return ""
+    found = _WRAPPED.search(text)
+    return found[2].strip() if found else text
+
+
+_WRAPPED = re.compile(r"<(user_message|feedback|answer)>(.*)</\1>\Z", re.DOTALL)
+
+
+def _answer_to(card: Card) -> str:
+    """What the user answered, where the call's result is their answer."""
+    return users_words(card.result) if _WRAPPED.search(card.result.strip()) else ""
+
+
 def entries_of(messages: Iterable[Message]) -> list[Entry]:
     """A conversation that was held before, as entries: for a task that is taken up again."""
     entries: list[Entry] = []
@@ -332,7 +350,7 @@ def entries_of(messages: Iterable[Message]) -> list[Entry]:
                 case TextBlock(text) if message.role == "assistant":
                     entries.append(Answered(Growing(text), is_open=False))
                 case TextBlock(text):
-                    entries += [] if text.lstrip().startswith("<environment_details>") else [Said(text)]
+                    entries += [Said(said)] if (said := users_words(text)) else []
                 case ReasoningBlock(text):
                     entries += [Thought(Growing(text), is_open=False)] if text else []
                 case ToolUseBlock(call_id, name, arguments):
@@ -340,6 +358,7 @@ def entries_of(messages: Iterable[Message]) -> list[Entry]:
                     entries.append(cards[call_id])
                 case ToolResultBlock(call_id, content, is_error) if call_id in cards:
                     settle(cards[call_id], ToolResult(content, is_error=is_error))
+                    entries += [Said(said)] if (said := _answer_to(cards[call_id])) else []
                 case ImageBlock():
                     entries.append(Note("[a picture]"))
                 case _:

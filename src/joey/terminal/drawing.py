@@ -104,6 +104,8 @@ def _card(card: Card, look: Look) -> RenderableType:
         return Group(done, Markdown(visible(card.argument("result")), code_theme=look.code_theme))
     if card.name == "ask_followup_question" and card.state != "failed":
         return Text("? ", "bold yellow").append(visible(card.argument("question")))
+    if card.name == "update_todo_list" and card.state == "done":
+        return _headline(card)  # the list itself is an entry of its own
     body = [Padding(part, (0, 0, 0, 2)) for part in _body(card, look)]
     return Group(_headline(card), *body)
 

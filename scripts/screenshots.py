@@ -1,0 +1,102 @@
+"""Pictures of the running program for the docs: `make screenshots` writes docs/pictures/terminal.svg anew.
+
+A scripted model answers over real HTTP; the terminal, the task and the tools are those that everybody runs. The
+picture is taken where a file was written and leave is asked for a command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from joey.app import TaskOptions
+from joey.chunks import UsageChunk
+from joey.cli.interactive import HomeWorkshop
+from joey.messages import ReasoningBlock, ToolUseBlock
+from joey.terminal.asking import RequestPanel
+from joey.terminal.interactive import Interactive
+from joey.terminal.workshop import Choices
+from joey.testing.script import reply
+from joey.testing.server import LocalServer
+
+PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "terminal.svg"
+SIZE = (104, 42)
+MODEL = "anthropic/claude-sonnet-4-5"
+TASK = "Add a /hello endpoint to server.py and try it"
+BEFORE = """\
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_error(404)
+
+
+HTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
+"""
+AFTER = BEFORE.replace(
+    "        self.send_error(404)\n",
+    '        if self.path != "/hello":\n'
+    "            return self.send_error(404)\n"
+    "        self.send_response(200)\n"
+    "        self.end_headers()\n"
+    '        self.wfile.write(b"Hello!")\n',
+)
+SCRIPT = [
+    reply(
+        ReasoningBlock("The handler answers everything with 404. One branch on the path is enough."),
+        "The server answers every path with 404. I add **one branch** for `/hello`:",
+        ToolUseBlock("todo", "update_todo_list", {"todos": "[x] Read server.py\n[-] Add /hello\n[ ] Try it"}),
+        ToolUseBlock("write", "write_to_file", {"path": "server.py", "file_text": AFTER}),
+        usage=UsageChunk(1_850, 420, 0, 9_300),
+    ),
+    reply(
+        "Now I start it and ask it.",
+        ToolUseBlock("try", "execute_command", {"command": "python server.py & curl -s localhost:8000/hello"}),
+        usage=UsageChunk(640, 95, 0, 11_600),
+    ),
+]
+
+
+async def take_picture(scratch: Path) -> str:
+    """The screen, as SVG, when it asks for leave to run the command."""
+    project = scratch / "project"
+    project.mkdir()
+    (project / "server.py").write_text(BEFORE)
+    async with LocalServer(SCRIPT) as server:
+        options = TaskOptions(base_url=server.anthropic_url, workspace=project, approve="edits")
+        app = Interactive(HomeWorkshop(options), Choices(model=MODEL))
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.press(*(" " if letter == " " else letter for letter in TASK), "enter")
+            await _until_asked(app, pilot)
+            return app.export_screenshot(title="joey")
+
+
+async def _until_asked(app: Interactive, pilot: Pilot[None]) -> None:
+    panel = app.query_one(RequestPanel)
+    for _ in range(600):
+        await pilot.pause(0.05)
+        if panel.accepts_keys:
+            await pilot.pause(0.2)
+            return
+    sys.exit("the screen never asked for leave, so there is no picture to take")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        own = {"HOME": scratch, "XDG_STATE_HOME": scratch, "XDG_CONFIG_HOME": scratch, "ANTHROPIC_API_KEY": "none"}
+        os.environ.update(own)
+        os.environ.pop("NO_COLOR", None)
+        picture = asyncio.run(take_picture(Path(scratch)))
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    PICTURE.write_text(picture, encoding="utf-8")
+    print(f"wrote {PICTURE}")
+
+
+if __name__ == "__main__":
+    main()
