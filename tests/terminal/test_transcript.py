@@ -60,6 +60,7 @@ from joey.terminal.prompt import History, completions, word_to_complete
 from joey.terminal.status import Status, after, status_line
 from joey.terminal.transcript import (
     KEPT_OUTPUT,
+    LONG_ANSWER,
     Answered,
     Card,
     Growing,
@@ -94,6 +95,26 @@ def test_pieces_of_an_answer_are_one_entry() -> None:
     (answer,) = transcript.entries
     assert isinstance(answer, Answered)
     assert answer.words.text == "Hello"
+
+
+def test_a_long_answer_is_cut_between_paragraphs_and_loses_nothing() -> None:
+    paragraph = "word " * 100 + "\n\n"
+    transcript = told(TextStarted(), *(TextDelta(piece) for piece in [paragraph[:250], paragraph[250:]] * 40))
+    answers = [entry for entry in transcript.entries if isinstance(entry, Answered)]
+    assert len(answers) > 3
+    assert all(len(answer.words) < 2 * LONG_ANSWER for answer in answers)
+    assert [answer.is_open for answer in answers] == [False] * (len(answers) - 1) + [True]
+    assert "\n\n".join(answer.words.text for answer in answers) == paragraph * 40
+
+
+def test_a_long_block_of_code_is_not_cut() -> None:
+    transcript = told(TextDelta("```py\n"), *(TextDelta("x = 1\n\n") for _ in range(4_000)))
+    (answer,) = transcript.entries
+    assert isinstance(answer, Answered)
+    assert "x = 1" in drawn(answer)
+    transcript.apply("t", TextDelta("```\n\nAnd "))
+    transcript.apply("t", TextDelta("more. " * LONG_ANSWER))
+    assert len(transcript.entries) == 2
 
 
 def test_two_tasks_that_speak_at_once_do_not_mix() -> None:

@@ -24,6 +24,7 @@ from joey.terminal.transcript import Answered, Card, Entry, Note, Said, Thought,
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""
 _SHORT = 120
+_TOO_LONG = 20_000
 _TEXTS = ("file_text", "content", "diff", "patch", "new_string", "new_str", "replace", "args")
 """The arguments that are worth seeing while they grow."""
 _NAMES = ("path", "file_path", "command", "regex", "query", "mode", "mode_slug", "artifact_id", "message")
@@ -67,7 +68,9 @@ def picture(entry: Entry, look: Look) -> RenderableType:
     match entry:
         case Said(text, queued):
             return _said(text, queued=queued)
-        case Answered(words):
+        case Answered(words, is_open):
+            if is_open and len(words) > _TOO_LONG:
+                return Text(visible(words.text[-_TOO_LONG:]))  # until it is whole: Markdown is read from its beginning
             return Markdown(visible(words.text), code_theme=look.code_theme)
         case Thought(words, is_open):
             return _thought(visible(words.text), look, is_open=is_open)

@@ -59,6 +59,8 @@ from joey.messages import (
 )
 from joey.terminal.lines import line_for
 
+LONG_ANSWER = 4_000
+"""From so many characters on, an answer is cut between paragraphs, so that drawing it as it grows stays cheap."""
 KEPT_OUTPUT = 200_000
 """How many characters of a command's live output are kept for the screen."""
 
@@ -78,6 +80,9 @@ class Growing:
         if keep is not None and self._size > 2 * keep:
             self._pieces = [self.text[-keep:]]
             self._size = keep
+
+    def __len__(self) -> int:
+        return self._size
 
     @property
     def text(self) -> str:
@@ -107,6 +112,8 @@ class Answered(Entry):
 
     words: Growing = field(default_factory=Growing)
     is_open: bool = True
+    cut_from: int = LONG_ANSWER
+    """How long it must be before it is looked at for a place to cut it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -211,10 +218,25 @@ class Transcript:
         answer = self._answers[task_id]
         if isinstance(event, TextDelta):
             answer.words.add(event.text)
-        elif isinstance(event, TextFinished):
+            return [answer, *self._cut_if_long(task_id, answer)]
+        if isinstance(event, TextFinished):
             answer.is_open = False
             del self._answers[task_id]
         return [answer]
+
+    def _cut_if_long(self, task_id: str, answer: Answered) -> list[Entry]:
+        """Go on in another entry when this one is long and a paragraph ends. Looked for ever more seldom, so that an
+        answer without paragraphs is not searched at each piece."""
+        if len(answer.words) < answer.cut_from:
+            return []
+        text = answer.words.text
+        end = text.rstrip().rfind("\n\n")
+        if end <= 0 or text.count("```", 0, end) % 2:
+            answer.cut_from = len(text) + LONG_ANSWER // 2
+            return []
+        answer.words, answer.is_open = Growing(text[:end]), False
+        rest = self._answers[task_id] = Answered(Growing(text[end:].lstrip("\n")))
+        return [self.add(rest)]
 
     def _thought(self, task_id: str, event: ReasoningStarted | ReasoningDelta | ReasoningFinished) -> list[Entry]:
         if isinstance(event, ReasoningStarted) or task_id not in self._thoughts:
