@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from joey import chunks, commands, events, messages
+from joey.config.keys import DECISION, KEYS, Key
 from joey.wire import Codec, tag
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -14,6 +15,12 @@ DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = """\
 Generated from the code by `make docs`. Every class is frozen and has one JSON form: its fields, and a `"type"` that is
 the class name in snake case."""
+
+SETTINGS = """\
+Generated from the code by `make docs`. What stands before the dot is the table: `limits.max_turns` is `max_turns` under
+`[limits]`. The last column says what a project's file may do in a folder that the user has not trusted, see
+[settings](guides/settings.md)."""
+IN_PROJECT = {"free": "yes", "stricter": "stricter only", "trusted": "no"}
 
 
 def main(argv: list[str]) -> int:
@@ -33,7 +40,23 @@ def main(argv: list[str]) -> int:
 
 
 def pages() -> dict[str, str]:
-    return {"events.md": events_page()}
+    return {"events.md": events_page(), "settings.md": settings_page()}
+
+
+def settings_page() -> str:
+    rows = [
+        f"| `{key.name}` | {key.about} | {key.kind.expected} | {default_setting(key)} | {IN_PROJECT[key.in_project]} |"
+        for key in KEYS
+    ]
+    table = ["| setting | what it is for | takes | default | in an untrusted project |", "|---|---|---|---|---|", *rows]
+    return "\n\n".join(["# Every setting", SETTINGS, "\n".join(table)]) + "\n"
+
+
+def default_setting(key: Key) -> str:
+    if key.kind is DECISION:
+        return "by the profile"
+    value = str(key.default).lower() if isinstance(key.default, bool) else key.default
+    return f"`{value}`" if key.default not in (None, ()) else ""
 
 
 def events_page() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from joey.app import approvals_in_force
+from joey.app import approvals_in_force, notices
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
 from joey.config.keys import KEYS
@@ -126,7 +126,7 @@ def test_a_wrong_variable_is_named(places: Places) -> None:
 
 def test_there_need_be_no_file(tmp_path: Path) -> None:
     config = read_config(tmp_path, tmp_path / "nowhere", trusted=False, environment={})
-    assert config.value("model") is None and config.notices == ()
+    assert config.value("model") is None and notices(config) == ()
 
 
 # What a project may decide
@@ -168,7 +168,9 @@ def test_a_project_nobody_trusts_cannot_choose_the_model_or_give_itself_leave(pl
     assert approvals.deny == ("git push",)
     held = {each.name for each in config.held_back}
     assert {"model", "base_url", "approvals.allow", "prices.claude", "task.text_calls"} <= held
-    assert "not trusted" in config.notices[0] and "joey tools --trust" in config.notices[0]
+    (notice,) = notices(config)
+    assert "not trusted" in notice and "joey tools --trust" in notice and "approvals.profile" in notice
+    assert "approvals.deny" not in notice and " mode," not in notice
 
 
 def test_a_trusted_project_decides_over_the_user(places: Places) -> None:
@@ -176,7 +178,7 @@ def test_a_trusted_project_decides_over_the_user(places: Places) -> None:
     approvals = approvals_in_force(config).settings
     assert config.value("model") == "openai/expensive" and config.prices == {"claude": {"input": 0, "output": 0}}
     assert approvals.writes == "allow" and approvals.max_cost == 1000 and "rm" in approvals.allow
-    assert config.notices == ()
+    assert notices(config) == ()
 
 
 def test_a_project_nobody_trusts_can_take_leave_away(places: Places) -> None:

@@ -121,6 +121,14 @@ def approvals_in_force(config: Config) -> Approvals:
     return replace(approvals, settings=replace(approvals.settings, max_cost=config.value("limits.max_cost")))
 
 
+def notices(config: Config) -> tuple[str, ...]:
+    """What a person should be told about the settings before a task begins."""
+    refused = approvals_in_force(config).refused
+    held_back = {each.name for each in config.held_back}
+    notice = config.without_leave(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
+    return (notice,) if notice else ()
+
+
 def tool_choices(config: Config) -> ToolChoices:
     return ToolChoices(
         include=config.value("tools.include"),
@@ -396,11 +404,11 @@ _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API
 
 
 def default_model(environment: Mapping[str, str] = os.environ) -> str:
-    """The model to use when nobody named one: $JOEY_MODEL, or the usual one of a provider whose key is set."""
+    """The model to use when nobody named one: $JOEY_MODEL, or the usual one of a provider with a key."""
     if environment.get("JOEY_MODEL"):
         return environment["JOEY_MODEL"]
     for variable, model in _USUAL_MODELS.items():
-        if environment.get(variable):
+        if find_key(variable, environment):
             return model
     raise UsageError(
         "no model is set up. There are three ways forward:\n"

@@ -15,7 +15,7 @@ def test_every_provider_says_whether_it_is_ready(
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://elsewhere:1/v1")
     assert main(["models"]) == 0
     out = capsys.readouterr().out
-    lines = {line.split()[0]: line for line in out.splitlines()}
+    lines = {line.split()[0]: line for line in out.splitlines() if line}
     assert "ready: ANTHROPIC_API_KEY is set" in lines["anthropic"]
     assert "not ready: set OPENAI_API_KEY" in lines["openai"]
     assert "not ready: set OPENROUTER_API_KEY" in lines["openrouter"]
@@ -45,3 +45,11 @@ def test_what_sets_a_model_apart_is_shown(capsys: pytest.CaptureFixture[str]) ->
 def test_a_wrong_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "claude"]) == 2
     assert "is not provider/model. Providers: anthropic" in capsys.readouterr().err
+
+
+def test_the_model_of_tasks_here_is_named_with_who_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOEY_MODEL", "ollama/qwen3")
+    main(["models"])
+    assert capsys.readouterr().out.endswith("tasks here use ollama/qwen3 ($JOEY_MODEL)\n")

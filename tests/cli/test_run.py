@@ -228,3 +228,49 @@ async def test_no_key_shows_the_ways_forward(joey: Runner) -> None:
     _, err = await process.communicate()
     assert process.returncode == 2
     assert b"three ways forward" in err
+
+
+async def test_settings_choose_what_no_flag_does(joey: Runner) -> None:
+    folder = joey.home / ".config" / "joey"
+    folder.mkdir(parents=True)
+    (joey.workspace / "AGENTS.md").write_text("Use tabs.\n")
+    async with LocalServer([WRITE, done("Wrote it.")]) as server:
+        (folder / "config.toml").write_text(
+            f'model = "openai/scripted"\nbase_url = "{server.openai_url}"\nmode = "architect"\n'
+            '[approvals]\nprofile = "all"\n[task]\nmax_tokens = 777\n[tools]\ndisabled = ["new_task"]\n'
+        )
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "joey", "run", "Write a.txt", "--mode", "code",
+            cwd=joey.workspace, env=joey.environment, stdin=-3, stdout=-1, stderr=-1,
+        )  # fmt: skip
+        out, err = await process.communicate()
+    assert out == b"Wrote it.\n", err
+    assert (joey.workspace / "a.txt").exists()
+    body = server.requests[0].body
+    assert 777 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+    assert "new_task" not in [tool["function"]["name"] for tool in body["tools"]]
+    assert "You are in code mode" in body["messages"][0]["content"]
+    assert "# Rules from AGENTS.md:\n\nUse tabs." in body["messages"][0]["content"]
+
+
+async def test_a_project_s_settings_do_not_let_it_write_unless_it_is_trusted(joey: Runner) -> None:
+    (joey.workspace / ".joey").mkdir()
+    (joey.workspace / ".joey" / "config.toml").write_text('[approvals]\nprofile = "all"\n[limits]\nmax_turns = 1\n')
+    ran = await joey([WRITE, done()], "Write a.txt")
+    assert ran.code == 4
+    assert "sets approvals.profile: not used, because this folder is not trusted" in ran.err
+    assert not (joey.workspace / "a.txt").exists()
+
+
+async def test_a_mistake_in_the_settings_stops_before_anything_is_asked(joey: Runner) -> None:
+    (joey.workspace / ".joey").mkdir()
+    (joey.workspace / ".joey" / "config.toml").write_text("[limits]\nmax_turn = 1\n")
+    ran = await joey([], "Do it")
+    assert ran.code == 2 and ".joey/config.toml:2: there is no setting 'limits.max_turn'" in ran.err
+
+
+async def test_a_time_limit_from_the_settings_holds(joey: Runner) -> None:
+    (joey.workspace / ".joey").mkdir()
+    (joey.workspace / ".joey" / "config.toml").write_text("[limits]\ntimeout = 0.5\n")
+    ran = await joey([reply("slow", faults=Faults(latency=30))], "Do it")
+    assert ran.code == 4

@@ -17,6 +17,8 @@ COMMANDS: dict[str, str] = {
     "run": "carry out one task with nobody at the keyboard",
     "tasks": "the tasks there have been: list, show, export, fork, import, delete",
     "checkpoints": "the files as they were before each change: list, show what would change, put back",
+    "config": "the settings in force and where each came from; `set` changes one of yours",
+    "doctor": "is this machine ready? what was found, and what to do",
     "approvals": "the verdict on a command or a path under the rules in force, and why",
     "demo": "see one whole task, offline: a scripted model, and everything else real",
     "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",

@@ -1,7 +1,8 @@
 """The providers Joey can ask, and what it knows of a model.
 
-Without a name: every provider, where it is, and whether its key is set. With provider/model: the model's price, its
-context window, and what it takes. Nothing is asked over the network.
+Without a name: every provider, where it is, whether it can be used now or what is missing, and the model that tasks
+get in this folder. With provider/model: the model's price, its context window, and what it takes. Nothing is asked over
+the network; `joey doctor` tells which local servers answer.
 
 examples:
   joey models
@@ -13,8 +14,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+from pathlib import Path
 
 from joey.errors import UsageError
+from joey.keyring import find_key
 from joey.providers import ENDPOINTS, Abilities, Endpoint, Price, Prices, abilities_of
 
 
@@ -23,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    lines = _model(args.model) if args.model else _providers()
+    lines = _model(args.model) if args.model else [*_providers(), "", _chosen()]
     print("\n".join(lines))
     return 0
 
@@ -34,11 +37,25 @@ def _providers() -> list[str]:
 
 
 def _state(endpoint: Endpoint) -> str:
-    if os.environ.get(endpoint.key_variable):
-        return f"ready: {endpoint.key_variable} is set"
+    found = find_key(endpoint.key_variable)
+    if found is not None:
+        return f"ready: {endpoint.key_variable} is {'set' if found.where == 'the environment' else f'in {found.where}'}"
     if endpoint.base_url is None or endpoint.needs_key:
         return f"not ready: set {endpoint.key_variable}"
     return "needs no key"
+
+
+def _chosen() -> str:
+    """The model of a task that names none, and who says so."""
+    from joey.app import default_model, settings_in_force
+
+    setting = settings_in_force(Path.cwd()).settings["model"]
+    if setting.value:
+        return f"tasks here use {setting.value} ({setting.where})"
+    try:
+        return f"tasks here use {default_model()} (a usual model of a provider whose key there is)"
+    except UsageError:
+        return "tasks here have no model yet: set a key, name a local one with --model, or see `joey demo`"
 
 
 def _address(endpoint: Endpoint) -> str:
@@ -50,7 +67,10 @@ def _model(name: str) -> list[str]:
     provider, slash, model = name.partition("/")
     if not slash or not model or provider not in ENDPOINTS:
         raise UsageError(f"{name!r} is not provider/model. Providers: {', '.join(ENDPOINTS)}")
-    abilities, price = abilities_of(model), Prices().of(model)
+    from joey.app import settings_in_force
+
+    prices = Prices().extended(settings_in_force(Path.cwd()).prices)
+    abilities, price = abilities_of(model), prices.of(model)
     window = f"{abilities.context_window:,} tokens" if abilities.context_window else "not known"
     return [
         f"{name}: {_state(ENDPOINTS[provider])}",

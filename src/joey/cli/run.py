@@ -20,7 +20,7 @@ import select
 import sys
 from pathlib import Path
 
-from joey.app import TaskOptions, open_task, settings_in_force
+from joey.app import TaskOptions, notices, open_task, settings_in_force
 from joey.errors import UsageError
 from joey.mcp.config import configured_servers
 from joey.task.parts import Watcher
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(options: TaskOptions, prompt: str, *, watch: Watcher, as_json: bool) -> int:
     async with open_task(options, prompt, watch) as task:
         config = settings_in_force(task.workspace, options.flags)
-        for notice in config.notices:
+        for notice in notices(config):
             print(f"note: {notice}", file=sys.stderr)
         finished = await run_headless(task, seconds=config.value("limits.timeout"))
     if not as_json and finished.outcome == "completed":

@@ -11,7 +11,7 @@ held back and told, limits can only become tighter, and approvals only stricter.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -97,15 +97,13 @@ class Config:
     def _holds(self, layer: Layer, name: str) -> bool:
         return layer.trusted or BY_NAME[name].in_project == "free"
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What a person should be told before a task begins."""
-        if not self.held_back:
-            return ()
-        names = ", ".join(each.name for each in self.held_back)
-        where = self.project_file.parent.parent
-        how = f"`joey tools --trust` in {where} trusts it"
-        return (f"{self.project_file} sets {names}: not used, because this folder is not trusted ({how})",)
+    def without_leave(self, refused: Iterable[str] = ()) -> str | None:
+        """What the project's file says in vain, for a person to read; `refused` adds what the policy did not take."""
+        names = ", ".join([*(each.name for each in self.held_back), *refused])
+        if not names:
+            return None
+        how = f"`joey tools --trust` in {self.project_file.parent.parent} trusts it"
+        return f"{self.project_file} sets {names}: not used, because this folder is not trusted ({how})"
 
 
 def read_config(
@@ -135,7 +133,7 @@ def read_config(
 def _lay(settings: dict[str, Setting], layer: Layer, name: str, value: Value, held_back: list[HeldBack]) -> None:
     key = BY_NAME.get(name)
     in_project = key.in_project if key else "trusted"
-    if not layer.trusted and (in_project == "trusted" or name in _GIVING_LEAVE):
+    if not layer.trusted and in_project == "trusted":
         held_back.append(HeldBack(name, value.where))
         return
     if name.startswith("approvals."):
@@ -145,9 +143,6 @@ def _lay(settings: dict[str, Setting], layer: Layer, name: str, value: Value, he
     if loosens and not layer.trusted:
         return
     settings[name] = _over(below, key, Setting(name, value.value, layer.origin, value.where))
-
-
-_GIVING_LEAVE = ("approvals.allow", "approvals.mcp_allow", "approvals.custom_tools_allow")
 
 
 def _over(below: Setting | None, key: Key | None, above: Setting) -> Setting:

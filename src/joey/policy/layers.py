@@ -43,15 +43,20 @@ class Approvals:
 
     settings: Settings
     places: Mapping[str, str]
+    refused: tuple[str, ...] = ()
+    """What a place that is not trusted said, and would have given leave."""
 
 
 def layered(said: Iterable[Said]) -> Approvals:
     """The approvals of several places, the weakest place first."""
     settings, places = Settings(), dict[str, str]()
     added: dict[str, tuple[str, ...]] = dict.fromkeys(_LISTS, ())
+    refused: list[str] = []
     for each in said:
-        after = _laid_over(settings, each.table)
-        after = after if each.trusted else _stricter(settings, after)
+        after = wanted = _laid_over(settings, each.table)
+        if not each.trusted:
+            after = _stricter(settings, wanted)
+            refused += _in_vain(each.table, wanted, after)
         places |= _changes(settings, after, each)
         settings = after
         for name in _LISTS if each.trusted else ("deny",):
@@ -59,7 +64,7 @@ def layered(said: Iterable[Said]) -> Approvals:
                 added[name] = (*added[name], *rules)
                 places[name] = ", ".join(filter(None, (places.get(name), each.place_of(name))))
     lists: dict[str, Any] = {name: (*getattr(settings, name), *rules) for name, rules in added.items()}
-    return Approvals(replace(settings, **lists), places)
+    return Approvals(replace(settings, **lists), places, tuple(refused))
 
 
 def _laid_over(settings: Settings, table: Mapping[str, Any]) -> Settings:
@@ -80,6 +85,13 @@ def _stricter(settings: Settings, other: Settings) -> Settings:
     # `*` allows whatever the other allows.
     allow = tuple(rule for rule in settings.allow if rule in other.allow or "*" in other.allow)
     return replace(settings, **decisions, **limits, allow=other.allow if "*" in settings.allow else allow)
+
+
+def _in_vain(table: Mapping[str, Any], wanted: Settings, got: Settings) -> list[str]:
+    """What of a table was not taken as it was said. Lists are another matter."""
+    single = [name for name in table if name not in (*_LISTS, "profile") and getattr(got, name) != table[name]]
+    by_profile = [name for name in _DECISIONS if name not in table and getattr(got, name) != getattr(wanted, name)]
+    return [*(["profile"] if "profile" in table and by_profile else []), *single]
 
 
 def _tighter(one: float | None, other: float | None) -> float | None:

