@@ -170,6 +170,7 @@ def test_a_project_nobody_trusts_cannot_choose_the_model_or_give_itself_leave(pl
     assert {"model", "base_url", "approvals.allow", "prices.claude", "task.text_calls"} <= held
     (notice,) = notices(config)
     assert "not trusted" in notice and "joey tools --trust" in notice and "approvals.profile" in notice
+    assert "limits.max_cost" in notice and "limits.max_turns" not in notice
     assert "approvals.deny" not in notice and " mode," not in notice
 
 

@@ -12,8 +12,8 @@ import difflib
 import mimetypes
 import os
 import platform
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from joey import protocols
 from joey.actions import Action
 from joey.checkpoints import Limits
-from joey.config import Config, read_config
+from joey.config import Config, Setting, read_config
 from joey.errors import UsageError
 from joey.folders import state_folder, user_folder
 from joey.instructions import InstructionFiles
@@ -127,6 +127,15 @@ def notices(config: Config) -> tuple[str, ...]:
     held_back = {each.name for each in config.held_back}
     notice = config.without_leave(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
     return (notice,) if notice else ()
+
+
+@contextmanager
+def said_in(setting: Setting) -> Iterator[None]:
+    """A value that turns out to be wrong is complained about with the place where it was said."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{setting.where}: {error}" if setting.where else str(error)) from None
 
 
 def tool_choices(config: Config) -> ToolChoices:
@@ -269,8 +278,10 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
         if entry is not None:
             yield Task.resume(parts, entry.task_id, text=prompt, images=images, mode=options.mode)
         else:
-            mode = settings_in_force(workspace, options.flags).value("mode")
-            yield Task.start(parts, prompt, mode=mode, images=images)
+            mode = settings_in_force(workspace, options.flags).settings["mode"]
+            with said_in(mode):
+                task = Task.start(parts, prompt, mode=mode.value, images=images)
+            yield task
     finally:
         await asyncio.gather(servers.close(), parts.provider.close())
 
@@ -285,12 +296,14 @@ def make_parts(
 ) -> Parts:
     config = settings_in_force(workspace, options.flags)
     name = options.model or model_before or config.value("model") or default_model()
-    provider, model = open_model(name, base_url=config.base_url_for(name), api_key=key_for(name))
+    with said_in(config.settings["model"]):
+        provider, model = open_model(name, base_url=config.base_url_for(name), api_key=key_for(name))
     abilities = provider.abilities(model)
     around = look_around(workspace)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = policy_workspace(workspace)
-    protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools))
+    with said_in(config.settings["protocol"]):
+        protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools))
     mcp = _mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
     return Parts(
         provider=provider,

@@ -27,6 +27,8 @@ from joey.folders import project_folder
 
 LIMIT = 64 * 1024
 """Characters that the instructions of a mode may have in all."""
+_NAMED = 50
+"""How many of the files that found no room are named."""
 _LINKS = 5
 _FOLDERS_DEEP = 20
 _SKIPPED = (
@@ -174,7 +176,8 @@ class _Room:
     def left_over(self) -> str:
         if not self._missing:
             return ""
-        names = ", ".join(self._missing)
+        names = ", ".join(self._missing[:_NAMED])
+        names += f" and {len(self._missing) - _NAMED} more" if len(self._missing) > _NAMED else ""
         return f"[Not shown, since there is more than can be read at once: {names}. Read them if you need them.]"
 
 

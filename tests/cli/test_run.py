@@ -274,3 +274,19 @@ async def test_a_time_limit_from_the_settings_holds(joey: Runner) -> None:
     (joey.workspace / ".joey" / "config.toml").write_text("[limits]\ntimeout = 0.5\n")
     ran = await joey([reply("slow", faults=Faults(latency=30))], "Do it")
     assert ran.code == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('\nmode = "nope"\n', ".joey/config.toml:2: there is no mode 'nope'"),
+        ('protocol = "nope"\n', ".joey/config.toml:1: there is no protocol 'nope'"),
+    ],
+)
+async def test_a_name_that_does_not_exist_is_complained_about_where_it_stands(
+    joey: Runner, text: str, complaint: str
+) -> None:
+    (joey.workspace / ".joey").mkdir()
+    (joey.workspace / ".joey" / "config.toml").write_text(text)
+    ran = await joey([], "Do it")
+    assert ran.code == 2 and complaint in ran.err

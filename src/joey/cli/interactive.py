@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from joey.app import TaskOptions, default_model, look_around, open_task
+from joey.app import TaskOptions, default_model, look_around, notices, open_task, said_in, settings_in_force
 from joey.cli.run import configure_task
 from joey.errors import UsageError
 from joey.folders import state_folder
@@ -55,9 +55,14 @@ def run(args: argparse.Namespace) -> int:
     )
     if not options.workspace.is_dir():
         raise UsageError(f"{options.workspace} is not a folder")
-    look_around(options.workspace).mode(args.mode or "code")
-    model = args.model or (None if args.resume else default_model())
-    Interactive(HomeWorkshop(options), Choices(args.mode, model, args.resume)).run()
+    config = settings_in_force(options.workspace, options.flags)
+    with said_in(config.settings["mode"]):
+        look_around(options.workspace).mode(config.value("mode"))
+    for notice in notices(config):
+        print(f"note: {notice}", file=sys.stderr)
+    model = args.model or (None if args.resume else config.value("model") or default_model())
+    mode = args.mode or (None if args.resume else config.value("mode"))
+    Interactive(HomeWorkshop(options), Choices(mode, model, args.resume)).run()
     return 0
 
 

@@ -50,7 +50,7 @@ def read_settings_text(text: str, path: str) -> dict[str, Value]:
 
 def _line_in(message: str, text: str) -> int:
     found = re.search(r"line (\d+)", message)
-    return int(found[1]) if found else max(1, len(text.splitlines()))
+    return int(found[1]) if found else len(text.rstrip("\n").split("\n"))
 
 
 def _checked(data: Mapping[str, Any], text: str, path: str) -> Iterator[tuple[str, Any, str]]:
@@ -138,7 +138,7 @@ def line_of(text: str, parts: tuple[str, ...]) -> int:
     """The line a setting is on, counted from 1."""
     table: tuple[str, ...] = ()
     of_table = 1
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         header = _HEADER.match(line)
         written = _names(header[1]) if header else (*table, *_names(_left_of_equals(line)))
         table = written if header else table
@@ -150,8 +150,8 @@ def line_of(text: str, parts: tuple[str, ...]) -> int:
 
 
 def _left_of_equals(line: str) -> str:
-    found = re.match(r"\s*((?:\"[^\"]*\"|'[^']*'|[\w.\- \t])+?)\s*=", line)
-    return found[1] if found else ""
+    left, equals, _ = line.partition("=")
+    return left if equals else ""
 
 
 def _names(written: str) -> tuple[str, ...]:

@@ -141,6 +141,7 @@ def _lay(settings: dict[str, Setting], layer: Layer, name: str, value: Value, he
     below = settings.get(name)
     loosens = below is not None and below.value is not None and in_project == "stricter" and below.value <= value.value
     if loosens and not layer.trusted:
+        held_back.append(HeldBack(name, value.where))
         return
     settings[name] = _over(below, key, Setting(name, value.value, layer.origin, value.where))
 

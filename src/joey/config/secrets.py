@@ -9,8 +9,8 @@ _NAMES = re.compile(
 )
 _VALUES = re.compile(
     r"\b(sk-[\w-]{12,}|sk_(live|test)_\w{8,}|gsk_\w{12,}|xai-\w{12,}|hf_\w{12,}|AIza[\w-]{20,}|AKIA[0-9A-Z]{12,}"
-    r"|gh[oprsu]_\w{12,}|github_pat_\w{12,}|glpat-[\w-]{12,}|xox[abprs]-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
-    r"|://[^/@\s]+:[^/@\s]+@|[?&](api[_-]?key|key|token|access_token)=[^&\s]+"
+    r"|gh[oprsu]_\w{12,}|github_pat_\w{12,}|glpat-[\w-]{12,}|xox[abprs]-[\w-]{8,}|eyJ[\w-]{8,999}\.[\w-]{8,999}\.[\w-]*)"
+    r"|://[^/@\s]{1,200}:[^/@\s]{1,200}@|[?&](api[_-]?key|key|token|access_token)=[^&\s]+"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----",
     re.IGNORECASE,
 )
