@@ -69,6 +69,15 @@ async def test_a_local_server_that_answers_is_enough(here: Here, monkeypatch: py
     assert code == 0 and f"{server.openai_url} answers" in out
 
 
+async def test_the_server_of_the_settings_is_enough(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    import asyncio
+
+    async with LocalServer([]) as server:
+        here.write("config/joey/config.toml", f'base_url = "{server.openai_url}"\n')
+        code, out = await asyncio.to_thread(here.doctor)
+    assert code == 0 and f"base_url         {server.openai_url} answers" in out
+
+
 @pytest.mark.parametrize(
     ("address", "local"),
     [

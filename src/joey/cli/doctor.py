@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     workspace = args.workspace.absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
-    findings = [*_machine(), *_models(online=args.online), *_folders(workspace), *_from_roo(workspace)]
+    findings = [*_machine(), *_models(workspace, online=args.online), *_folders(workspace), *_from_roo(workspace)]
     if args.json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
     else:
@@ -147,7 +147,7 @@ def _shell() -> Finding:
 # Models
 
 
-def _models(*, online: bool) -> Iterator[Finding]:
+def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
     """One finding for each key that is set and each local server; one that says so if no model can be asked at all."""
     from joey.keyring import find_key
     from joey.providers import ENDPOINTS
@@ -167,10 +167,29 @@ def _models(*, online: bool) -> Iterator[Finding]:
             without.append(endpoint.key_variable)
         elif online:
             yield _online(name, address)
+    if own := _own_server(workspace):
+        usable = usable or own.state == "ok"
+        yield own
     if without:
         yield Finding("keys", "note", f"not set: {', '.join(without)}")
     if not usable:
         yield Finding("a model", "missing", "no key is set and no local server answers", _three_ways())
+
+
+def _own_server(workspace: Path) -> Finding | None:
+    """The server that the settings name in place of a provider's."""
+    from joey.app import settings_in_force
+
+    try:
+        address = settings_in_force(workspace).value("base_url")
+    except JoeyError:
+        return None  # which is a finding of its own
+    if address is None:
+        return None
+    if not _is_local(address):
+        return Finding("base_url", "ok", f"{address} (not asked, since it is not on this machine)")
+    answers = _answers(address)
+    return Finding("base_url", "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
 
 
 def _three_ways() -> str:
@@ -297,7 +316,7 @@ def _from_roo(workspace: Path) -> Iterator[Finding]:
     ):
         if (workspace / name).is_file():
             yield Finding(name, "ok", f"read as it is: {what}")
-    yield from _not_yet(workspace)
+    yield from _mcp_and_commands(workspace)
 
 
 def _roo_modes(workspace: Path) -> Iterator[Finding]:
@@ -323,13 +342,9 @@ def _roo_rules(workspace: Path) -> Iterator[Finding]:
         yield Finding(path.name, "ok", "read where there is no folder of rules for the same")
 
 
-def _not_yet(workspace: Path) -> Iterator[Finding]:
-    """What Roo Code's projects may have and Joey does not read by itself."""
-    from joey.cli import COMMANDS
-
+def _mcp_and_commands(workspace: Path) -> Iterator[Finding]:
     if (workspace / ".roo" / "mcp.json").is_file():
-        found = "read where there is no .joey/mcp.json" if "mcp" in COMMANDS else "not read"
-        yield Finding(".roo/mcp.json", "ok" if "mcp" in COMMANDS else "note", found)
+        yield Finding(".roo/mcp.json", "ok", "read as it is: its servers are started in a trusted folder (`joey mcp`)")
     commands = sorted((workspace / ".roo" / "commands").glob("*.md"))
     if commands:
         advice = f"give one as a prompt: joey run --file {commands[0].relative_to(workspace)}"
