@@ -21,7 +21,7 @@ from joey.actions import (
     VisitUrl,
     WritePath,
 )
-from joey.policy.lines import judge_line, write_part
+from joey.policy.lines import inside_reason, judge_line, write_part
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.verdict import Decision, Part, Verdict, combine
@@ -70,7 +70,7 @@ def read_part(located: Located, settings: Settings) -> Part:
     if not located.inside:
         reason = f"it is outside the workspace ({located.resolved})"
         return Part(located.path, settings.reads_outside, reason, kind="path")
-    return Part(located.path, settings.reads, "it is inside the workspace", kind="path")
+    return Part(located.path, settings.reads, inside_reason("reading", settings.reads), kind="path")
 
 
 def _command_parts(command: str, cwd: str | None, settings: Settings, workspace: Workspace) -> Iterable[Part]:

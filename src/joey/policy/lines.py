@@ -323,6 +323,13 @@ class _Judge:
         return bases
 
 
+def inside_reason(doing: str, decision: Decision) -> str:
+    """Why a file inside the workspace is treated as it is."""
+    if decision == "allow":
+        return "it is inside the workspace"
+    return f"{doing} files {'needs leave' if decision == 'ask' else 'is not allowed'}, also inside the workspace"
+
+
 def write_part(located: Located, settings: Settings, *, by_command: bool = False) -> Part:
     """The decision about changing a file. A command that is allowed may change what is inside the workspace."""
     subject = located.path
@@ -331,7 +338,7 @@ def write_part(located: Located, settings: Settings, *, by_command: bool = False
     if located.hidden_by:
         return Part(subject, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
     inside: Decision = "allow" if by_command and settings.writes == "ask" else settings.writes
-    part = Part(subject, inside, "it is inside the workspace", kind="path")
+    part = Part(subject, inside, inside_reason("changing", inside), kind="path")
     if not located.inside:
         part = Part(subject, settings.writes_outside, f"it is outside the workspace ({located.resolved})", kind="path")
     if located.protected:
