@@ -372,3 +372,9 @@ def test_a_long_argument_takes_no_more_than_three_times_its_size() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3 * size
+
+
+def test_nameless_calls_with_one_id_get_ids_of_their_own() -> None:
+    events = read(NativeParser(TOOLS), [ToolCallChunk(1, "a"), ToolCallChunk(0, "a")])
+    check_laws(events)
+    assert [event.call_id for event in events if isinstance(event, ToolCallMalformed)] == ["a", "a_2"]

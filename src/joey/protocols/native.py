@@ -220,7 +220,9 @@ class NativeParser(Parser):
 
     def _end(self, call: _Call) -> None:
         if not call.started and not self._start(call):
-            self._malformed(self._unused_id(call.id), None, "".join(call.waiting), "a tool call came without a name")
+            call.call_id = self._unused_id(call.id)
+            self._by_call_id[call.call_id] = call
+            self._malformed(call.call_id, None, "".join(call.waiting), "a tool call came without a name")
             return
         self._out += [ToolCallDelta(call.call_id, *each) for each in call.reader.finish()]
         source = call.reader.text
