@@ -33,7 +33,11 @@ demo: .venv/.joey ## one whole task, offline: a scripted model, and everything e
 tests/.cache/wheels: .venv/.installed
 	-$(BIN)/python scripts/fetch_wheels.py $@
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels ## all tests
+# MCP servers that people use, for tests/mcp/test_real_servers.py. Without npm or a registry it skips.
+tests/.cache/mcp: .venv/.installed
+	-@$(BIN)/python scripts/fetch_mcp_servers.py $@
+
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp ## all tests
 	$(BIN)/pytest
 
 check: .venv/.installed ## lint, types, import floors, generated docs

@@ -69,7 +69,8 @@ def test_resources_and_links_say_where_they_come_from(context: ToolContext) -> N
         ([], {"n": 1}, '{\n  "n": 1\n}'),
         ([text('{"n":1}')], {"n": 1}, '{"n":1}'),
         ([text("3")], {"result": 3}, "3"),
-        ([text("plain")], {"result": "plain"}, "plain"),
+        ([text("plain")], {"content": "plain"}, "plain"),
+        ([text("1")], {"n": True}, '1\n\n{\n  "n": true\n}'),
         ([text("one thing")], {"n": 1}, 'one thing\n\n{\n  "n": 1\n}'),
     ],
 )

@@ -93,12 +93,13 @@ async def test_starting_holds_up_nobody_and_a_hung_server_only_itself(context: T
         assert "did not answer within 1 s" in hung.why_not
     finally:
         await servers.close()
+    assert [server.state for server in servers.servers] == ["stopped", "stopped"]
 
 
 async def test_a_call_that_is_never_answered_ends_at_its_timeout(context: ToolContext) -> None:
-    async with running(raw_config("deaf", timeout=1.5)) as servers:
+    async with running(raw_config("deaf", timeout=3)) as servers:
         result = await call(servers, "deaf", "good", context)
-        assert result.is_error and "no answer within 1.5 s" in result.text
+        assert result.is_error and "no answer within 3 s" in result.text
         assert servers.servers[0].state == "ready"
 
 

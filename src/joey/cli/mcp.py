@@ -30,13 +30,26 @@ if TYPE_CHECKING:
 _CHARACTERS_PER_TOKEN = 4
 
 
+class _Parser(argparse.ArgumentParser):
+    """Takes what comes after -- as the command, whatever it looks like; argparse alone loses it behind options."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        words = list(args or ())
+        at = words.index("--") if "--" in words else len(words)
+        parsed, rest = super().parse_known_args(words[:at], namespace)
+        parsed.command = words[at + 1 :]
+        return parsed, rest
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(dest="action", metavar="ACTION")
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
     listing = commands.add_parser("list", help="every server and where it is set up (also without an action)")
     listing.add_argument("--json", action="store_true", help="print one JSON object")
     test = commands.add_parser("test", help="start servers and say what they offer")
     test.add_argument("name", nargs="?", help="one server; all of them when left out")
-    add = commands.add_parser("add", help="set up a server")
+    add = commands.add_parser(
+        "add", help="set up a server", usage="joey mcp add NAME [options] (-- COMMAND … | --url URL)"
+    )
     add.add_argument("name")
     add.add_argument("--url", help="where the server is, for one that is not run here")
     add.add_argument(
@@ -49,7 +62,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow", action="append", default=[], metavar="TOOL", help="a tool that needs no leave; * is all"
     )
     add.add_argument("--project", action="store_true", help="for this project, not for you")
-    add.add_argument("command", nargs="*", help="what to run, after --")
     remove = commands.add_parser("remove", help="forget a server")
     remove.add_argument("name")
     remove.add_argument("--project", action="store_true", help="this project's, not yours")

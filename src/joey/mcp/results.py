@@ -106,12 +106,18 @@ def _structured(answer: JsonObject, blocks: list[ResultBlock]) -> list[ResultBlo
 
 def _says(text: str, structured: Any) -> bool:
     """Whether a text is the structured data over again: as JSON, or as the one value in it."""
-    if isinstance(structured, dict) and list(structured) == ["result"] and structured["result"] == text:
+    only = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
+    if only == text:
         return True
+    told = {_canonical(structured), _canonical(only)} - {_canonical(None)}
     with contextlib.suppress(ValueError, RecursionError):
-        read = json.loads(text)
-        return bool(read == structured or {"result": read} == structured)
+        return _canonical(json.loads(text)) in told
     return False
+
+
+def _canonical(value: Any) -> str:
+    """JSON that is the same for the same data; Python alone would take 1 for true."""
+    return json.dumps(value, sort_keys=True)
 
 
 # Bytes

@@ -92,8 +92,10 @@ class Server:
             while not self._stop.is_set():
                 began = time.monotonic()
                 reason, can_retry = await self._attempt()
-                if self._stop.is_set() or not can_retry:
+                if not can_retry:
                     self._become("failed", reason)
+                    return
+                if self._stop.is_set():
                     return
                 failures = 1 if time.monotonic() - began > _STEADY else failures + 1
                 pause = min(_LONGEST_PAUSE, self._first_pause * 2 ** min(failures - 1, 10))

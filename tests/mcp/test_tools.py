@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joey.actions import CallServer, WritePath
+from joey.app import CallRunner, policy_workspace
+from joey.mcp import catalogue as catalogue_module
+from joey.mcp.catalogue import Catalogue
+from joey.mcp.listing import ListedTool, Listing, mended_tools
+from joey.mcp.offer import offers
+from joey.mcp.servers import McpServers
+from joey.mcp.tool import McpTool
+from joey.messages import ToolResult, ToolUseBlock
+from joey.policy import Settings
+from joey.protocols.example import example_arguments
+from joey.tools.base import ToolContext
+from joey.tools.modes import BUILTIN_MODES
+from joey.tools.registry import Registry, RejectedCall, ResolvedCall
+from joey.tools.toolset import Toolset, build_toolset
+from mcp_kit import kit_config, raw_config, running
+
+MODES = {mode.slug: mode for mode in BUILTIN_MODES}
+WRITER = ListedTool(
+    "write", "Writes.", {"type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}}
+)
+
+
+def still(*tools: ListedTool, name: str = "files") -> McpServers:
+    """A server that says it has these tools, and does not run."""
+    servers = McpServers([replace(raw_config("x"), name=name)])
+    servers.servers[0].listing = Listing(tuple(tools))
+    servers.servers[0]._become("down", "it is not meant to run")
+    return servers
+
+
+def toolset(servers: McpServers, mode: str = "code", *, in_text: bool = False) -> Toolset:
+    offer = offers(servers, in_text=in_text)()
+    return build_toolset(MODES[mode], offer.builtin, mcp=offer.tools)
+
+
+async def run(servers: McpServers, context: ToolContext, call: ToolUseBlock, **settings: Any) -> ToolResult:
+    mode = settings.pop("mode", "code")
+    registry = Registry(toolset(servers, mode))
+    runner = CallRunner(registry, context, Settings(**settings), policy_workspace(context.workspace))
+    return await runner.run(call)
+
+
+def use(**arguments: Any) -> ToolUseBlock:
+    return ToolUseBlock("c", "use_mcp_tool", arguments)
+
+
+async def test_use_mcp_tool_calls_by_names_and_says_what_there_is(context: ToolContext) -> None:
+    async with running(raw_config("my-server")) as servers:
+
+        async def answer(**arguments: Any) -> Any:
+            return json.loads((await run(servers, context, use(**arguments), mcp="allow")).text)
+
+        called = use(server_name="my_server", tool_name="good", arguments='{"x": "1"}')
+        assert (await run(servers, context, called, mcp="allow")).text == "called with {'x': 1}"
+        unknown = await answer(server_name="other", tool_name="good", arguments={})
+        assert unknown["type"] == "unknown_server" and unknown["available_servers"] == ["my-server"]
+        unknown = await answer(server_name="my-server", tool_name="bad", arguments={})
+        assert unknown["type"] == "unknown_tool" and unknown["available_tools"] == ["good"]
+        wrong = await answer(server_name="my-server", tool_name="good", arguments={"x": "one", "y": 2})
+        assert wrong["type"] == "invalid_argument" and "not of type 'integer'" in wrong["message"]
+        assert "'y' was unexpected" in wrong["message"] and wrong["schema"]["properties"] == {"x": {"type": "integer"}}
+
+
+async def test_a_call_needs_leave_unless_the_tool_is_always_allowed(context: ToolContext) -> None:
+    async with running(raw_config("good")) as servers:
+        call = ToolUseBlock("c", "mcp__good__good", {"x": 1})
+        refused = await run(servers, context, call)
+        assert refused.is_error and "not allowed" in refused.text
+        assert not (await run(servers, context, call, mcp_allow=("good/good",))).is_error
+        assert not (await run(servers, context, call, mcp_allow=("good/*",))).is_error
+        assert (await run(servers, context, call, mcp="deny", mcp_allow=("good/*",))).is_error
+        through = use(server_name="good", tool_name="good", arguments={"x": 1})
+        assert (await run(servers, context, through)).is_error
+        assert not (await run(servers, context, through, mcp_allow=("good/good",))).is_error
+
+
+async def test_the_file_rules_of_a_mode_hold_for_servers_tools(context: ToolContext) -> None:
+    servers = still(WRITER)
+    for call in (
+        ToolUseBlock("c", "mcp--files--write", {"path": "a.py"}),
+        use(server_name="files", tool_name="write", arguments={"path": "a.py"}),
+    ):
+        refused = await run(servers, context, call, mode="architect", mcp="allow", writes="allow")
+        assert "can only edit files matching pattern" in refused.text
+    assert "is not running: it is not meant to run" in (
+        await run(servers, context, replace(call, arguments={**call.arguments, "arguments": {"path": "a.md"}}),
+                  mode="architect", mcp="allow", writes="allow")
+    ).text  # fmt: skip
+
+
+def test_what_a_call_would_do_is_declared() -> None:
+    (tool,) = Catalogue(still(WRITER)).tools
+    params = tool.checked({"path": "x/y", "n": "3"})
+    assert not isinstance(params, str) and params.root == {"path": "x/y", "n": 3}
+    assert tool.actions(params, ToolContext(Path(), Path())) == (CallServer("files", "write"), WritePath("x/y"))
+
+
+def test_wrong_arguments_are_told_before_anyone_is_asked() -> None:
+    registry = Registry(toolset(still(WRITER)))
+    rejected = registry.resolve(ToolUseBlock("c", "mcp--files--write", {"path": 5, "pth": "x"}))
+    assert isinstance(rejected, RejectedCall) and rejected.reason == "invalid_arguments"
+    assert "\"path\": 5 is not of type 'string'" in rejected.message and "'pth' was unexpected" in rejected.message
+
+
+def test_names_that_providers_refuse_are_made_safe_and_lead_back() -> None:
+    odd = [replace(WRITER, name=name) for name in ("a.b", "ab", "x" * 90, "größe")]
+    catalogue = Catalogue(still(*odd, name="my server"))
+    for tool in catalogue.tools:
+        assert len(tool.name) <= 64 and tool.name.isascii()
+        assert catalogue.find("my server", tool.tool.name) is tool
+    registry = Registry(build_toolset(MODES["code"], (), mcp=catalogue.tools))
+    for tool in catalogue.tools:
+        resolved = registry.resolve(ToolUseBlock("c", tool.name, {}))
+        assert isinstance(resolved, ResolvedCall) and resolved.tool is tool
+
+
+def test_in_text_protocols_tools_are_reached_through_use_mcp_tool() -> None:
+    native, text = toolset(still(WRITER)), toolset(still(WRITER), in_text=True)
+    assert [spec.name for spec in native.specs] == ["mcp--files--write"]
+    (spec,) = text.specs
+    assert spec.name == "use_mcp_tool" and "- write: Writes." in spec.description and '"path"' in spec.description
+    resolved = Registry(text).resolve(ToolUseBlock("c", "mcp--files--write", {"path": "x"}))
+    assert isinstance(resolved, ResolvedCall) and isinstance(resolved.tool, McpTool)
+
+
+def test_too_many_definitions_are_named_instead_of_listed() -> None:
+    heavy = [replace(WRITER, name=f"t{n}", description="words " * 300) for n in range(100)]
+    (spec,) = toolset(still(*heavy)).specs
+    assert spec.name == "use_mcp_tool" and "- t99: words" in spec.description
+    assert len(spec.description) < catalogue_module._TEXT_LIMIT + 2_000
+
+
+def test_disabled_tools_are_not_offered() -> None:
+    servers = still(WRITER, replace(WRITER, name="erase"))
+    servers.servers[0].config = replace(servers.servers[0].config, disabled_tools=("erase",))
+    assert [tool.tool.name for tool in Catalogue(servers).tools] == ["write"]
+
+
+async def test_resources_are_read_where_a_server_has_some(context: ToolContext) -> None:
+    async with running(kit_config()) as servers:
+        offer = offers(servers, in_text=False)
+        first = offer()
+        assert first.has_resources and offer() is first, "the same object as long as nothing changed"
+        servers.servers[0]._become("ready", "")
+        assert offer() is not first
+        resource, _ = offer().builtin
+        assert "- kit: kit://notes/first" in resource.description
+        params = resource.params(server_name="kit", uri="kit://notes/first")
+        assert (await resource.run(params, context)).text == "the first note"
+        assert resource.actions(params, context) == (CallServer("kit"),)
+        missing = await resource.run(resource.params(server_name="kit", uri="kit://nothing"), context)
+        assert missing.is_error and "the server answered with error" in missing.text
+        nobody = await resource.run(resource.params(server_name="who", uri="x"), context)
+        assert json.loads(nobody.text)["type"] == "unknown_server"
+    without = toolset(still(WRITER))
+    assert [each.reason for each in without.withheld] == ["No MCP server offers resources."]
+
+
+NAMES = st.sampled_from(["a", "b", "path"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+LEAVES: list[Any] = [
+    *(True, False, {}, {"type": "string"}, {"type": ["integer", "null"]}, {"enum": [1, "a"]}, {"const": None}),
+    *({"$ref": "#/$defs/a"}, {"$ref": "#"}, {"format": "uri"}, {"type": "integr"}, {"pattern": "("}),
+]
+SCHEMAS = st.recursive(
+    st.sampled_from(LEAVES) | JSON,
+    lambda inner: st.fixed_dictionaries({}, optional={
+        "type": st.sampled_from(["object", "array"]),
+        "properties": st.dictionaries(NAMES, inner, max_size=3),
+        "required": st.lists(NAMES, max_size=2, unique=True),
+        "$defs": st.dictionaries(NAMES, inner, max_size=2),
+        **dict.fromkeys(["items", "additionalProperties", "not"], inner),
+        **dict.fromkeys(["anyOf", "oneOf", "allOf", "prefixItems"], st.lists(inner, min_size=1, max_size=2)),
+    }),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@pytest.mark.property
+@given(schema=SCHEMAS, arguments=st.dictionaries(NAMES, JSON, max_size=3))
+def test_no_schema_a_server_can_send_breaks_anything(schema: Any, arguments: dict[str, Any]) -> None:
+    kept, problems = mended_tools([{"name": "it", "inputSchema": schema}])
+    assert len(kept) + len(problems) == 1
+    for entry in kept:
+        servers = still(ListedTool("it", "", entry["inputSchema"]))
+        catalogue = Catalogue(servers)
+        assert len(catalogue.tools) + len(catalogue.problems) == 1
+        for tool in catalogue.tools:
+            registry = Registry(build_toolset(MODES["code"], (), mcp=[tool]), make_example=example_arguments)
+            registry.resolve(ToolUseBlock("c", tool.name, arguments))
