@@ -61,6 +61,12 @@ class ScratchWorkshop:
         assert entry.state is not None
         return entry.task_id, entry.state
 
+    def servers(self) -> Sequence[tuple[str, str]]:
+        return [("library", "python library.py")]
+
+    def notices(self) -> Sequence[str]:
+        return ["this folder is not trusted"]
+
     def files(self) -> Sequence[str]:
         return ["a.txt", "src/", "src/server.py"]
 

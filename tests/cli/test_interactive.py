@@ -14,7 +14,11 @@ from typing import Any
 
 import pytest
 
+from joey.app import TaskOptions
+from joey.cli.interactive import HomeWorkshop, first_choices
+from joey.errors import UsageError
 from joey.messages import ToolUseBlock
+from joey.terminal.workshop import Choices
 from joey.testing.script import Faults, reply
 from joey.testing.server import LocalServer
 
@@ -125,6 +129,47 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *args], env={**kept, **environment}, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
+
+
+@pytest.fixture
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with nothing set up."""
+    for name in list(os.environ):
+        if name.startswith("JOEY_") or name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    return tmp_path
+
+
+def test_the_settings_hold_in_the_terminal_too(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (at_home / "joey").mkdir()
+    (at_home / "joey/config.toml").write_text('model = "ollama/qwen3"\nmode = "ask"\n')
+    assert first_choices(TaskOptions(workspace=at_home), None) == Choices("ask", "ollama/qwen3")
+    assert first_choices(TaskOptions(workspace=at_home, mode="code"), None) == Choices("code", "ollama/qwen3")
+    monkeypatch.setenv("JOEY_MODEL", "ollama/other")
+    assert first_choices(TaskOptions(workspace=at_home), None).model == "ollama/other"
+
+
+def test_a_task_taken_up_again_keeps_its_own_model_and_mode(at_home: Path) -> None:
+    assert first_choices(TaskOptions(workspace=at_home), "last") == Choices(resume="last")
+
+
+def test_a_wrong_mode_and_no_model_are_said_before_the_screen_opens(at_home: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean 'code'"):
+        first_choices(TaskOptions(workspace=at_home, mode="coed"), "last")
+    with pytest.raises(UsageError, match="three ways forward"):
+        first_choices(TaskOptions(workspace=at_home), None)
+
+
+def test_the_workshop_tells_what_there_is_here(at_home: Path) -> None:
+    (at_home / "src").mkdir()
+    (at_home / "src/a.py").touch()
+    workshop = HomeWorkshop(TaskOptions(workspace=at_home))
+    assert {"src/", "src/a.py"} <= set(workshop.files())
+    assert "code" in dict(workshop.modes())
+    assert "read_file" in dict(workshop.tools("code"))
+    assert (workshop.tasks(), workshop.servers(), workshop.notices()) == ([], [], [])
 
 
 def test_without_a_terminal_there_is_the_help() -> None:

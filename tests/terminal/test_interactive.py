@@ -386,7 +386,9 @@ async def command(pilot: Pilot[None], line: str, shows: str) -> str:
 async def test_commands_tell_what_there_is(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test(size=(120, 50)) as pilot:
+        await until(pilot, "this folder is not trusted")
         await command(pilot, "/mode", "architect")
+        await command(pilot, "/mcp", "python library.py")
         await command(pilot, "/tools", "read_file")
         await command(pilot, "/cost", "none yet")
         await command(pilot, "/tasks", "There are no tasks yet.")

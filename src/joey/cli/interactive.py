@@ -23,6 +23,7 @@ from joey.errors import UsageError
 from joey.folders import state_folder
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
+from joey.mcp.config import configured_servers
 from joey.task.parts import Watcher
 from joey.task.task import Task
 from joey.terminal.interactive import Interactive
@@ -55,15 +56,18 @@ def run(args: argparse.Namespace) -> int:
     )
     if not options.workspace.is_dir():
         raise UsageError(f"{options.workspace} is not a folder")
+    Interactive(HomeWorkshop(options), first_choices(options, args.resume)).run()
+    return 0
+
+
+def first_choices(options: TaskOptions, resume: str | None) -> Choices:
+    """What the terminal begins with. A task that is taken up again has a model and a mode of its own."""
     config = settings_in_force(options.workspace, options.flags)
     with said_in(config.settings["mode"]):
-        look_around(options.workspace).mode(config.value("mode"))
-    for notice in notices(config):
-        print(f"note: {notice}", file=sys.stderr)
-    model = args.model or (None if args.resume else config.value("model") or default_model())
-    mode = args.mode or (None if args.resume else config.value("mode"))
-    Interactive(HomeWorkshop(options), Choices(mode, model, args.resume)).run()
-    return 0
+        mode = look_around(options.workspace).mode(config.value("mode"))
+    if resume:
+        return Choices(options.mode, options.model, resume)
+    return Choices(mode.slug, config.value("model") or default_model())
 
 
 class HomeWorkshop:
@@ -92,6 +96,14 @@ class HomeWorkshop:
         if entry.state is None:
             raise UsageError(entry.problem or f"task {entry.task_id} has nothing to go on with")
         return entry.task_id, entry.state
+
+    def servers(self) -> Sequence[tuple[str, str]]:
+        loaded = configured_servers(self._options.workspace)
+        return [(each.name, "switched off" if each.disabled else each.target) for each in loaded.servers]
+
+    def notices(self) -> Sequence[str]:
+        config = settings_in_force(self._options.workspace, self._options.flags)
+        return [*notices(config), *configured_servers(self._options.workspace).warnings]
 
     def files(self) -> Sequence[str]:
         return workspace_files(self._options.workspace)

@@ -96,7 +96,14 @@ class Interactive(App[None]):
         self.set_interval(1 / _DRAWINGS_A_SECOND, self._draw)
         self.query_one("#completions").display = False
         self.query_one(Prompt).focus()
-        self._tell(self.take_up(self.choices.resume) if self.choices.resume else _HELLO)
+        self._begin(self.choices)
+
+    def _begin(self, choices: Choices) -> None:
+        self._tell(self.take_up(choices.resume) if choices.resume else _HELLO)
+        if choices.resume and choices.mode:
+            self.choose(mode=choices.mode)
+        for notice in self.workshop.notices():
+            self._tell(notice, "warning")
 
     @property
     def look(self) -> Look:
@@ -161,6 +168,14 @@ class Interactive(App[None]):
             self._tell(str(error), "error")
         finally:
             self.running = None
+
+    def tools_of_task(self) -> list[tuple[str, str]]:
+        """The tools of the task that runs, its servers' included; none when there is no task."""
+        if self.running is None:
+            return []
+        parts = self.running.parts
+        specs = parts.toolset(parts.modes[self.running.state.mode]).specs
+        return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
     def choose(self, *, mode: str | None = None, model: str | None = None) -> None:
         """Another mode or model from now on."""

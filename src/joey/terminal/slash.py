@@ -87,9 +87,14 @@ def cost_lines(status: Status) -> str:
 
 
 def _tools(app: Interactive, _rest: str) -> str:
-    return "\n".join(
-        [f"Tools in {app.status.mode} mode:", *(f"  {n:<22} {what}" for n, what in app.workshop.tools(app.status.mode))]
-    )
+    mode = app.status.mode
+    tools = app.tools_of_task() or app.workshop.tools(mode)
+    return "\n".join([f"Tools in {mode} mode:", *(f"  {name:<22} {what}" for name, what in tools)])
+
+
+def _mcp(app: Interactive, _rest: str) -> str:
+    servers = [f"  {name:<22} {target}" for name, target in app.workshop.servers()]
+    return "\n".join(["MCP servers:", *servers]) if servers else "No MCP servers are set up; `joey mcp add` adds one."
 
 
 def _theme(app: Interactive, which: str) -> str:
@@ -128,6 +133,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "resume": ("go on with one of them", _resume),
     "cost": ("tokens, cache and money", _cost),
     "tools": ("what the model can use in this mode", _tools),
+    "mcp": ("the MCP servers that are set up", _mcp),
     "theme": ("dark or light", _theme),
     "help": ("commands and keys", _help),
     "quit": ("leave; the task can be resumed", _quit),

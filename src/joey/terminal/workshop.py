@@ -54,6 +54,14 @@ class Workshop(Protocol):
         """The id and the state of the task whose id begins like this (`last`: the newest)."""
         ...
 
+    def servers(self) -> Sequence[tuple[str, str]]:
+        """The MCP servers that are set up: name and what is run, or where it is."""
+        ...
+
+    def notices(self) -> Sequence[str]:
+        """What the user should know before anything begins."""
+        ...
+
     def files(self) -> Sequence[str]:
         """The files and folders of the workspace, for mentions."""
         ...
