@@ -269,6 +269,9 @@ async def test_words_being_typed_keep_the_keys(tmp_path: Path) -> None:
         await pilot.press("y")
         assert app.query_one(Prompt).text == "ywait"
         assert not of(app, ApprovalAnswered)
+        await pilot.press("tab", "y")
+        await until(pilot, "y accepts")
+        assert of(app, ApprovalAnswered) == [ApprovalAnswered("approval_1", True)]
 
 
 async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class EntryView(Static):
         self.draw(Look(self._look.dark, in_full=not self._look.in_full))
 
 
-class TranscriptView(VerticalScroll, can_focus=True):
+class TranscriptView(VerticalScroll, can_focus=False):
     """The entries in view and some around them."""
 
     def __init__(self, entries: list[Entry]) -> None:
