@@ -10,17 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.actions import ReadPath
-from joey.messages import ImageBlock, ToolResult
+from joey.messages import ImageBlock, ToolResult, ToolUseBlock
 from joey.tools.base import ToolContext
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
+from joey.tools.modes.builtin import CODE
+from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.seen_files import changed_since_seen
+from joey.tools.toolset import build_toolset
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
 
 
 async def read(context: ToolContext, tool: ReadFile | None = None, **arguments: Any) -> ToolResult:
-    params = ReadFileParams.model_validate_json(json.dumps(arguments))
-    return await (tool or ReadFile()).run(params, context)
+    tool = tool or ReadFile()
+    return await tool.run(params_of(tool, arguments), context)
+
+
+def params_of(tool: ReadFile, arguments: dict[str, Any]) -> ReadFileParams:
+    """The checked arguments, by the way that every call takes."""
+    call = Registry(build_toolset(CODE, [tool])).resolve(ToolUseBlock("1", "read_file", arguments))
+    assert isinstance(call, ResolvedCall), call
+    assert isinstance(call.params, ReadFileParams)
+    return call.params
 
 
 def write(context: ToolContext, name: str, content: str | bytes) -> Path:
@@ -236,8 +247,8 @@ async def test_too_many_files_at_once_are_refused(context: ToolContext) -> None:
 
 @pytest.mark.parametrize("files", [[], "", "[", 5, [5], [{}], [{"path": 5}], [{"path": "a", "line_ranges": "x"}], None])
 def test_a_shapeless_call_is_invalid_not_a_crash(files: Any) -> None:
-    with pytest.raises(ValueError, match=r"path|files"):
-        ReadFileParams.model_validate_json(json.dumps({"files": files}), strict=True)
+    call = Registry(build_toolset(CODE, [ReadFile()])).resolve(ToolUseBlock("1", "read_file", {"files": files}))
+    assert isinstance(call, RejectedCall) and ("path" in call.message or "files" in call.message)
 
 
 def test_the_model_sees_only_the_newer_shape() -> None:
@@ -246,8 +257,9 @@ def test_the_model_sees_only_the_newer_shape() -> None:
 
 
 def test_every_file_of_a_call_is_an_action(context: ToolContext) -> None:
-    params = ReadFileParams.model_validate({"files": [{"path": "a"}, {"path": "b"}]})
-    assert ReadFile().actions(params, context) == (ReadPath("a"), ReadPath("b"))
+    tool = ReadFile()
+    params = params_of(tool, {"files": [{"path": "a"}, {"path": "b"}]})
+    assert tool.actions(params, context) == (ReadPath("a"), ReadPath("b"))
 
 
 async def test_reading_remembers_the_version(context: ToolContext) -> None:

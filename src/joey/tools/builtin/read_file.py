@@ -7,9 +7,9 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from joey.actions import Action, ReadPath
@@ -24,6 +24,7 @@ from joey.tools.reading.lines import BlockOptions, Span, block_around, line_endi
 from joey.tools.reading.older_shape import from_older_shape
 from joey.tools.seen_files import note_seen
 from joey.tools.textfile import NotTextError, read_text
+from joey.wire import JsonObject
 
 MAX_LINES = 2_000
 MAX_FILES = 5
@@ -65,11 +66,6 @@ class ReadFileParams(Params):
     indentation: Indentation | None = Field(default=None, description='Options of mode "indentation".')
     files: SkipJsonSchema[tuple[FileRanges, ...]] = ()
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_older_shape(cls, data: Any) -> Any:
-        return from_older_shape(data)
-
 
 @dataclass(frozen=True, slots=True)
 class _Part:
@@ -94,6 +90,9 @@ class ReadFile(Tool[ReadFileParams]):
     def __init__(self, *, sees_images: bool = False, max_files: int = MAX_FILES) -> None:
         self._sees_images = sees_images
         self._max_files = max_files
+
+    def adapted(self, arguments: JsonObject) -> JsonObject:
+        return from_older_shape(arguments)
 
     def actions(self, params: ReadFileParams, context: ToolContext) -> tuple[Action, ...]:
         paths = [file.path for file in params.files] or [params.path]

@@ -10,12 +10,14 @@ import json
 import re
 from typing import Any
 
+from joey.wire import JsonObject
+
 _RANGE = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
 
-def from_older_shape(arguments: Any) -> Any:
+def from_older_shape(arguments: JsonObject) -> JsonObject:
     """The arguments with `files` as a list of `{path, line_ranges}` and `path` set to the first of them."""
-    if not isinstance(arguments, dict) or "files" not in arguments or "path" in arguments:
+    if "files" not in arguments or "path" in arguments:
         return arguments
     files = _files(arguments["files"])
     first = files[0] if files else None
@@ -29,7 +31,7 @@ def _files(files: Any) -> list[Any]:
             try:
                 files = json.loads(files)
             except (ValueError, RecursionError):
-                files = [files]
+                return [] if files.lstrip()[:1] in ("", "[", "{") else [_file(files)]  # nothing, or a list cut short
     return [_file(each) for each in (files if isinstance(files, list) else [files])]
 
 
