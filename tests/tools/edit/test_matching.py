@@ -82,6 +82,15 @@ def test_a_block_that_was_applied_before_is_recognised() -> None:
     assert "line 1" in outcome.verdicts[0].words
 
 
+def test_a_block_applied_at_its_line_before_does_not_go_to_a_twin_of_the_old_text() -> None:
+    twins = Document.read("def a():\n    x = 1\ndef b():\n    x = 2\n")
+    outcome = apply_blocks(twins, [Block(("    x = 1",), ("    x = 2",), 4)])
+    assert [verdict.words for verdict in outcome.verdicts] == [
+        "already applied, the new text is at line 4. Nothing to do."
+    ]
+    assert outcome.document.text == twins.text
+
+
 def test_text_too_common_to_tell_anything_does_not_count_as_applied() -> None:
     [said] = words("}\nx\n", block("foo {", "}"))
     assert "not found" in said

@@ -96,7 +96,7 @@ class _Work:
     def place(self, index: int, block: Block) -> bool:
         """Find a block in the original. False if it is not to be had there."""
         answer, sent = self._locate(block, block.start_line)
-        if not isinstance(answer, Found):
+        if not isinstance(answer, Found) or _is_done_at(block.start_line, self.document.lines, block, answer):
             return False
         edit = self._edit(index, answer, sent)
         if any(edit.first < other.last and other.first < edit.last for other in self._edits):
@@ -114,7 +114,7 @@ class _Work:
         """Apply a block to what the others made of the file, or say why not."""
         pin = None if block.start_line is None else self._moved(block.start_line - 1) + 1
         answer, sent = self._locate(block, pin)
-        if isinstance(answer, Found):
+        if isinstance(answer, Found) and not _is_done_at(pin, self.document.lines, block, answer):
             edit = self._edit(-1, answer, sent)
             self._apply(edit)
             return applied(edit.first, edit.stage)
@@ -157,6 +157,14 @@ class _Work:
     def _moved(self, line: int) -> int:
         """Where a line of the original is now."""
         return line + sum(len(edit.lines) - (edit.last - edit.first) for edit in self._edits if edit.last <= line)
+
+
+def _is_done_at(number: int | None, lines: Sequence[str], block: Block, found: Found) -> bool:
+    """Whether the new text stands at the line that the block names, and the old text only elsewhere."""
+    if number is None or found.first == number - 1 or is_blank(block.replace):
+        return False
+    new = _without_returns(block.replace)
+    return tuple(lines[number - 1 : number - 1 + len(new)]) == new
 
 
 def _ways(block: Block) -> Iterator[Block]:
