@@ -42,6 +42,7 @@ _GIT_OPTIONS: dict[str, tuple[str, ...]] = {
     "ls-remote": ("--upload-pack", "--exec"),
     "push": ("--receive-pack", "--exec"),
     "archive": ("--exec",),
+    "apply": ("--unsafe-paths",),
     "filter-branch": ("*",),
     "for-each-repo": ("*",),
     "daemon": ("*",),

@@ -49,7 +49,8 @@ _OPTION: dict[str, tuple[str, ...]] = {
     "pandoc": ("-o", "--output"),
     "openssl": ("-out",),
     "patch": ("-o", "--output", "-d", "--directory"),
-    "make": ("-C", "--directory"),
+    # a makefile from elsewhere is somebody else's script, as is one in another folder
+    "make": ("-C", "--directory", "-f", "--file", "--makefile"),
     "cp": ("-t", "--target-directory"),
     "mv": ("-t", "--target-directory"),
     "ln": ("-t", "--target-directory"),
@@ -61,8 +62,14 @@ _OPTION: dict[str, tuple[str, ...]] = {
 }
 
 
-_GIT_FOLDERS = {"init": 1, "clone": 2, "worktree": 2}
-"""Git commands that make a folder, and after how many words its name comes."""
+_GIT_PLACES = {"init": 1, "clone": 2, "worktree": 2, "bundle": 2}
+"""Git commands that make a folder or a file, and after how many words its name comes."""
+_GIT_OPTION: dict[str, tuple[str, ...]] = {
+    "archive": ("-o",),
+    "format-patch": ("-o", "--output-directory"),
+    "checkout-index": ("--prefix",),
+    "apply": ("--directory",),
+}
 
 
 def written(words: Sequence[Word]) -> list[Word]:
@@ -78,8 +85,9 @@ def written(words: Sequence[Word]) -> list[Word]:
         found += rest[1:]
     elif name in _LAST and not any(re.match(r"-t|--target", word.prefix) for word in words):
         found += rest[-1:] if len(rest) > 1 else rest[:0]
-    elif name == "git" and rest and rest[0].value in _GIT_FOLDERS:
-        found += rest[_GIT_FOLDERS[rest[0].value] :]
+    elif name == "git" and rest and rest[0].value is not None:
+        found += rest[_GIT_PLACES.get(rest[0].value, len(rest)) :]
+        found += _after_options(words, _GIT_OPTION.get(rest[0].value, ()))
     elif name == "dd":
         found += [_tail(word, 3) for word in words if word.prefix.startswith("of=")]
     elif name in ("sed", "gsed", "perl") and any(re.match(r"-[A-Za-z]*i|--in-place", word.prefix) for word in words):
