@@ -38,7 +38,8 @@ def file_refusal(tool_name: str, group: Group, mode: Mode, actions: Iterable[Act
 def judged_paths(path: str, workspace: Path) -> set[str]:
     """A path as rules see it: relative to the workspace if it is inside, once as written and once through links."""
     written = Path(os.path.normpath(workspace / path))
-    return {_relative(written, workspace), _relative(written.resolve(), workspace.resolve())}
+    real = written if "\0" in path else Path(os.path.realpath(written))  # no file has such a name; the policy says so
+    return {_relative(written, workspace), _relative(real, workspace.resolve())}
 
 
 def _relative(path: Path, workspace: Path) -> str:
