@@ -102,7 +102,7 @@ async def test_writing_keeps_the_line_ends_and_the_encoding_of_the_file(bench: B
     bench.put("latin", "é\n".encode("latin-1"))
     for name in ("crlf", "mixed", "bom", "wide", "latin"):
         result = await bench.call("write_to_file", path=name, file_text="a\nb\nü\n")
-        assert "were kept" in result.text
+        assert "kept." in result.text
     assert bench.files() == {
         "crlf": "a\r\nb\r\nü\r\n".encode(),
         "mixed": "a\r\nb\nü\r\n".encode(),
@@ -125,6 +125,27 @@ async def test_writing_the_same_content_writes_nothing(bench: Bench) -> None:
     result = await bench.call("write_to_file", path="a", file_text="x\n")
     assert not result.is_error and "already has exactly this content" in result.text
     assert path.stat().st_ino == before
+
+
+async def test_creating_a_file_that_is_already_so_writes_nothing(bench: Bench) -> None:
+    bench.put("a", "x\n")
+    result = await bench.call("edit_file", file_path="a", old_string="", new_string="x\n")
+    assert result.text == "a already has exactly this content.\nNothing was written."
+
+
+async def test_a_single_place_is_counted_in_the_singular(bench: Bench) -> None:
+    bench.put("a", "x\ny\n")
+    result = await bench.call("edit_file", file_path="a", old_string="y", new_string="z", expected_replacements=2)
+    assert "1 place matches where 2 were expected: line 2." in result.text
+
+
+async def test_what_was_kept_of_a_file_is_named(bench: Bench) -> None:
+    bench.put("a", codecs.BOM_UTF8 + b"x\r\n")
+    result = await bench.call("write_to_file", path="a", file_text="y\n")
+    assert result.text.splitlines()[1:] == [
+        "The line ends of the file were kept.",
+        "The encoding of the file (UTF-8 with BOM) was kept.",
+    ]
 
 
 async def test_a_file_changed_since_it_was_read_is_not_overwritten(bench: Bench) -> None:

@@ -43,14 +43,15 @@ class EditFile(OneFileTool[EditFileParams]):
 
 def _prepare_new(params: EditFileParams, context: ToolContext) -> Prepared:
     source = open_source(context, params.file_path)
-    headline = f"File successfully written to {params.file_path}"
     if source is None:
         change = new_file(context, params.file_path, params.new_string)
-    elif source.file.text in ("", params.new_string):
+    elif source.file.text == params.new_string:
+        return Prepared((), f"{params.file_path} already has exactly this content.")
+    elif not source.file.text:
         change = source.edited(with_ends_of(source.document, params.new_string))
     else:
         raise EditRefused(
             f"{params.file_path} exists and is not empty, so it cannot be created. Nothing was changed. "
             "Put the text to replace in old_string, or use write_to_file to replace the whole file."
         )
-    return Prepared((change,), headline, show_state=False)
+    return Prepared((change,), f"File successfully written to {params.file_path}", show_state=False)

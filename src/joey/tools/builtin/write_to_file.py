@@ -43,10 +43,9 @@ class WriteToFile(OneFileTool[WriteToFileParams]):
         change = source.edited(document)
         if change.is_void:
             return Prepared((), f"{params.path} already has exactly this content.")
-        kept = []
+        details = []
         if document.text != params.file_text:
-            kept.append("line ends")
+            details.append("The line ends of the file were kept.")
         if not source.file.is_plain:
-            kept.append(f"encoding ({source.file.encoding_name})")
-        details = (f"The {' and '.join(kept)} of the file were kept.",) if kept else ()
-        return Prepared((change,), f"File successfully written to {params.path}", details, show_state=False)
+            details.append(f"The encoding of the file ({source.file.encoding_name}) was kept.")
+        return Prepared((change,), f"File successfully written to {params.path}", tuple(details), show_state=False)

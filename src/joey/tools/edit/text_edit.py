@@ -88,8 +88,9 @@ class _Places:
         remedy = f"{self.remedies.ambiguous} {self.remedies.several}".strip()
         if self.edit.count == 1:
             return ambiguous(self.document.lines, Ambiguous(tuple(lines), stage), remedy)
-        listed = ", ".join(str(line + 1) for line in lines[:20])
-        return failure(f"{len(lines)} places match where {self.edit.count} were expected: lines {listed}. {remedy}")
+        found = "1 place matches" if len(lines) == 1 else f"{len(lines)} places match"
+        listed = ("line " if len(lines) == 1 else "lines ") + ", ".join(str(line + 1) for line in lines[:20])
+        return failure(f"{found} where {self.edit.count} were expected: {listed}. {remedy}")
 
     def _replaced(self, offsets: Sequence[int]) -> Document:
         # A line end that is named is meant; `\n` alone is whatever the file uses.
