@@ -206,3 +206,35 @@ def test_a_mode_s_file_rule_holds_for_every_file_of_a_patch(here: Here, body: st
     code, out, _ = here.joey("tools", "--try", "apply_patch", patch, "--mode", "architect", "--approve", "all")
     assert code == 1 and out.startswith("Tool 'apply_patch' in mode") and out.endswith("Got: a.py\n")
     assert [path.name for path in here.folder.iterdir()] == ["a.md"] and (here.folder / "a.md").read_text() == "old\n"
+
+
+def test_what_a_custom_tool_prints_is_not_mixed_into_its_answer(here: Here) -> None:
+    here.add_tool()
+    file = here.folder / ".joey" / "tools" / "loud.py"
+    file.write_text(
+        'import joey\n\n@joey.tool\ndef loud() -> str:\n    """Shout."""\n    print("HA")\n    return "ok"\n'
+    )
+    here.joey("tools", "--trust")
+    code, out, err = here.joey("tools", "--try", "loud", "{}", "--approve", "all")
+    assert (code, out) == (0, "ok\n") and "HA" in err
+
+
+def test_a_command_left_running_is_ended_and_named(here: Here) -> None:
+    call = json.dumps({"command": "printf started; sleep 600", "timeout": 0.5})
+    code, out, err = here.joey("tools", "--try", "execute_command", call, "--approve", "all")
+    assert code == 0 and "still running" in out
+    assert err.splitlines() == ["started", "note: ended what was still running (1), as at the end of a task"]
+
+
+def test_a_path_with_a_nul_is_refused_in_words(here: Here) -> None:
+    call = json.dumps({"path": "a\0.txt", "content": "x"})
+    code, out, _ = here.joey("tools", "--try", "write_to_file", call, "--approve", "all")
+    assert code == 1 and ("NUL" in out or "is no path" in out)
+
+
+def test_a_refusal_says_what_is_missing(here: Here) -> None:
+    call = json.dumps({"path": "a.txt", "content": "x"})
+    _, out, _ = here.joey("tools", "--try", "write_to_file", call)
+    assert "`a.txt`: changing files of the workspace needs leave" in out
+    _, out, _ = here.joey("tools", "--try", "write_to_file", call, "--approve", "read-only")
+    assert "`a.txt`: changing files of the workspace is not allowed" in out

@@ -18,6 +18,7 @@ docs/guides/custom-tools.md. A project's files are run only after `joey tools --
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import textwrap
@@ -29,6 +30,7 @@ from joey.errors import UsageError
 if TYPE_CHECKING:
     from joey.app import Question, Surroundings
     from joey.messages import Shown, ToolResult, ToolUseBlock
+    from joey.tools.base import ToolContext
     from joey.tools.toolset import Offered, ToolChoices, Toolset, Withheld
 
 
@@ -175,7 +177,9 @@ def _try(surroundings: Surroundings, args: argparse.Namespace) -> int:
 
     name, text = args.call
     screen = _Screen(silent=args.json)
-    result = asyncio.run(_call(surroundings, args, screen, ToolUseBlock("by_hand", name, _arguments(text))))
+    call = ToolUseBlock("by_hand", name, _arguments(text))
+    with contextlib.redirect_stdout(sys.stderr):  # what a custom tool prints is no part of its answer
+        result = asyncio.run(_call(surroundings, args, screen, call))
     if args.json:
         print(json.dumps(encode(result), ensure_ascii=False))
     else:
@@ -215,7 +219,19 @@ async def _call(
     registry = Registry(toolset, make_example=example_arguments)
     asking = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
     runner = CallRunner(registry, context, _settings(surroundings.workspace, args.approve), workspace, asking)
-    return await runner.run(call)
+    try:
+        return await runner.run(call)
+    finally:
+        await _end_jobs(context, screen)
+
+
+async def _end_jobs(context: ToolContext, screen: _Screen) -> None:
+    """Nobody is left to keep the output of what a command has started."""
+    from joey.tools.commands.jobs import kill_jobs
+
+    if ended := await kill_jobs(context):
+        screen.end_line()
+        print(f"note: ended what was still running ({ended}), as at the end of a task", file=sys.stderr)
 
 
 def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
@@ -246,12 +262,19 @@ class _Screen:
         self._silent = silent
         self._seen: set[Shown] = set()
         self._was_live = False
+        self._at_line_start = True
 
     def live(self, text: str) -> None:
         if not self._silent:
             self._was_live = True
+            self._at_line_start = text.endswith("\n")
             sys.stderr.write(text)
             sys.stderr.flush()
+
+    def end_line(self) -> None:
+        if not self._at_line_start:
+            print(file=sys.stderr)
+        self._at_line_start = True
 
     def ask(self, question: Question) -> bool:
         self.show(question.shown)
@@ -265,6 +288,7 @@ class _Screen:
     def show(self, shown: tuple[Shown, ...]) -> None:
         from joey.messages import ShownDiff, ShownText
 
+        self.end_line()
         for each in shown:
             if each in self._seen:
                 continue
