@@ -281,3 +281,8 @@ def test_a_name_that_is_one_tool_s_own_beats_the_alias_of_another() -> None:
         ToolUseBlock("c", "write_file", {"path": "a", "file_text": ""})
     )
     assert isinstance(call, ResolvedCall) and call.tool.name == "write_file"
+
+
+def test_a_limit_of_one_is_in_the_singular() -> None:
+    resolved = registry().resolve(ToolUseBlock("1", "ask_followup_question", {"question": "Which?", "follow_up": []}))
+    assert isinstance(resolved, RejectedCall) and "at least 1 item, at most 4 items" in resolved.message

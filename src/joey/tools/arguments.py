@@ -213,8 +213,12 @@ def expected(schema: JsonObject, root: JsonObject) -> str:
     noun = " or ".join(_NOUNS.get(kind, kind) for kind in _kinds(schema)) or "a JSON value"
     if "items" in schema and _kinds(schema) == ("array",):
         noun += f" (each item {expected(schema['items'], root)})"
-    limits = [words.format(schema[key]) for key, words in _LIMITS.items() if key in schema]
+    limits = [_counted(words.format(schema[key])) for key, words in _LIMITS.items() if key in schema]
     return ", ".join([noun, *limits])
+
+
+def _counted(words: str) -> str:
+    return words[:-1] if re.search(r" 1 (?:items|characters)$", words) else words
 
 
 def got(value: JsonValue) -> str:

@@ -127,6 +127,12 @@ async def test_writing_the_same_content_writes_nothing(bench: Bench) -> None:
     assert path.stat().st_ino == before
 
 
+async def test_a_path_that_names_a_folder_makes_no_file(bench: Bench) -> None:
+    result = await bench.call("write_to_file", path="docs/", file_text="x")
+    assert result.is_error and "docs/ names a folder" in result.text
+    assert bench.files() == {}
+
+
 async def test_creating_a_file_that_is_already_so_writes_nothing(bench: Bench) -> None:
     bench.put("a", "x\n")
     result = await bench.call("edit_file", file_path="a", old_string="", new_string="x\n")

@@ -31,4 +31,8 @@ class UpdateTodoList(Tool[UpdateTodoListParams]):
         unread = unread_lines(params.todos)
         note = f" Lines that are no items were left out: {'; '.join(unread)[:300]}" if unread else ""
         shown = (ShownText(render_checklist(todos)),)
-        return ok(f"Todo list updated: {len(todos)} items.{note}", shown=shown, effect=TodosUpdated(todos))
+        return ok(
+            f"Todo list updated: {len(todos)} {'item' if len(todos) == 1 else 'items'}.{note}",
+            shown=shown,
+            effect=TodosUpdated(todos),
+        )

@@ -73,6 +73,8 @@ def named_path(context: ToolContext, name: str) -> Path:
         raise EditRefused(f"{name!r} is no path. Give the path of a file, relative to the workspace folder.")
     if name == "~" or name.startswith("~/"):
         raise EditRefused(f"{name}: '~' is not understood here. Give the path from the workspace folder, or from '/'.")
+    if name.endswith("/"):
+        raise EditRefused(f"{name} names a folder. Give the path of a file; its folders are made with it.")
     whole = context.workspace / name
     path = Path(os.path.normpath(whole))
     if os.path.realpath(whole) != os.path.realpath(path):
