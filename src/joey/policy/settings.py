@@ -58,7 +58,7 @@ class Settings:
     @classmethod
     def for_profile(cls, name: str) -> Settings:
         if name not in PROFILES:
-            raise UsageError(f"there is no profile {name!r}; there are: {', '.join(PROFILES)}")
+            raise UsageError(f"there is no profile {name!r}{_nearest(name, PROFILES)}")
         return PROFILES[name]
 
     @classmethod

@@ -81,7 +81,7 @@ class LeashedTool(Tool[BaseModel]):
 
     def _too_slow(self) -> ToolResult:
         return failed(
-            f"{self.name} did not finish within {self.timeout:g} s and was given up. "
+            f"{self.name} did not finish within {self.timeout:g} seconds and was given up. "
             "Work it has begun in a thread of its own may still go on."
         )
 
