@@ -111,6 +111,16 @@ def test_links_are_followed_inside_the_workspace_only(home: Home) -> None:
     assert "the secret" not in text and "it is a link that leads elsewhere" in text
 
 
+def test_a_chain_of_links_is_followed_only_so_far(home: Home) -> None:
+    before = home.workspace / ".joey" / "rules"
+    before.mkdir(parents=True)
+    for number in range(1, 8):
+        folder = home.write(f"work/d{number}/{number}.md", "text").parent
+        (before / "next").symlink_to(folder)
+        before = folder
+    assert [name[-4:] for name in home.headers()] == ["1.md", "2.md", "3.md", "4.md", "5.md"]
+
+
 def test_what_is_too_long_is_cut_at_a_line_and_what_is_missing_is_named(home: Home) -> None:
     home.write("work/.roo/rules/a.md", "line of text\n" * 10_000)
     home.write("work/.roo/rules/b.md", "more")

@@ -17,7 +17,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from joey.app import TaskOptions, default_model, look_around, notices, open_task, said_in, settings_in_force
+from joey.app import (
+    TaskOptions,
+    default_model,
+    look_around,
+    notices,
+    open_task,
+    said_in,
+    settings_in_force,
+    tool_choices,
+)
 from joey.cli.run import configure_task
 from joey.errors import UsageError
 from joey.folders import state_folder
@@ -85,7 +94,8 @@ class HomeWorkshop:
         return [(mode.slug, mode.name) for mode in look_around(self._options.workspace).modes.modes]
 
     def tools(self, mode: str) -> Sequence[tuple[str, str]]:
-        specs = look_around(self._options.workspace).toolset(mode).specs
+        workspace = self._options.workspace
+        specs = look_around(workspace).toolset(mode, tool_choices(settings_in_force(workspace))).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
     def tasks(self) -> Sequence[TaskLine]:
