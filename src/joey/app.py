@@ -12,7 +12,7 @@ import difflib
 import mimetypes
 import os
 import platform
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joey import protocols
 from joey.actions import Action
+from joey.asking import Asked, Library, expand
 from joey.checkpoints import Limits
 from joey.config import Config, Setting, read_config
 from joey.errors import UsageError
@@ -35,11 +36,12 @@ from joey.policy.ignore import NAMES
 from joey.policy.layers import Approvals, Said, layered
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import ENDPOINTS, Prices, open_model
+from joey.task.mentions import WorkspaceSources
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
 from joey.task.settings import TaskSettings
 from joey.task.task import Task
-from joey.tools.base import Tool, ToolContext, failed
+from joey.tools.base import Feature, Tool, ToolContext, failed
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.commands.job import shell
 from joey.tools.custom import CustomToolLoader, CustomTools
@@ -62,6 +64,22 @@ class Surroundings:
     workspace: Path
     modes: LoadedModes
     loader: CustomToolLoader
+    library: Library
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What the user's files switch on: a tool for commands or skills is of no use where there are none."""
+        features: set[Feature] = set()
+        if any(command.origin != "built-in" for command in self.library.commands().values()):
+            features.add("slash_commands")
+        if self.library.skills():
+            features.add("skills")
+        return frozenset(features)
+
+    def choices(self, choices: ToolChoices | None = None) -> ToolChoices:
+        """The choices, with the features this workspace brings."""
+        choices = choices or ToolChoices()
+        return replace(choices, features=choices.features | self.features)
 
     @property
     def custom(self) -> CustomTools:
@@ -78,14 +96,15 @@ class Surroundings:
 
     def toolset(self, slug: str, choices: ToolChoices | None = None) -> Toolset:
         """The tools of a mode, in this workspace."""
-        return build_toolset(self.mode(slug), builtin_tools(), custom=self.custom.tools, choices=choices)
+        tools = builtin_tools(BuiltinOptions(library=self.library))
+        return build_toolset(self.mode(slug), tools, custom=self.custom.tools, choices=self.choices(choices))
 
 
 def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
     """Modes and custom tools for a workspace. The project's tool files are run only if the user trusts it."""
     user = user or user_folder()
     loader = CustomToolLoader(workspace, user, TrustStore(user / "trusted.json"))
-    return Surroundings(workspace, load_modes(workspace, user), loader)
+    return Surroundings(workspace, load_modes(workspace, user), loader, Library(workspace, user))
 
 
 def policy_workspace(folder: Path) -> Workspace:
@@ -276,14 +295,30 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
     servers.start()
     try:
         if entry is not None:
-            yield Task.resume(parts, entry.task_id, text=prompt, images=images, mode=options.mode)
+            asked = await asked_for(prompt, parts, mode=entry.state.mode if entry.state else "code")
+            mode = options.mode or asked.mode
+            yield Task.resume(parts, entry.task_id, text=prompt, images=images, mode=mode, attached=asked.attached)
         else:
-            mode = settings_in_force(workspace, options.flags).settings["mode"]
-            with said_in(mode):
-                task = Task.start(parts, prompt, mode=mode.value, images=images)
+            setting = settings_in_force(workspace, options.flags).settings["mode"]
+            asked = await asked_for(prompt, parts, mode=setting.value)
+            with said_in(setting):
+                mode = options.mode or asked.mode or setting.value
+                task = Task.start(parts, prompt, mode=mode, images=images, attached=asked.attached)
             yield task
     finally:
         await asyncio.gather(servers.close(), parts.provider.close())
+
+
+async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:
+    """What a person typed, with the slash commands, skills and mentions in it (joey.asking). For every front end, and
+    for nothing but what was typed: the answers of tools never come here."""
+    config = settings_in_force(parts.workspace)
+    paths = parts.paths or policy_workspace(parts.workspace)
+    sources = WorkspaceSources(paths, parts.provider.abilities(parts.model).images, config.value("check"))
+    asked = await expand(text, Library(parts.workspace, user_folder()), sources, mode)
+    if asked.mode is not None and asked.mode not in parts.modes:
+        raise UsageError(f"a slash command wants the mode {asked.mode!r}; there are: {', '.join(parts.modes)}")
+    return asked
 
 
 def make_parts(
@@ -346,9 +381,10 @@ def task_settings(config: Config, *, context_window: int | None) -> TaskSettings
     )
 
 
-def surroundings_of(paths: Workspace, modes: Iterable[str]) -> TaskSurroundings:
+def surroundings_of(paths: Workspace, modes: Collection[str]) -> TaskSurroundings:
     """What the model is told of the machine, and what the user's files say: read here, once for the task."""
     workspace = Path(paths.root)
+    library = Library(workspace, user_folder())
     instructions = InstructionFiles(
         workspace,
         user_folder(),
@@ -361,6 +397,7 @@ def surroundings_of(paths: Workspace, modes: Iterable[str]) -> TaskSurroundings:
         shell(),
         str(Path.home()),
         instructions_in=instructions.for_modes(modes),
+        skills_in={mode: tuple(library.skills(mode).values()) for mode in modes},
     )
 
 
@@ -378,9 +415,10 @@ def tools_of(
         edit_likeness=config.value("tools.edit_likeness"),
         sees_images=sees_images,
         kill_commands_after=config.value("tools.kill_commands_after"),
+        library=around.library,
     )
     builtin = builtin_tools(options)
-    choices = choices_for(model, tool_choices(config))
+    choices = choices_for(model, around.choices(tool_choices(config)))
     made: dict[str, tuple[Any, Toolset]] = {}
 
     def toolset(mode: Mode) -> Toolset:

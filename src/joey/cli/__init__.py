@@ -24,6 +24,8 @@ COMMANDS: dict[str, str] = {
     "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",
     "modes": "the modes there are, where each came from, and what it may do",
     "mcp": "the MCP servers there are, and whether they work: list, test, add, remove",
+    "commands": "your slash commands, the project's, and what is wrong with one",
+    "skills": "the skills a model can load here, and what is wrong with one",
     "models": "the providers Joey can ask, whether their keys are set, and what it knows of a model",
     "parse": "what Joey sees in a model's stream: text or JSON chunks in, events or content out",
 }

@@ -111,6 +111,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("task.condense_at", SHARE, "how full the window may be before old turns are condensed", 0.8),
     Key("task.max_tokens", COUNT, "tokens a reply may have", 8192),
+    Key("check", TEXT, "the command whose output @problems stands for, such as a linter"),
     Key("tools.disabled", WORDS, "tools nobody is offered", (), in_project="free"),
     Key("tools.include", WORDS, "tools the model is offered besides", (), in_project="free"),
     Key("tools.exclude", WORDS, "tools the model is not offered", (), in_project="free"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from joey.asking.library import Skill
 from joey.protocols import Protocol
 from joey.tools.modes.mode import Mode
 from joey.toolspec import ToolSpec
@@ -26,6 +27,8 @@ class Surroundings:
     """What the user's own files say (rules, AGENTS.md), put together by whoever makes the task."""
     instructions_in: Mapping[str, str] = field(default_factory=dict)
     """The same for single modes, by slug: in such a mode it stands in place of `instructions`."""
+    skills_in: Mapping[str, Sequence[Skill]] = field(default_factory=dict)
+    """Instructions the model can load with the tool `skill`, by the slug of the mode that has them."""
 
     def wishes(self, mode: str) -> str:
         return self.instructions_in.get(mode, self.instructions).strip()
@@ -59,6 +62,7 @@ def system_prompt(
         _WORK,
         protocol.describe(tools).strip(),
         _modes(mode, modes),
+        _skills(surroundings.skills_in.get(mode.slug, ()), tools),
         _DATA,
         _where(surroundings),
         mode.instructions.strip() and f"# In this mode\n\n{mode.instructions.strip()}",
@@ -70,6 +74,14 @@ def system_prompt(
 def _modes(current: Mode, modes: Iterable[Mode]) -> str:
     lines = [f"- {mode.slug}: {mode.when_to_use or mode.description or _first_sentence(mode.role)}" for mode in modes]
     return "\n".join([f"# Modes\n\nYou are in {current.slug} mode. There are these:\n", *lines]) if lines else ""
+
+
+def _skills(skills: Iterable[Skill], tools: Sequence[ToolSpec]) -> str:
+    lines = [f"- {skill.name}: {skill.description}" for skill in skills]
+    if not lines or all(tool.name != "skill" for tool in tools):
+        return ""
+    how = "Before you begin, see whether one of these describes the work. If so, load it with the tool skill:"
+    return "\n".join([f"# Skills\n\n{how}\n", *lines])
 
 
 def _first_sentence(text: str) -> str:

@@ -40,7 +40,7 @@ from joey.journal.records import (
     TodosSet,
 )
 from joey.journal.replay import TaskState, replay
-from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.protocols import get
 from joey.providers.failures import ProviderError
 from joey.task import wording
@@ -77,14 +77,15 @@ class Task:
         *,
         mode: str = "code",
         images: Sequence[ImageBlock] = (),
+        attached: Sequence[ResultBlock] = (),
         parent: TaskOpened | None = None,
     ) -> Self:
-        """A new task. Its journal is open from now on."""
+        """A new task. Its journal is open from now on. `attached` is what the text brought along (joey.asking)."""
         if mode not in parts.modes:
             raise UsageError(f"there is no mode {mode!r}; there are: {', '.join(parts.modes)}")
         task_id = parts.new_id()
         state, journal = TaskState(), Journal(parts.store.journal_path(task_id))
-        task = cls(parts, task_id, state, journal, [TextBlock(text), *images])
+        task = cls(parts, task_id, state, journal, [TextBlock(text), *attached, *images])
         opened = TaskOpened(task_id, text, str(parts.workspace), mode, parts.label or parts.model, parts.protocol.name)
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
@@ -99,6 +100,7 @@ class Task:
         *,
         text: str = "",
         images: Sequence[ImageBlock] = (),
+        attached: Sequence[ResultBlock] = (),
         mode: str | None = None,
     ) -> Self:
         """A task that was interrupted or ended, to go on where it was, in the protocol it began with."""
@@ -114,7 +116,7 @@ class Task:
         parts = replace(parts, protocol=get(state.opened.protocol), workspace=Path(state.opened.workspace))
         if not state.messages:
             said = [TextBlock(state.opened.text), *said]
-        task = cls(parts, task_id, state, journal, [*said, *images])
+        task = cls(parts, task_id, state, journal, [*said, *attached, *images])
         if mode is not None and mode != state.mode:
             task._core.record(ModeSet(mode))
         return task

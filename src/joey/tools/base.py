@@ -34,7 +34,9 @@ from joey.wire import JsonObject
 Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes", "always"]
 """Which modes offer a tool; tools of the groups `modes` and `always` are in every mode."""
 
-Feature: TypeAlias = Literal["todo_list", "image_generation", "slash_commands", "codebase_index", "mcp_resources"]
+Feature: TypeAlias = Literal[
+    "todo_list", "image_generation", "slash_commands", "skills", "codebase_index", "mcp_resources"
+]
 """A part of Joey that can be missing or switched off, and the tools that need it with it."""
 
 

@@ -27,6 +27,7 @@ _FEATURE_OFF: dict[Feature, str] = {
     "todo_list": "The todo list is switched off.",
     "image_generation": "Image generation is switched off.",
     "slash_commands": "Running slash commands is switched off.",
+    "skills": "There are no skills here.",
     "codebase_index": "The codebase has no index.",
     "mcp_resources": "No MCP server offers resources.",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from joey.asking.library import Library
 from joey.tools.base import Tool
 from joey.tools.builtin.apply_diff import ApplyDiff
 from joey.tools.builtin.apply_patch import ApplyPatch
@@ -21,9 +22,11 @@ from joey.tools.builtin.list_files import ListFiles
 from joey.tools.builtin.new_task import NewTask
 from joey.tools.builtin.read_command_output import ReadCommandOutput
 from joey.tools.builtin.read_file import ReadFile
+from joey.tools.builtin.run_slash_command import RunSlashCommand
 from joey.tools.builtin.search_and_replace import SearchAndReplace
 from joey.tools.builtin.search_files import SearchFiles
 from joey.tools.builtin.search_replace import SearchReplace
+from joey.tools.builtin.skill import LoadSkill
 from joey.tools.builtin.switch_mode import SwitchMode
 from joey.tools.builtin.update_todo_list import UpdateTodoList
 from joey.tools.builtin.write_to_file import WriteToFile
@@ -45,6 +48,8 @@ class BuiltinOptions:
     """End commands that take longer than so many seconds. Commands in the background have no limit."""
     commands_never_killed: tuple[str, ...] = ()
     """Beginnings of commands that the limit does not hold for."""
+    library: Library | None = None
+    """The user's slash commands and skills."""
 
 
 def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...]:
@@ -61,6 +66,8 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         NewTask(needs_todos=options.subtask_needs_todos),
         ReadCommandOutput(),
         ReadFile(sees_images=options.sees_images),
+        RunSlashCommand(options.library),
+        LoadSkill(options.library),
         SearchReplace(),
         EditFile(),
         SearchAndReplace(),

@@ -1,0 +1,44 @@
+"""The slash commands there are: Markdown files that stand for a request.
+
+`/NAME WORDS` in what you type attaches the file's text, with `$ARGUMENTS` (all words) and `$1` to `$9` filled in.
+They lie in `.joey/commands` and `.roo/commands` of the project, and in `commands` of your own folder;
+docs/guides/commands-and-skills.md tells more. `joey commands NAME` shows one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from joey.asking import Library
+from joey.errors import UsageError
+from joey.folders import user_folder
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="show this one")
+
+
+def run(args: argparse.Namespace) -> int:
+    library = Library(Path.cwd(), user_folder())
+    commands = library.commands()
+    if args.name:
+        command = commands.get(args.name.lstrip("/"))
+        if command is None:
+            raise UsageError(f"there is no slash command {args.name!r}; there are: {', '.join(commands)}")
+        print(command.body)
+        return 0
+    for command in commands.values():
+        mode = f" (in {command.mode} mode)" if command.mode else ""
+        usage = f"/{command.name} {command.argument_hint}".rstrip()
+        print(f"{usage:<32}  {command.origin:<8}  {command.description}{mode}".rstrip())
+    return print_flaws(library, "commands")
+
+
+def print_flaws(library: Library, kind: str) -> int:
+    """Say what cannot be used. The exit code says whether there was any."""
+    flaws = {path: why for path, why in library.flaws().items() if (path.name == "SKILL.md") == (kind == "skills")}
+    for path, why in flaws.items():
+        print(f"{path}: {why}", file=sys.stderr)
+    return 1 if flaws else 0

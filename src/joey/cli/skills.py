@@ -1,0 +1,35 @@
+"""The skills there are: folders with a SKILL.md, which a model loads when the work it describes comes up.
+
+They lie in `.joey/skills`, `.roo/skills` and `.agents/skills` of the project and of your own folders;
+docs/guides/commands-and-skills.md tells more. `joey skills NAME` shows one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from joey.asking import Library
+from joey.cli.commands import print_flaws
+from joey.errors import UsageError
+from joey.folders import user_folder
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", help="show this one")
+    parser.add_argument("--mode", metavar="SLUG", help="only those of this mode")
+
+
+def run(args: argparse.Namespace) -> int:
+    library = Library(Path.cwd(), user_folder())
+    skills = library.skills(args.mode)
+    if args.name:
+        skill = skills.get(args.name)
+        if skill is None:
+            raise UsageError(f"there is no skill {args.name!r}; there are: {', '.join(skills) or 'none'}")
+        print(skill.body)
+        return 0
+    for skill in skills.values():
+        modes = f" (in {', '.join(skill.modes)})" if skill.modes else ""
+        print(f"{skill.name:<24}  {skill.origin:<8}  {skill.description}{modes}")
+    return print_flaws(library, "skills")

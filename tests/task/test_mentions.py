@@ -1,0 +1,113 @@
+"""Where mentions lead, on a real folder with real git."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from joey.messages import ImageBlock
+from joey.policy.ignore import IgnoreRules
+from joey.policy.paths import Workspace
+from joey.task.mentions import MOST, WorkspaceSources
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    work = tmp_path / "project"
+    (work / "src").mkdir(parents=True)
+    (work / "src/a.py").write_text("x = 1\n")
+    (work / "hidden.txt").write_text("secret")
+    (tmp_path / "outside.txt").write_text("secret")
+    (work / "link.txt").symlink_to(tmp_path / "outside.txt")
+    return work
+
+
+def sources(work: Path, **options: object) -> WorkspaceSources:
+    ignore = IgnoreRules.read({".joeyignore": "hidden.txt\n"})
+    return WorkspaceSources(Workspace(str(work), str(work.parent), ignore), **options)  # type: ignore[arg-type]
+
+
+async def text_of(work: Path, path: str) -> str:
+    blocks = await sources(work).path(path)
+    assert blocks is not None
+    return "\n".join(getattr(block, "text", "") for block in blocks)
+
+
+async def test_a_file_is_shown_as_read_file_shows_it(work: Path) -> None:
+    assert "1 | x = 1" in await text_of(work, "src/a.py")
+
+
+async def test_a_folder_is_listed(work: Path) -> None:
+    assert "a.py" in await text_of(work, "src/")
+    listing = await text_of(work, ".")
+    assert "src/" in listing and "hidden.txt" not in listing
+
+
+@pytest.mark.parametrize("path", ["../outside.txt", "link.txt", "hidden.txt", "src/../hidden.txt", "../../etc/passwd"])
+async def test_what_is_outside_or_hidden_is_not_shown(work: Path, path: str) -> None:
+    text = await text_of(work, path)
+    assert text.startswith("Not shown: ")
+    assert "secret" not in text
+
+
+async def test_a_file_that_is_not_there_is_nothing(work: Path) -> None:
+    assert await sources(work).path("src/b.py") is None
+
+
+async def test_a_picture_is_a_picture_for_a_model_that_sees(work: Path) -> None:
+    (work / "p.png").write_bytes(PIXEL)
+    blocks = await sources(work, sees_images=True).path("p.png")
+    assert blocks is not None
+    assert any(isinstance(block, ImageBlock) for block in blocks)
+
+
+def git(work: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    return subprocess.run(["git", *identity, *arguments], cwd=work, check=True, capture_output=True, text=True).stdout
+
+
+async def test_changes_and_commits_come_from_git(work: Path) -> None:
+    assert await sources(work).git_changes() is None
+    git(work, "init", "-q")
+    git(work, "add", "src")
+    assert "+x = 1" in (await sources(work).git_changes() or "")
+    git(work, "commit", "-qm", "Begin")
+    (work / "src/a.py").write_text("x = 2\n")
+    changes = await sources(work).git_changes() or ""
+    assert "-x = 1\n+x = 2" in changes and "?? hidden.txt" in changes
+    commit = git(work, "rev-parse", "HEAD").strip()
+    assert "Begin" in (await sources(work).commit(commit[:8]) or "")
+    assert await sources(work).commit("1234567") is None
+
+
+async def test_looking_runs_no_program_that_the_repository_names(work: Path) -> None:
+    git(work, "init", "-q")
+    git(work, "add", "src")
+    git(work, "commit", "-qm", "Begin")
+    (work / ".gitattributes").write_text("*.py diff=evil\n")
+    git(work, "config", "diff.evil.command", "touch ran")
+    git(work, "config", "diff.evil.textconv", "touch ran;")
+    git(work, "config", "diff.external", "touch ran")
+    git(work, "config", "core.fsmonitor", "touch ran")
+    (work / "src/a.py").write_text("x = 2\n")
+    assert "+x = 2" in (await sources(work).git_changes() or "")
+    assert not (work / "ran").exists()
+
+
+async def test_problems_are_what_the_check_says(work: Path) -> None:
+    assert await sources(work).problems() is None
+    said = await sources(work, check="echo a.py:1: bad; echo more >&2; exit 3").problems()
+    assert said == "$ echo a.py:1: bad; echo more >&2; exit 3\nexit code: 3\na.py:1: bad\nmore"
+
+
+async def test_a_check_that_hangs_or_floods_is_cut(work: Path) -> None:
+    assert "ended after" in (await sources(work, check="sleep 60", check_seconds=0.2).problems() or "")
+    flooded = await sources(work, check=f"head -c {MOST * 3} /dev/zero | tr '\\0' x").problems() or ""
+    assert len(flooded) < MOST + 500 and f"[cut: {MOST * 2} more characters]" in flooded
