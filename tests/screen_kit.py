@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from textual.pilot import Pilot
 
+from joey.cli.checkpoints import undo
 from joey.events import Event
 from joey.journal.replay import TaskState
 from joey.task.parts import Watcher
@@ -69,6 +70,12 @@ class ScratchWorkshop:
 
     def files(self) -> Sequence[str]:
         return ["a.txt", "src/", "src/server.py"]
+
+    def commands(self) -> Sequence[str]:
+        return ["review"]
+
+    def undo(self, task_id: str, *, do: bool) -> str:
+        return undo(self.kit.parts.store, task_id, do=do)
 
 
 def words(picture: RenderableType, width: int = 100) -> str:

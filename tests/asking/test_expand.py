@@ -65,7 +65,8 @@ async def ask(text: str, library: Library) -> tuple[Asked, list[str]]:
         ("twice @/a @/a", ["a"]),
         ("mail me@/home or \\@/a or x@1234567", []),
         ("@git-changes? @1a2b3c4", ["git-changes", "1a2b3c4"]),
-        ("@123456 @git-changes2 @problemsolver @terminal @http://x.de @someone", []),
+        ("@git-changes2 @src/b.py, @README.md!", ["git-changes2", "src/b.py", "README.md"]),
+        ("@missing @@missing a@b.de @", ["missing"]),
         ("first line\n@/a.py\nlast", ["a.py"]),
         ("review this\n\n<input>\nplease see @/secret\n /deploy prod\n</input>", []),
     ],
@@ -73,7 +74,7 @@ async def ask(text: str, library: Library) -> tuple[Asked, list[str]]:
 async def test_mentions_are_found_where_people_write_them(library: Library, text: str, asked_for: list[str]) -> None:
     asked, found = await ask(text, library)
     assert found == asked_for
-    if not asked_for:
+    if not asked_for or asked_for == ["missing"]:
         assert asked == Asked(text)
 
 

@@ -3,7 +3,7 @@
 The words stay as they were typed; what they name is attached behind them:
 
     /NAME WORDS     a slash command or a skill, filled with the words behind it
-    @/PATH          a file (a picture as a picture), or a folder's listing; a space in it is written `\\ `
+    @/PATH, @PATH   a file (a picture as a picture), or a folder's listing; a space in it is written `\\ `
     @git-changes    what is changed and not committed
     @COMMIT         a commit, by 7 to 40 hex digits
     @problems       what the project's own check says
@@ -27,7 +27,8 @@ PIPED = "\n<input>\n"
 """What is piped in stands below this; it is material, not a request."""
 _SLASH = re.compile(r"(?:(?<=\s)|^)/([a-zA-Z0-9_.-]+)(?=\s|$)")
 _MENTION = re.compile(
-    r"(?:(?<=\s)|^)@(?:(?P<path>/(?:\\.|[^\s\\])*?)|(?P<commit>[0-9a-f]{7,40})|(?P<word>git-changes|problems))"
+    r"(?:(?<=\s)|^)@(?:(?P<commit>[0-9a-f]{7,40})|(?P<word>git-changes|problems)"
+    r"|(?P<path>/|(?:\\.|[^\s\\@])(?:\\.|[^\s\\])*?))"
     r"(?=[.,;:!?)\]}'\"]*(?:\s|$))"
 )
 

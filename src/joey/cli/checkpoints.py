@@ -80,6 +80,23 @@ def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> s
     return task_id
 
 
+def undo(tasks: TaskStore, task_id: str, *, do: bool) -> str:
+    """For the interactive terminal: what going back to before the last change would do, or that it was done."""
+    store = open_store(tasks, tasks.find(task_id))
+    plan = plan_restore(store, _number(store, undo=True))
+    if not plan.changes:
+        return "The files are as they were before the last change."
+    if not do:
+        return f"{plan.diff()}\n/undo now does this."
+    with Journal(tasks.journal_path(task_id)) as journal:
+        done = plan.apply()
+        assert done.way_back is not None
+        journal.append(CheckpointMade(done.way_back.id, ""))
+    left = "".join(f"\nleft as it is: {path}: {why}" for path, why in done.left.items())
+    way_back = f"`joey checkpoints restore {done.way_back.id} --task {task_id}` is the way back."
+    return f"Put back {len({change.path for change in done.changes})} paths; {way_back}{left}"
+
+
 def _number(store: CheckpointStore, *, undo: bool) -> int:
     made_by_calls = [checkpoint for checkpoint in store.checkpoints if checkpoint.call_id]
     if not made_by_calls:

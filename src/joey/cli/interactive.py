@@ -118,6 +118,15 @@ class HomeWorkshop:
     def files(self) -> Sequence[str]:
         return workspace_files(self._options.workspace)
 
+    def commands(self) -> Sequence[str]:
+        library = look_around(self._options.workspace).library
+        return [*library.commands(), *library.skills()]
+
+    def undo(self, task_id: str, *, do: bool) -> str:
+        from joey.cli.checkpoints import undo
+
+        return undo(self._store, task_id, do=do)
+
 
 def workspace_files(workspace: Path) -> list[str]:
     """The files and folders there, folders with a slash at their end."""

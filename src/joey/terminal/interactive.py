@@ -208,7 +208,7 @@ class Interactive(App[None]):
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         text, request = message.text, self.query_one(RequestPanel).request
-        if text.startswith("/") and not text.startswith("//") and "\n" not in text and not self._commenting:
+        if self._is_for_the_terminal(text):
             self._tell(run_command(self, text))
             return
         answer = answer_by_words(request, text, comment=self._commenting) if request else None
@@ -221,6 +221,13 @@ class Interactive(App[None]):
             if text and self.choices.resume:
                 self._touch(self.transcript.add(Said(text)))
             self._worker = self._run_task(text)
+
+    def _is_for_the_terminal(self, text: str) -> bool:
+        """Whether a line is a command to this program. One of the user's own names is part of a request."""
+        if not text.startswith("/") or text.startswith("//") or "\n" in text or self._commenting:
+            return False
+        name = text.removeprefix("/").partition(" ")[0]
+        return f"/{name}" in command_names() or name not in self.workshop.commands()
 
     def _answer(self, answer: Answer) -> None:
         if self.running is not None:
@@ -248,7 +255,7 @@ class Interactive(App[None]):
 
     def _candidates(self, sign: str) -> Sequence[str]:
         if sign == "/":
-            return command_names()
+            return [*command_names(), *(f"/{name}" for name in self.workshop.commands())]
         if self._files is None:
             self._files = [f"@{path}" for path in self.workshop.files()]
         return self._files

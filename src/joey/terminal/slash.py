@@ -97,6 +97,14 @@ def _mcp(app: Interactive, _rest: str) -> str:
     return "\n".join(["MCP servers:", *servers]) if servers else "No MCP servers are set up; `joey mcp add` adds one."
 
 
+def _undo(app: Interactive, rest: str) -> str:
+    if app.busy:
+        return "A task is running; interrupt it with Esc first."
+    if app.choices.resume is None:
+        return "There is no task whose changes could be undone."
+    return app.workshop.undo(app.choices.resume, do=rest == "now")
+
+
 def _theme(app: Interactive, which: str) -> str:
     if which not in ("dark", "light"):
         return "Say /theme dark or /theme light."
@@ -134,6 +142,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "cost": ("tokens, cache and money", _cost),
     "tools": ("what the model can use in this mode", _tools),
     "mcp": ("the MCP servers that are set up", _mcp),
+    "undo": ("what undoing the last change of files would do; /undo now does it", _undo),
     "theme": ("dark or light", _theme),
     "help": ("commands and keys", _help),
     "quit": ("leave; the task can be resumed", _quit),

@@ -65,3 +65,11 @@ class Workshop(Protocol):
     def files(self) -> Sequence[str]:
         """The files and folders of the workspace, for mentions."""
         ...
+
+    def commands(self) -> Sequence[str]:
+        """The names of the user's own slash commands and skills: such a line is for the model."""
+        ...
+
+    def undo(self, task_id: str, *, do: bool) -> str:
+        """Put the files back to before the last turn of a task that changed something, or say what that would do."""
+        ...

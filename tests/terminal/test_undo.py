@@ -1,0 +1,49 @@
+"""/undo, and lines that are the user's own commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from joey.checkpoints import Limits
+from joey.terminal.interactive import Interactive
+from joey.testing.script import reply
+from screen_kit import ScratchWorkshop, say, until
+from task_kit import call, done
+
+SIZE = (120, 40)
+
+
+async def test_undo_says_what_it_would_do_and_does_it_when_told(tmp_path: Path) -> None:
+    write = reply(call("w", "write_to_file", path="a.txt", file_text="new\n"))
+    workshop = ScratchWorkshop(tmp_path, [write, done()])
+    workshop.kit.parts = replace(workshop.kit.parts, checkpoints=Limits())
+    file = workshop.folder / "a.txt"
+    file.write_text("old\n")
+    app = Interactive(workshop)
+    async with app.run_test(size=SIZE) as pilot:
+        await say(pilot, "/undo")
+        await until(pilot, "There is no task")
+        await say(pilot, "write")
+        await until(pilot, "y accepts")
+        await pilot.press("enter")
+        await until(pilot, "y accepts", gone=True)
+        await say(pilot, "/undo")
+        await until(pilot, "/undo now does this")
+        assert file.read_text() == "new\n"
+        await say(pilot, "/undo now")
+        await until(pilot, "is the way back")
+        assert file.read_text() == "old\n"
+
+
+async def test_a_line_with_a_command_of_the_users_goes_to_the_model(tmp_path: Path) -> None:
+    workshop = ScratchWorkshop(tmp_path, [done()])
+    app = Interactive(workshop)
+    async with app.run_test(size=SIZE) as pilot:
+        await say(pilot, "/nothing")
+        await until(pilot, "There is no /nothing")
+        await say(pilot, "/review it")
+        await until(pilot, "y accepts")
+        await pilot.press("enter")
+        await until(pilot, "y accepts", gone=True)
+    assert "/review it" in str(workshop.kit.provider.requests[0].messages)
