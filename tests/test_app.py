@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
-from joey.app import CallRunner, Question, policy_workspace
+from joey.app import CallRunner, Question
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
-from joey.policy import Settings
+from joey.policy import Settings, Workspace
 from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
 from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry
@@ -52,7 +52,7 @@ async def run(
         Registry(build_toolset(BUILTIN_MODES[1], [spy])),
         ToolContext(workspace, workspace),
         Settings.for_profile(profile),
-        policy_workspace(workspace),
+        Workspace.of(workspace),
         None if answer is None else ask,
     )
     result = await runner.run(ToolUseBlock("c", "spy", {}))
@@ -75,7 +75,7 @@ async def test_the_user_sees_the_plan_before_deciding(tmp_path: Path) -> None:
 async def test_what_the_user_refuses_does_not_run(tmp_path: Path) -> None:
     spy = Spy(WritePath("a.txt"))
     text, _ = await run(spy, tmp_path, answer=False)
-    assert text == "This call was not run, because it is not allowed: The user did not allow it."
+    assert text == "The user denied this call."
     assert spy.noted == ["planned"]
 
 
@@ -90,13 +90,13 @@ async def test_what_is_denied_is_not_even_looked_at(tmp_path: Path, declared: An
 async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
     spy = Spy(WritePath("a.txt"))
     text, _ = await run(spy, tmp_path)
-    assert text.startswith("This call was not run") and spy.noted == []
+    assert text.startswith("This call was denied: ") and spy.noted == []
 
 
 async def test_what_the_plan_adds_is_judged_too(tmp_path: Path) -> None:
     spy = Spy(WritePath("a.txt"), planned=(RunCommand("rm -rf /"),))
     text, asked = await run(spy, tmp_path, "edits", answer=False)
-    assert "not allowed" in text and len(asked) == 1 and spy.noted == ["planned"]
+    assert text == "The user denied this call." and len(asked) == 1 and spy.noted == ["planned"]
 
 
 async def test_a_plan_s_own_refusal_waits_for_leave_to_look(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from joey import protocols
-from joey.app import policy_workspace, surroundings_of
+from joey.app import surroundings_of
 from joey.instructions import LIMIT, InstructionFiles
+from joey.policy import Workspace
 from joey.task.prompt import system_prompt
 from joey.tools.modes import BUILTIN_MODES
 
@@ -144,7 +145,7 @@ def test_a_huge_file_is_text_even_where_reading_stops_inside_a_character(home: H
 def test_an_ignored_file_tells_nothing_and_the_model_knows_that_there_are_such(home: Home) -> None:
     home.write("work/AGENTS.md", "the plan")
     home.write("work/.rooignore", "AGENTS.md\n")
-    paths = policy_workspace(home.workspace)
+    paths = Workspace.of(home.workspace)
     text = surroundings_of(paths, ["code"]).wishes("code")
     assert "the plan" not in text and ".rooignore in the workspace" in text
 
@@ -152,7 +153,7 @@ def test_an_ignored_file_tells_nothing_and_the_model_knows_that_there_are_such(h
 def test_the_prompt_has_the_rules_of_its_mode(home: Home) -> None:
     home.write("work/AGENTS.md", "Use tabs.")
     home.write("work/.roo/rules-ask/a.md", "Be brief.")
-    around = surroundings_of(policy_workspace(home.workspace), ["ask", "code"])
+    around = surroundings_of(Workspace.of(home.workspace), ["ask", "code"])
     modes = {mode.slug: mode for mode in BUILTIN_MODES}
     ask, code = (
         system_prompt(modes[slug], BUILTIN_MODES, protocols.get("native"), (), around) for slug in ("ask", "code")

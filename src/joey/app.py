@@ -12,6 +12,7 @@ import difflib
 import mimetypes
 import os
 import platform
+import sys
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joey import protocols
-from joey.actions import Action
 from joey.asking import Asked, Library, expand
 from joey.checkpoints import Limits
 from joey.config import Config, Setting, read_config
@@ -31,15 +31,17 @@ from joey.keyring import find_key
 from joey.mcp.config import configured_servers
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, Shown, ToolResult, ToolUseBlock
-from joey.policy import IgnoreRules, Settings, Verdict, Workspace, judge
-from joey.policy.ignore import NAMES
+from joey.policy import Settings, Verdict, Workspace
 from joey.policy.layers import Approvals, Said, layered
+from joey.protocols import Parser, debug
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import ENDPOINTS, Prices, open_model
+from joey.task.leave import denied
 from joey.task.mentions import WorkspaceSources
+from joey.task.one_call import Prepared, Rules, Stopped, prepare, safely
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
-from joey.task.settings import TaskSettings
+from joey.task.settings import PlainAnswers, TaskSettings, TextCalls
 from joey.task.task import Task
 from joey.tools.base import Feature, Tool, ToolContext, failed
 from joey.tools.builtin import BuiltinOptions, builtin_tools
@@ -49,7 +51,6 @@ from joey.tools.model_preferences import choices_for
 from joey.tools.modes.files import LoadedModes, load_modes
 from joey.tools.modes.mode import Mode
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
-from joey.tools.restrict import file_refusal
 from joey.tools.toolset import ToolChoices, Toolset, build_toolset
 from joey.trust import TrustStore
 
@@ -105,12 +106,6 @@ def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
     user = user or user_folder()
     loader = CustomToolLoader(workspace, user, TrustStore(user / "trusted.json"))
     return Surroundings(workspace, load_modes(workspace, user), loader, Library(workspace, user))
-
-
-def policy_workspace(folder: Path) -> Workspace:
-    """A folder as the policy sees it, with its ignore files."""
-    files = {name: (folder / name).read_text("utf-8", "replace") for name in NAMES if (folder / name).is_file()}
-    return Workspace(str(folder.absolute()), str(Path.home()), IgnoreRules.read(files))
 
 
 # Settings
@@ -192,41 +187,21 @@ class CallRunner:
         resolved = self.registry.resolve(call)
         if isinstance(resolved, RejectedCall):
             return resolved.result
-        tool: Tool[Any] = resolved.tool
-        # What the call declares is judged before its plan looks at anything.
-        declared = tool.actions(resolved.params, self.context)
-        if refused := self._refusal(resolved, declared):
-            return refused
-        plan = await tool.plan(resolved.params, self.context)
-        actions = tuple(dict.fromkeys((*declared, *plan.actions)))
-        if refused := self._refusal(resolved, actions):
-            return refused
-        if refused := self._denial(resolved, actions, plan.shown):
-            return refused
-        return plan.refusal or await plan.execute()
+        mode, nobody = self.registry.toolset.mode, self.ask is None
+        rules = Rules(mode, self.context.workspace, self.settings, self.workspace, headless=nobody)
+        prepared = await prepare(resolved, self.context, rules)
+        if isinstance(prepared, Stopped):
+            return prepared.result
+        if not self._has_leave(resolved, prepared):
+            return failed(denied("", ""))
+        plan = prepared.plan
+        if plan.refusal is not None:
+            return plan.refusal
+        return await safely(resolved.name, plan.execute)
 
-    def _refusal(self, call: ResolvedCall, actions: tuple[Action, ...]) -> ToolResult | None:
-        """Why it can never run here: the mode's file rule, or a policy that denies it outright."""
-        mode = self.registry.toolset.mode
-        message = file_refusal(call.name, call.tool.group, mode, actions, self.context.workspace)
-        if message is not None:
-            return failed(message)
-        verdict = self._verdict(actions)
-        return denied(verdict.reason) if verdict.decision == "deny" else None
-
-    def _denial(self, call: ResolvedCall, actions: tuple[Action, ...], shown: tuple[Shown, ...]) -> ToolResult | None:
-        """Why it does not run now: the user was asked and said no."""
-        verdict = self._verdict(actions)
-        if verdict.allowed or (self.ask is not None and self.ask(Question(call, verdict, shown))):
-            return None
-        return denied("The user did not allow it.")
-
-    def _verdict(self, actions: tuple[Action, ...]) -> Verdict:
-        return judge(actions, self.settings, self.workspace, headless=self.ask is None)
-
-
-def denied(reason: str) -> ToolResult:
-    return failed(f"This call was not run, because it is not allowed: {reason}")
+    def _has_leave(self, call: ResolvedCall, prepared: Prepared) -> bool:
+        question = Question(call, prepared.verdict, prepared.plan.shown)
+        return prepared.verdict.allowed or (self.ask is not None and self.ask(question))
 
 
 def for_the_model(result: ToolResult) -> str:
@@ -255,6 +230,8 @@ class TaskOptions:
     resume: str | None = None
     attach: tuple[str, ...] = ()
     timeout: float | None = None
+    plain_answers: PlainAnswers | None = None
+    text_calls: TextCalls | None = None
     headless: bool = False
 
     @property
@@ -271,6 +248,8 @@ class TaskOptions:
             "limits.max_turns": self.max_turns,
             "limits.max_cost": self.max_cost,
             "limits.timeout": self.timeout,
+            "task.plain_answers": self.plain_answers,
+            "task.text_calls": self.text_calls,
         }
 
 
@@ -313,7 +292,7 @@ async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:
     """What a person typed, with the slash commands, skills and mentions in it (joey.asking). For every front end, and
     for nothing but what was typed: the answers of tools never come here."""
     config = settings_in_force(parts.workspace)
-    paths = parts.paths or policy_workspace(parts.workspace)
+    paths = parts.paths or Workspace.of(parts.workspace)
     sources = WorkspaceSources(paths, parts.provider.abilities(parts.model).images, config.value("check"))
     asked = await expand(text, Library(parts.workspace, user_folder()), sources, mode)
     if asked.mode is not None and asked.mode not in parts.modes:
@@ -336,7 +315,7 @@ def make_parts(
     abilities = provider.abilities(model)
     around = look_around(workspace)
     modes = {mode.slug: mode for mode in around.modes.modes}
-    paths = policy_workspace(workspace)
+    paths = Workspace.of(workspace)
     with said_in(config.settings["protocol"]):
         protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools))
     mcp = _mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
@@ -356,6 +335,7 @@ def make_parts(
         checkpoints=Limits(),
         prices=Prices().extended(config.prices),
         headless=options.headless,
+        watch_parser=parser_watcher(),
         watch=watch,
     )
 
@@ -399,6 +379,12 @@ def surroundings_of(paths: Workspace, modes: Collection[str]) -> TaskSurrounding
         instructions_in=instructions.for_modes(modes),
         skills_in={mode: tuple(library.skills(mode).values()) for mode in modes},
     )
+
+
+def parser_watcher(environment: Mapping[str, str] = os.environ) -> Callable[[Parser], Parser]:
+    """Shows on the error stream what parsers see, if $JOEY_DEBUG_PARSER asks for it."""
+    mode, style = debug.settings(environment)
+    return lambda parser: debug.wrap(parser, mode, style, sys.stderr.write)
 
 
 def tools_of(

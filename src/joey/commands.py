@@ -34,9 +34,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stop: end the stream, kill what runs, leave a task that can be resumed."""
+    """Stop: end the stream, kill what runs, leave a task that can be resumed.
+
+    With the id of a subtask, only that one is stopped: its parent is told so and goes on.
+    """
 
     reason: str = ""
+    task_id: str = ""
 
 
 Command: TypeAlias = Say | Answer | Cancel

@@ -112,7 +112,7 @@ def test_a_bad_call_prints_what_the_model_would_read_and_fails(here: Here) -> No
 def test_without_a_terminal_what_would_be_asked_is_refused_with_the_reason(here: Here) -> None:
     arguments = '{"mode_slug": "debug", "reason": "r"}'
     code, out, _ = here.joey("tools", "--try", "switch_mode", arguments)
-    assert code == 1 and out.startswith("This call was not run, because it is not allowed: ") and "debug" in out
+    assert code == 1 and out.startswith("This call was denied: ") and "debug" in out
     assert here.joey("tools", "--try", "switch_mode", arguments, "--approve", "all")[0] == 0
 
 

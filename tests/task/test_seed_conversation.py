@@ -22,7 +22,7 @@ from joey.task.task import Task
 from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, Turn
 from joey.testing.script import Reply, reply
 from joey.testing.server import LocalServer
-from task_kit import Kit, yes
+from task_kit import SETTINGS, Kit, yes
 
 # The model of the seed is an old one by now; the SDK says so.
 pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
@@ -55,7 +55,7 @@ async def play(
     """Run the task and return the bodies of the requests that the server got."""
     async with LocalServer(replies) as server:
         provider, model = open_model("anthropic/claude-sonnet-4-5-20250929", base_url=server.anthropic_url, api_key="k")
-        kit = Kit(tmp_path, [], protocol=protocol, user=user)
+        kit = Kit(tmp_path, [], protocol=protocol, user=user, settings=replace(SETTINGS, temperature=0.0))
         kit.parts = replace(kit.parts, provider=provider, model=model)
         (kit.workspace / "package.json").write_text(PACKAGE)
         kit.task = Task.start(kit.parts, EXPRESS_TASK)

@@ -12,7 +12,6 @@ The exit code is 0 whatever the verdict, and 2 when the question was asked wrong
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +56,11 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _workspace(folder: Path) -> Workspace:
-    from joey.policy import IgnoreRules, Workspace
-    from joey.policy.ignore import NAMES
+    from joey.policy import Workspace
 
     if not folder.is_dir():
         raise UsageError(f"--workspace: there is no folder {str(folder)!r}")
-    files = {name: (folder / name).read_text("utf-8", "replace") for name in NAMES if (folder / name).is_file()}
-    return Workspace(str(folder.absolute()), os.path.expanduser("~"), IgnoreRules.read(files))  # noqa: PTH111
+    return Workspace.of(folder)
 
 
 def _answer(args: argparse.Namespace, settings: Settings, workspace: Workspace) -> dict[str, Any]:

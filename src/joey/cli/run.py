@@ -22,8 +22,10 @@ from pathlib import Path
 
 from joey.app import TaskOptions, notices, open_task, settings_in_force
 from joey.errors import UsageError
+from joey.events import TaskFinished
 from joey.mcp.config import configured_servers
 from joey.task.parts import Watcher
+from joey.task.task import Task
 from joey.terminal.headless import EXIT_CODES, printing, printing_json, run_headless
 
 _PIPE_PATIENCE = 5.0
@@ -32,22 +34,27 @@ _PIPE_PATIENCE = 5.0
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", help="what to do; - reads it from the pipe")
     parser.add_argument("--file", "-f", metavar="FILE", help="read the prompt from a file")
+    parser.add_argument("--resume", metavar="ID", help="go on with a task; `last` is the newest")
     configure_task(parser)
+    configure_run(parser)
+
+
+def configure_run(parser: argparse.ArgumentParser) -> None:
+    """What may be done, how much of it, and how it is shown."""
     parser.add_argument("--approve", metavar="PROFILE", help="ask (default), edits, read-only, or all")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="commands that may run, as words")
     parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="commands that never run")
     parser.add_argument("--max-turns", type=int, metavar="N")
     parser.add_argument("--max-cost", type=float, metavar="DOLLARS")
     parser.add_argument("--timeout", type=float, metavar="SECONDS")
-    parser.add_argument("--resume", metavar="ID", help="go on with a task; `last` is the newest")
     parser.add_argument("--attach", action="append", default=[], metavar="IMAGE", help="a picture for the model")
+    configure_habits(parser)
     parser.add_argument("--json", action="store_true", help="every event as a line of JSON on stdout")
 
 
 def configure_task(parser: argparse.ArgumentParser) -> None:
     """The options every command has that makes a task."""
-    parser.add_argument("--model", "-m", metavar="PROVIDER/MODEL", help="which model; from the settings when left out")
-    parser.add_argument("--base-url", metavar="URL", help="another server that speaks the provider's format")
+    configure_model(parser)
     parser.add_argument("--protocol", "-p", metavar="NAME", help="how the model calls tools: native, xml, json_mix, …")
     parser.add_argument(
         "--mode", metavar="SLUG", help="code (default), architect, ask, debug, orchestrator, or your own"
@@ -55,8 +62,32 @@ def configure_task(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workspace", "-w", type=Path, metavar="FOLDER", help="where to work; here when left out")
 
 
+def configure_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", "-m", metavar="PROVIDER/MODEL", help="which model; from the settings when left out")
+    parser.add_argument("--base-url", metavar="URL", help="another server that speaks the provider's format")
+
+
+def configure_habits(parser: argparse.ArgumentParser) -> None:
+    """What to make of a model that does not call tools as it should."""
+    parser.add_argument(
+        "--plain-answers",
+        choices=["remind", "finish"],
+        help="a reply without a call: remind the model how it works (default), or take the reply as the result",
+    )
+    parser.add_argument(
+        "--text-calls",
+        choices=["ignore", "offer", "run"],
+        help="a call that a native model wrote as text: leave it, ask about it (default), or make it",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
-    options = TaskOptions(
+    options = options_from(args, resume=args.resume, headless=True)
+    return run_without_a_user(options, prompt_from(args), as_json=args.json)
+
+
+def options_from(args: argparse.Namespace, *, resume: str | None, headless: bool) -> TaskOptions:
+    return TaskOptions(
         model=args.model,
         base_url=args.base_url,
         protocol=args.protocol,
@@ -67,26 +98,37 @@ def run(args: argparse.Namespace) -> int:
         deny=tuple(args.deny),
         max_turns=args.max_turns,
         max_cost=args.max_cost,
-        resume=args.resume,
+        resume=resume,
         attach=tuple(args.attach),
         timeout=args.timeout,
-        headless=True,
+        plain_answers=args.plain_answers,
+        text_calls=args.text_calls,
+        headless=headless,
     )
+
+
+def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> int:
     for warning in configured_servers(options.workspace.absolute()).warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    watch = printing_json(sys.stdout) if args.json else printing(sys.stderr)
-    return asyncio.run(_run(options, prompt_from(args), watch=watch, as_json=args.json))
-
-
-async def _run(options: TaskOptions, prompt: str, *, watch: Watcher, as_json: bool) -> int:
-    async with open_task(options, prompt, watch) as task:
-        config = settings_in_force(task.workspace, options.flags)
-        for notice in notices(config):
-            print(f"note: {notice}", file=sys.stderr)
-        finished = await run_headless(task, seconds=config.value("limits.timeout"))
+    watch = printing_json(sys.stdout) if as_json else printing(sys.stderr)
+    finished = asyncio.run(_finished(options, prompt, watch))
     if not as_json and finished.outcome == "completed":
         print(finished.message)
     return EXIT_CODES[finished.outcome]
+
+
+async def _finished(options: TaskOptions, prompt: str, watch: Watcher) -> TaskFinished:
+    async with open_task(options, prompt, watch) as task:
+        return await run_headless(task, seconds=seconds_for(task, options))
+
+
+def seconds_for(task: Task, options: TaskOptions) -> float | None:
+    """How long a task may take. What the settings have to say to the user is said here, too."""
+    config = settings_in_force(task.workspace, options.flags)
+    for notice in notices(config):
+        print(f"note: {notice}", file=sys.stderr)
+    seconds: float | None = config.value("limits.timeout")
+    return seconds
 
 
 def prompt_from(args: argparse.Namespace) -> str:

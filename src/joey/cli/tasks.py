@@ -82,8 +82,8 @@ def _mentions(entry: TaskEntry, words: str) -> bool:
 
 def _line(entry: TaskEntry) -> str:
     when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - local time is meant
-    text = entry.problem or " ".join(entry.text.split())
-    return f"{entry.task_id}  {when}  {entry.status:<10}  {text[:80]}"
+    text = entry.problem or " ".join(entry.text.split())[:80]
+    return f"{entry.task_id}  {when}  {entry.status:<10}  {text}"
 
 
 def _as_json(entry: TaskEntry) -> dict[str, object]:

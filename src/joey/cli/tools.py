@@ -200,13 +200,14 @@ def _arguments(text: str) -> Any:
 async def _call(
     surroundings: Surroundings, args: argparse.Namespace, screen: _Screen, call: ToolUseBlock
 ) -> ToolResult:
-    from joey.app import CallRunner, policy_workspace
+    from joey.app import CallRunner
     from joey.folders import state_folder
+    from joey.policy import Workspace
     from joey.protocols.example import example_arguments
     from joey.tools.base import ToolContext
     from joey.tools.registry import Registry
 
-    workspace = policy_workspace(surroundings.workspace)
+    workspace = Workspace.of(surroundings.workspace)
     context = ToolContext(
         surroundings.workspace,
         state_folder() / "try",

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from joey.effects import Todo
 from joey.events import Outcome, TokenUsage
-from joey.messages import Message, ToolResult
+from joey.messages import ImageBlock, Message, ToolResult
 from joey.wire import Codec
 
 VERSION = 1
@@ -51,6 +51,14 @@ class LastMessageReplaced:
     """The last message reads like this instead: calls that stood in its text were taken as calls."""
 
     message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class UserSaid:
+    """The user said something while the task was busy. It goes out with the next message of the user's."""
+
+    text: str
+    images: tuple[ImageBlock, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,7 @@ Record: TypeAlias = (
     TaskOpened
     | MessageAdded
     | LastMessageReplaced
+    | UserSaid
     | RunBegan
     | RunEnded
     | TurnEnded

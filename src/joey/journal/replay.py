@@ -21,6 +21,7 @@ from joey.journal.records import (
     TaskOpened,
     TodosSet,
     TurnEnded,
+    UserSaid,
 )
 from joey.messages import Message, ToolResult, ToolResultBlock, ToolUseBlock
 
@@ -33,6 +34,8 @@ class TaskState:
     messages: list[Message] = field(default_factory=list)
     hidden: int = 0
     """How many messages after the first are no longer sent."""
+    queued: list[UserSaid] = field(default_factory=list)
+    """What the user said since the last message that was sent."""
     summary: str | None = None
     mode: str = ""
     todos: tuple[Todo, ...] = ()
@@ -60,6 +63,8 @@ class TaskState:
                 self._add(message)
             case LastMessageReplaced(message):
                 self.messages[-1] = message
+            case UserSaid():
+                self.queued.append(record)
             case RunBegan(call_id, name):
                 self.begun[call_id] = name
                 self.counts.setdefault(name, [0, 0])[0] += 1
@@ -86,6 +91,8 @@ class TaskState:
         self.ended = None
         if message.role == "assistant":
             self.begun, self.results = {}, {}
+        else:
+            self.queued = []
 
     def _count(self, usage: TokenUsage, cost: float | None) -> None:
         self.turns += 1

@@ -12,10 +12,12 @@ import posixpath
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from typing import Self
 
 from pathspec import GitIgnoreSpec
 
-from joey.policy.ignore import NOTHING_IGNORED, IgnoreRules
+from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
 from joey.policy.rules import fold
 
 PROTECTED = (
@@ -88,6 +90,12 @@ class Workspace:
     expand: Callable[[str], Iterable[str]] = glob.glob
     protected: tuple[str, ...] = ()
     """More patterns to protect, besides PROTECTED."""
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        """A folder of the disk, with its ignore files."""
+        files = {name: (folder / name).read_text("utf-8", "replace") for name in NAMES if (folder / name).is_file()}
+        return cls(str(folder.absolute()), ignore=IgnoreRules.read(files))
 
     def locate(self, path: str, base: str | None = None) -> Located:
         """Judge a path as a tool would take it, relative to `base` (the root when None)."""

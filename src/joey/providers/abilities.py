@@ -46,7 +46,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
             r"o1-(mini|preview)",
             Abilities(system="none", tools=False, temperature=False, images=False, max_tokens="max_completion_tokens"),
         ),
-        (r"(o\d|gpt-5)", _REASONERS),
+        (r"(o\d|gpt-([5-9]|\d\d))", _REASONERS),
         (r"deepseek-(reasoner|r1)", Abilities(merge_tool_result_text=True, images=False, temperature=False)),
         (r"(glm-|minimax-|kimi-k2-thinking)", Abilities(merge_tool_result_text=True, echo_reasoning=True)),
         (r"(mistral|codestral|devstral|magistral|ministral)-", Abilities(ids="mistral")),

@@ -9,11 +9,12 @@ not come cannot hold up the task.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 
-from joey.events import ContextShortened, TextDelta
+from joey.chunks import TextChunk
+from joey.events import ContextShortened
 from joey.journal.records import MessagesHidden
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols import get
 from joey.providers.base import Request
 from joey.providers.failures import ProviderError
 from joey.task.core import TaskCore
@@ -34,9 +35,12 @@ Write nothing else."""
 
 
 def nearly_full(core: TaskCore) -> bool:
+    """Whether the next reply might not fit. A reply may take `max_tokens`, but not more than half of a small window."""
     settings = core.parts.settings
     window, used = settings.context_window, core.state.last_usage.total
-    return window is not None and used > settings.condense_at * window - settings.max_tokens
+    if window is None:
+        return False
+    return used > min(settings.condense_at * window, window - min(settings.max_tokens, window / 2))
 
 
 async def shorten(core: TaskCore, *, keep: int = KEPT_MESSAGES) -> bool:
@@ -58,14 +62,18 @@ async def _summary(core: TaskCore, messages: Sequence[Message]) -> str | None:
         max_tokens=core.parts.settings.max_tokens,
         temperature=core.parts.settings.temperature,
     )
-    parser = get("native").parser([])
-    said: list[str] = []
     try:
-        async for chunk in core.parts.provider.stream(request):
-            said += [event.text for event in parser.feed(chunk) if isinstance(event, TextDelta)]
+        return await core.persist(lambda: _text_of_reply(core, request)) or None
     except ProviderError:
         return None
-    return "".join(said).strip() or None
+
+
+async def _text_of_reply(core: TaskCore, request: Request) -> str:
+    said: list[str] = []
+    async with aclosing(core.parts.provider.stream(request)) as chunks:
+        async for chunk in chunks:
+            said += [chunk.text] if isinstance(chunk, TextChunk) else []
+    return "".join(said).strip()
 
 
 def _as_text(message: Message) -> Message:

@@ -7,34 +7,38 @@ watches. Recording comes first.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
 from joey.checkpoints import CheckpointStore
 from joey.commands import Answer, Say
 from joey.effects import SubtaskStarted
 from joey.events import (
     CompletionRequested,
-    ContinueRequested,
     Event,
     QuestionRequested,
     Request,
+    RetryScheduled,
     ToolRunProgressed,
     UserMessageQueued,
 )
 from joey.journal.journal import Journal
-from joey.journal.records import Record
+from joey.journal.records import Record, UserSaid
 from joey.journal.replay import TaskState
 from joey.messages import ToolResult
 from joey.policy.paths import Workspace
 from joey.protocols.example import example_arguments
+from joey.providers.retry import Retry, with_retries
+from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
 from joey.tools.base import ToolContext
 from joey.tools.modes.mode import Mode
 from joey.tools.registry import Registry
 from joey.tools.todos import STATE_KEY as TODOS
+
+T = TypeVar("T")
 
 NOBODY = "Nobody is there to answer. Decide by yourself, and say in the result what you assumed."
 
@@ -56,13 +60,12 @@ class TaskCore:
         self.journal = journal
         self.spawn = spawn
         self.policy = parts.policy
-        self.paths = parts.paths or Workspace(str(parts.workspace), str(Path.home()))
+        self.paths = parts.paths or Workspace.of(parts.workspace)
         self.repetition = Repetition(parts.settings.repetition_limit)
         self.failed_this_turn: list[str] = []
         self.mistakes = 0
         self.turns_allowed, self.cost_allowed = 0, 0.0
         """How much of the limits the user has waved through."""
-        self.queue: deque[Say] = deque()
         self._tool_state: dict[str, object] = {}
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._asked = 0
@@ -78,6 +81,13 @@ class TaskCore:
     def emit(self, event: Event) -> None:
         self.parts.watch(self.task_id, event)
 
+    async def persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """What the attempt returns, tried again where that can help, visibly. Raises the last ProviderError."""
+        return await with_retries(attempt, policy=self.parts.settings.retry, on_retry=self._tell)
+
+    def _tell(self, retry: Retry) -> None:
+        self.emit(RetryScheduled(retry.attempt, retry.delay, str(retry.error)))
+
     # Where it happens
 
     @property
@@ -92,6 +102,11 @@ class TaskCore:
         if self._registry is None or self._registry.toolset is not toolset:
             self._registry = Registry(toolset, make_example=example_arguments)
         return self._registry
+
+    @property
+    def rules(self) -> Rules:
+        """What holds for a call made now."""
+        return Rules(self.mode, self.parts.workspace, self.policy, self.paths, self.parts.headless)
 
     @property
     def storage(self) -> Path:
@@ -124,7 +139,7 @@ class TaskCore:
 
     def say(self, said: Say) -> None:
         """Words for the model. They wait for the next request, and answer no question."""
-        self.queue.append(said)
+        self.record(UserSaid(said.text, said.images))
         self.emit(UserMessageQueued(said.text))
 
     def answer(self, answer: Answer) -> bool:
@@ -165,5 +180,4 @@ def _unattended(request: Request) -> Answer:
         return Answer(request.request_id, yes=True, text=text)
     if isinstance(request, CompletionRequested):
         return Answer(request.request_id, yes=True)
-    assert not isinstance(request, ContinueRequested) or request.reason
     return Answer(request.request_id, yes=False)

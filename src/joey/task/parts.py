@@ -14,7 +14,7 @@ from joey.events import Event
 from joey.journal.store import TaskStore
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
-from joey.protocols import Protocol
+from joey.protocols import Parser, Protocol
 from joey.providers.base import Provider
 from joey.providers.prices import Prices
 from joey.task.prompt import Surroundings
@@ -55,6 +55,8 @@ class Parts:
     """The model's full name, provider/model, for the journal; the model itself when left out."""
     headless: bool = False
     """Whether nobody is there: then what would be asked is denied, with the reason."""
+    watch_parser: Callable[[Parser], Parser] = lambda parser: parser
+    """Wraps the parser of each reply, to show what it is given and makes of it."""
     watch: Watcher = lambda _task_id, _event: None
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     new_id: Callable[[], str] = new_task_id

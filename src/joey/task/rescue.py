@@ -3,12 +3,16 @@
 Small and self-hosted models do this: the server has no parser for their dialect, or they fall back to one they know.
 A reply without a native call is read once more with each of our text protocols. Only complete calls of known tools
 count, and only where the protocol that finds them finds no fault. Code fences are prose: a model that explains a call
-is not making one.
+is not making one. A fence inside a call is part of an argument (a README that is being written), so fences are not cut
+out but hidden behind a mark while the text is read, and put back wherever the mark ends up.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from joey import protocols
 from joey.events import TextDelta, ToolCallFinished
@@ -16,39 +20,52 @@ from joey.protocols import collect
 from joey.toolspec import ToolSpec
 
 DIALECTS = ("xml", "json_mix", "morph_xml")
+_FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_MARK = re.compile("\ue000(\\d+)\ue001")
+"""Two private characters around a number: no model says them, and no protocol gives them a meaning."""
 
 
-def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> tuple[ToolCallFinished, ...]:
-    """The calls the first dialect finds that reads the text without a fault; none if there are none."""
-    if "<" not in text or not tools:
-        return ()
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """The calls found in a text, and what the text says apart from them."""
+
+    calls: tuple[ToolCallFinished, ...]
+    around: str
+
+
+def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
+    """What the first dialect finds that reads the text without a fault; None if there is no call."""
+    if "<" not in text or not tools or _MARK.search(text):
+        return None
+    fences: list[str] = []
+    hidden = _FENCE.sub(lambda found: _hide(found.group(), fences), text)
+    for name in DIALECTS:
+        if rescued := _read(name, hidden, tools):
+            calls = tuple(replace(call, arguments=_restored(call.arguments, fences)) for call in rescued.calls)
+            return Rescued(calls, _restored(rescued.around, fences))
+    return None
+
+
+def _read(dialect: str, text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
+    parser = protocols.get(dialect).parser(tools)
+    events = parser.feed(text) + parser.finish()
+    if collect(events).errors:
+        return None
+    calls = tuple(event for event in events if isinstance(event, ToolCallFinished))
     known = {tool.name for tool in tools}
-    for name in DIALECTS:
-        parser = protocols.get(name).parser(tools)
-        events = parser.feed(_without_fences(text)) + parser.finish()
-        if collect(events).errors:
-            continue
-        calls = tuple(event for event in events if isinstance(event, ToolCallFinished))
-        if calls and all(call.name in known and isinstance(call.arguments, dict) for call in calls):
-            return calls
-    return ()
+    if not calls or not all(call.name in known and isinstance(call.arguments, dict) for call in calls):
+        return None
+    return Rescued(calls, "".join(event.text for event in events if isinstance(event, TextDelta)).strip())
 
 
-def _without_fences(text: str) -> str:
-    kept, fenced = [], False
-    for line in text.splitlines(keepends=True):
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        elif not fenced:
-            kept.append(line)
-    return "".join(kept)
+def _hide(fence: str, fences: list[str]) -> str:
+    fences.append(fence)
+    return f"\ue000{len(fences) - 1}\ue001"
 
 
-def text_around(text: str, tools: Sequence[ToolSpec]) -> str:
-    """The text without the calls in it, for the message that stands in the history."""
-    for name in DIALECTS:
-        parser = protocols.get(name).parser(tools)
-        events = parser.feed(text) + parser.finish()
-        if any(isinstance(event, ToolCallFinished) for event in events):
-            return "".join(event.text for event in events if isinstance(event, TextDelta)).strip()
-    return text
+def _restored(value: Any, fences: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        return _MARK.sub(lambda mark: fences[int(mark[1])], value)
+    if isinstance(value, dict):
+        return {key: _restored(item, fences) for key, item in value.items()}
+    return [_restored(item, fences) for item in value] if isinstance(value, list) else value

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from joey.actions import Action, ReadPath
 from joey.effects import CompletionProposed, ModeSwitched, QuestionAsked, SubtaskStarted, TodosUpdated
@@ -33,16 +32,13 @@ from joey.events import (
 )
 from joey.journal.records import ModeSet, RunBegan, RunEnded, TodosSet
 from joey.messages import TextBlock, ToolResult
-from joey.policy.judge import judge
 from joey.task import wording
 from joey.task.checkpoint import keep_files
 from joey.task.core import TaskCore
 from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, denied
-from joey.tools.base import Plan, failed
+from joey.task.one_call import Prepared, Stopped, prepare, safely
+from joey.tools.base import failed
 from joey.tools.registry import RejectedCall, ResolvedCall
-from joey.tools.restrict import file_refusal
-
-T = TypeVar("T")
 
 
 class ToolRunner:
@@ -67,8 +63,11 @@ class ToolRunner:
         return results
 
     def _only_reads(self, call: ToolCallFinished) -> bool:
-        resolved = self._core.tools.resolve(call)
-        return isinstance(resolved, ResolvedCall) and resolved.tool.group == "read"
+        """Whether this call may overlap with others: it only reads, and nobody is asked whose no would skip them."""
+        core, resolved = self._core, self._core.tools.resolve(call)
+        if not isinstance(resolved, ResolvedCall) or resolved.tool.group != "read":
+            return False
+        return core.rules.verdict(resolved.tool.actions(resolved.params, core.context())).allowed
 
     async def _call(self, call: ToolCallFinished) -> ToolResult | None:
         if self._skip is not None:
@@ -78,59 +77,42 @@ class ToolRunner:
             return self._answered(call, resolved.result)
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
             return self._answered(call, failed(repeated))
-        context = self._core.context(call.call_id)
-        declared = resolved.tool.actions(resolved.params, context)
-        # What is denied outright is not even looked at: a plan reads files, and its errors quote them.
-        if refusal := self._refusal(resolved, declared):
-            return self._denied(call, refusal)
-        plan = await _safely(call.name, lambda: resolved.tool.plan(resolved.params, context))
-        if isinstance(plan, ToolResult):
-            return self._answered(call, plan)
-        actions = tuple(dict.fromkeys((*declared, *plan.actions)))
-        if refusal := self._refusal(resolved, actions):
-            return self._denied(call, refusal)
-        leave = await self._leave(call, actions, plan)
+        prepared = await prepare(resolved, self._core.context(call.call_id), self._core.rules)
+        if isinstance(prepared, Stopped):
+            return self._stopped(call, prepared)
+        leave = await self._leave(call, prepared)
         if not leave.granted:
-            return self._denied(call, denied(leave.reason, leave.comment))
-        if plan.refusal:
-            return self._answered(call, plan.refusal)
-        return await self._execute(call, replace(plan, actions=actions), leave.comment)
+            return self._stopped(call, Stopped(failed(denied(leave.reason, leave.comment)), denied=True))
+        refusal = prepared.plan.refusal
+        return self._answered(call, refusal) if refusal else await self._execute(call, prepared, leave.comment)
 
-    def _refusal(self, resolved: ResolvedCall, actions: Sequence[Action]) -> str | None:
-        """Why this can never run here: the mode's rule about files, or a policy that denies it."""
-        core = self._core
-        mode_says = file_refusal(resolved.name, resolved.tool.group, core.mode, actions, core.parts.workspace)
-        if mode_says is not None:
-            return mode_says
-        verdict = judge(actions, core.policy, core.paths, headless=core.parts.headless)
-        return denied(verdict.reason, "") if verdict.decision == "deny" else None
+    def _stopped(self, call: ToolCallFinished, stopped: Stopped) -> ToolResult:
+        if stopped.denied:
+            self._skip = SKIPPED
+        return self._answered(call, stopped.result)
 
-    def _denied(self, call: ToolCallFinished, reason: str) -> ToolResult:
-        self._skip = SKIPPED
-        return self._answered(call, failed(reason))
-
-    async def _leave(self, call: ToolCallFinished, actions: Sequence[Action], plan: Plan) -> Leave:
-        core = self._core
-        verdict = judge(actions, core.policy, core.paths, headless=core.parts.headless)
+    async def _leave(self, call: ToolCallFinished, prepared: Prepared) -> Leave:
+        core, verdict = self._core, prepared.verdict
         if verdict.allowed:
             return Leave(granted=True)
         request_id = core.request_id("approval")
+        shown = prepared.plan.shown
         answer = await core.ask(
-            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, plan.shown)
+            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown)
         )
         core.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
         if answer.yes and answer.always:
-            core.policy = always(core.policy, actions)
+            core.policy = always(core.policy, prepared.actions)
         return Leave(answer.yes, comment=answer.text)
 
-    async def _execute(self, call: ToolCallFinished, plan: Plan, comment: str) -> ToolResult | None:
+    async def _execute(self, call: ToolCallFinished, prepared: Prepared, comment: str) -> ToolResult | None:
         core = self._core
-        await keep_files(core, call, plan.actions)
+        await keep_files(core, call, prepared.actions)
         core.record(RunBegan(call.call_id, call.name))
-        if _changes_something(plan.actions):
+        if _changes_something(prepared.actions):
             core.journal.sync()
         core.emit(ToolRunStarted(call.call_id, call.name))
-        ran = await _safely(call.name, plan.execute)
+        ran = await safely(call.name, prepared.plan.execute)
         result = await self._settle(call, ran)
         if result is None:
             return None
@@ -182,8 +164,14 @@ class ToolRunner:
         return ToolResult((TextBlock(wording.answer(answer.text)), *answer.images))
 
     async def propose(self, proposed: str) -> ToolResult | None:
-        """Show the user a result. None: it was accepted, and the task is finished; otherwise the feedback."""
+        """Show the user a result. None: it was accepted, and the task is finished; otherwise the feedback.
+
+        Words that are still waiting for the model are no acceptance and no feedback on a result nobody has seen: the
+        model hears them first.
+        """
         core = self._core
+        if core.state.queued:
+            return ToolResult((TextBlock(wording.HEAR_FIRST),))
         counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in core.state.counts.items())
         core.emit(TaskCompleted(proposed, core.state.usage, counts, core.state.cost))
         request_id = core.request_id("completion")
@@ -199,12 +187,3 @@ class ToolRunner:
 
 def _changes_something(actions: Sequence[Action]) -> bool:
     return any(not isinstance(action, ReadPath) for action in actions)
-
-
-async def _safely(name: str, work: Callable[[], Awaitable[T]]) -> T | ToolResult:
-    """What the work returns; if it breaks, an error the model can read. A tool's bug must not end the task."""
-    try:
-        return await work()
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer to the model, not an end
-        detail = str(error) or type(error).__name__
-        return failed(f"{name} failed unexpectedly: {detail}")

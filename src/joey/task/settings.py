@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from joey.providers.retry import RetryPolicy
+
+PlainAnswers: TypeAlias = Literal["remind", "finish"]
+TextCalls: TypeAlias = Literal["ignore", "offer", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +16,8 @@ class TaskSettings:
     """The choices a user has about the loop itself; what may be touched is the policy's business."""
 
     max_tokens: int = 8192
-    temperature: float | None = 0.0
+    temperature: float | None = None
+    """None leaves it to the provider: some models refuse to be told."""
     context_window: int | None = None
     """Tokens the model can take. Unknown, the conversation is shortened only when the provider says it is too long."""
     condense_at: float = 0.8
@@ -23,9 +27,9 @@ class TaskSettings:
     repetition_limit: int = 3
     """How often the same call may give the same result before it is refused; 0 never refuses."""
     max_turns: int | None = None
-    plain_answers: Literal["remind", "finish"] = "remind"
+    plain_answers: PlainAnswers = "remind"
     """A reply without a tool call: remind the model how it works, or take the reply as the result."""
-    text_calls: Literal["ignore", "offer", "run"] = "offer"
+    text_calls: TextCalls = "offer"
     """A complete call that a native model wrote into its text: leave it there, ask the user, or take it as a call."""
     max_depth: int = 4
     """How deep subtasks may nest."""

@@ -9,6 +9,7 @@ Everything that happens comes out through `parts.watch`; everything a front end 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Self
 
 from joey.commands import Answer, Cancel, Command, Say
 from joey.effects import SubtaskStarted
-from joey.errors import UsageError
+from joey.errors import JoeyError, UsageError
 from joey.events import (
     ContinueAnswered,
     ContinueRequested,
@@ -29,7 +30,7 @@ from joey.events import (
     TodosChanged,
     ToolCallFinished,
 )
-from joey.journal.journal import Journal, read_journal
+from joey.journal.journal import Journal, JournalError, read_journal
 from joey.journal.records import (
     ChildOpened,
     LastMessageReplaced,
@@ -40,7 +41,17 @@ from joey.journal.records import (
     TodosSet,
 )
 from joey.journal.replay import TaskState, replay
-from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from joey.protocols import get
 from joey.providers.failures import ProviderError
 from joey.task import wording
@@ -48,7 +59,7 @@ from joey.task.core import TaskCore
 from joey.task.environment import first_details, turn_details
 from joey.task.parts import Parts
 from joey.task.reply import Reply
-from joey.task.rescue import calls_in_text, text_around
+from joey.task.rescue import calls_in_text
 from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn
 from joey.tools.commands.jobs import kill_jobs
@@ -61,6 +72,7 @@ class Task:
         self._core = TaskCore(parts, task_id, state, journal, self._spawn)
         self._opening = opening
         self._cancelled: str | None = None
+        self._over = False
         self._running: asyncio.Task[object] | None = None
         self._child: Task | None = None
         self._depth = 0
@@ -135,19 +147,26 @@ class Task:
         return self._core.state
 
     def send(self, command: Command) -> bool:
-        """Say, answer or cancel, at any moment. False: nobody was waiting for that answer."""
-        if self._child is not None and isinstance(command, Answer) and self._child.send(command):
-            return True
+        """Say, answer or cancel, at any moment. False: nobody was there for it."""
+        if self._over:
+            return False
         match command:
-            case Say():
-                (self._child._core if self._child else self._core).say(command)
-            case Answer():
-                return self._core.answer(command)
-            case Cancel(reason):
-                self._cancelled = reason or "cancelled by the user"
-                if self._running is not None:
-                    self._running.cancel()
-        return True
+            case Cancel(reason, task_id) if task_id in ("", self.id):
+                self._cancel(reason or "cancelled by the user")
+                return True
+            case Say() if self._child is None:
+                self._core.say(command)
+                return True
+            case Answer() if self._core.answer(command):
+                return True
+        # Whoever works now: the innermost subtask hears what is said.
+        return self._child is not None and self._child.send(command)
+
+    def _cancel(self, reason: str) -> None:
+        if self._cancelled is None:
+            self._cancelled = reason
+            if self._running is not None:
+                self._running.cancel()
 
     async def run(self) -> TaskFinished:
         """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
@@ -158,19 +177,39 @@ class Task:
         resumed = bool(core.state.messages)
         core.emit(TaskStarted(opened.text, core.state.mode, opened.model, opened.protocol, opened.parent_id, resumed))
         try:
-            return self._end(await self._loop())
-        except asyncio.CancelledError:
-            if self._cancelled is None:
-                self._end(TaskFinished("cancelled", "interrupted"))
-                raise
-            core.emit(TaskAborted(self._cancelled))
-            return self._end(TaskFinished("cancelled", self._cancelled))
+            return self._end(await self._outcome())
         finally:
+            self._over = True
+            await self._absorb_cancel()
             await asyncio.shield(kill_jobs(core.context()))
             core.journal.close()
 
+    async def _outcome(self) -> TaskFinished:
+        """How the task ended. A cancellation that did not come through `send` is written down and goes on its way."""
+        if self._cancelled is None:  # it may have come before the task began
+            try:
+                return await self._loop()
+            except JournalError as error:
+                return TaskFinished("error", str(error))
+            except asyncio.CancelledError:
+                if self._cancelled is None:
+                    self._end(TaskFinished("cancelled", "interrupted"))
+                    raise
+        self._core.emit(TaskAborted(self._cancelled))
+        return TaskFinished("cancelled", self._cancelled)
+
+    async def _absorb_cancel(self) -> None:
+        """Our own cancellation, which may still be on its way when the loop has ended, must not hit our caller."""
+        if self._cancelled is not None and self._running is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+            self._running.uncancel()
+
     def _end(self, finished: TaskFinished) -> TaskFinished:
-        self._core.record(TaskEnded(finished.outcome, finished.message))
+        try:
+            self._core.record(TaskEnded(finished.outcome, finished.message))
+        except JournalError as error:
+            finished = TaskFinished("error", str(error))
         self._core.emit(finished)
         return finished
 
@@ -210,9 +249,7 @@ class Task:
         return ToolResultBlock(call_id, (TextBlock(text),), is_error=True)
 
     def _add_user_message(self, content: list[Block]) -> None:
-        queue = self._core.queue
-        while queue:
-            said = queue.popleft()
+        for said in self._core.state.queued:
             content = [*content, TextBlock(wording.user_message(said.text)), *said.images]
         if content:
             self._core.record(MessageAdded(Message("user", tuple(content))))
@@ -274,20 +311,19 @@ class Task:
         wanted = core.parts.settings.text_calls
         if core.parts.protocol.in_text or wanted == "ignore" or reply.malformed or reply.stop == "length":
             return ()
-        specs = core.tools.specs
-        found = calls_in_text(reply.text, specs)
-        if not found:
+        found = calls_in_text(reply.text, core.tools.specs)
+        if found is None:
             return ()
-        names = ", ".join(call.name for call in found)
+        names = ", ".join(call.name for call in found.calls)
         if wanted == "offer":
             goes_on, _ = await self._go_on(f"The model wrote a call of {names} as text instead of making it. Make it?")
             if not goes_on:
                 return ()
-        calls = tuple(replace(call, call_id=f"text_{core.state.turns}_{n}") for n, call in enumerate(found))
-        around = text_around(reply.text, specs)
+        calls = tuple(replace(call, call_id=f"text_{core.state.turns}_{n}") for n, call in enumerate(found.calls))
         uses = (ToolUseBlock(call.call_id, call.name, call.arguments) for call in calls)
-        said = (TextBlock(around),) if around else ()
-        core.record(LastMessageReplaced(Message("assistant", (*said, *uses))))
+        thoughts = (block for block in reply.content if isinstance(block, ReasoningBlock))
+        said = (TextBlock(found.around),) if found.around else ()
+        core.record(LastMessageReplaced(Message("assistant", (*thoughts, *said, *uses))))
         return calls
 
     # Limits and trouble
@@ -353,11 +389,20 @@ class Task:
         return await self._run_child(child)
 
     async def _resume_child(self, child_id: str) -> ToolResult:
-        """A subtask that an interruption of this task left behind: its result if it has one, else it goes on."""
-        ended = replay(read_journal(self._core.parts.store.journal_path(child_id))).ended
-        if ended is not None and ended.outcome == "completed":
-            return ToolResult((TextBlock(wording.subtask_result(child_id, ended.outcome, ended.message)),))
-        return await self._run_child(Task.resume(self._core.parts, child_id))
+        """A subtask that an interruption of this task left behind: its result if it has one, else it goes on.
+
+        What the user says on resuming is for whoever works, so it goes to the subtask.
+        """
+        core = self._core
+        try:
+            state = replay(read_journal(core.parts.store.journal_path(child_id)))
+            if state.ended is not None and state.ended.outcome == "completed":
+                return self._child_result(child_id, state, TaskFinished("completed", state.ended.message))
+            child = Task.resume(replace(core.parts, policy=core.policy), child_id)
+        except JoeyError as error:
+            return self._child_result(child_id, TaskState(), TaskFinished("error", str(error)))
+        child._opening, self._opening = [*child._opening, *self._opening], []
+        return await self._run_child(child)
 
     async def _run_child(self, child: Task) -> ToolResult:
         self._child, child._depth = child, self._depth + 1
@@ -365,8 +410,14 @@ class Task:
             finished = await child.run()
         finally:
             self._child = None
-        text = wording.subtask_result(child.id, finished.outcome, finished.message)
-        self._core.emit(SubtaskClosed(child.id, text))
+        return self._child_result(child.id, child.state, finished)
+
+    def _child_result(self, child_id: str, state: TaskState, finished: TaskFinished) -> ToolResult:
+        """What the model is told of a subtask. What the user said too late for the subtask is for this task."""
+        for said in state.queued:
+            self._core.record(said)
+        text = wording.subtask_result(child_id, finished.outcome, finished.message)
+        self._core.emit(SubtaskClosed(child_id, text))
         return ToolResult((TextBlock(text),), is_error=finished.outcome != "completed")
 
 

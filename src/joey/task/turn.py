@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from joey.events import RetryScheduled, TurnFinished, TurnStarted
+from contextlib import aclosing
+
+from joey.events import TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message
 from joey.providers.base import Request
 from joey.providers.failures import ContextTooLongError
-from joey.providers.retry import Retry, with_retries
 from joey.task.context_window import KEPT_MESSAGES, nearly_full, shorten
 from joey.task.core import TaskCore
 from joey.task.history import in_words_of, visible
@@ -36,9 +37,7 @@ async def _with_shorter_context(core: TaskCore) -> Reply:
     keep = KEPT_MESSAGES
     while True:
         try:
-            return await with_retries(
-                lambda: _attempt(core), policy=core.parts.settings.retry, on_retry=lambda retry: _tell(core, retry)
-            )
+            return await core.persist(lambda: _attempt(core))
         except ContextTooLongError:
             if keep < 1 or not await shorten(core, keep=keep):
                 raise
@@ -47,12 +46,13 @@ async def _with_shorter_context(core: TaskCore) -> Reply:
 
 async def _attempt(core: TaskCore) -> Reply:
     specs = core.tools.specs
-    parser = core.parts.protocol.parser(specs)
+    parser = core.parts.watch_parser(core.parts.protocol.parser(specs))
     builder = ReplyBuilder()
-    async for chunk in core.parts.provider.stream(request_for(core, specs)):
-        for event in parser.feed(chunk):
-            core.emit(event)
-            builder.add(event)
+    async with aclosing(core.parts.provider.stream(request_for(core, specs))) as chunks:
+        async for chunk in chunks:
+            for event in parser.feed(chunk):
+                core.emit(event)
+                builder.add(event)
     for event in parser.finish():
         core.emit(event)
         builder.add(event)
@@ -71,7 +71,3 @@ def request_for(core: TaskCore, specs: tuple[ToolSpec, ...]) -> Request:
         max_tokens=parts.settings.max_tokens,
         temperature=parts.settings.temperature,
     )
-
-
-def _tell(core: TaskCore, retry: Retry) -> None:
-    core.emit(RetryScheduled(retry.attempt, retry.delay, str(retry.error)))

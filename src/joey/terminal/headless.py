@@ -13,7 +13,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from joey.commands import Cancel
@@ -55,17 +56,29 @@ def printing_json(out: TextIO) -> Watcher:
 async def run_headless(task: Task, *, seconds: float | None = None) -> TaskFinished:
     """Run a task to its end, with Ctrl-C and a time limit that both cancel it cleanly."""
     loop = asyncio.get_running_loop()
-    stop = _stopper(task)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
     late = f"the time limit of {seconds:g} s was reached" if seconds else ""
     timer = loop.call_later(seconds, task.send, Cancel(late)) if seconds else None
     try:
-        finished = await task.run()
+        with interruptible(task):
+            finished = await task.run()
     finally:
         if timer is not None:
             timer.cancel()
     return TaskFinished("limit", late) if late and finished.message == late else finished
+
+
+@contextmanager
+def interruptible(task: Task) -> Iterator[None]:
+    """Meanwhile Ctrl-C cancels the task, and a second one ends the process."""
+    loop = asyncio.get_running_loop()
+    stop = _stopper(task)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
 
 
 def _stopper(task: Task) -> Callable[[], None]:

@@ -1,0 +1,148 @@
+"""`joey tasks`: what was done before, listed, read, exported, forked, imported and deleted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from joey.cli import main
+from joey.events import TokenUsage
+from joey.journal.journal import Journal, read_journal
+from joey.journal.records import MessageAdded, Record, TaskEnded, TaskOpened, TurnEnded
+from joey.journal.replay import replay
+from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+
+Captured = pytest.CaptureFixture[str]
+OLD, NEW = "20260101-000000-aaa", "20260102-000000-bbb"
+
+
+def said(role: str, *blocks: object) -> Record:
+    return MessageAdded(Message(role, blocks))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two tasks: an old one that is complete after two turns, and a new one that is open."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    root = tmp_path / "joey" / "tasks"
+    old: list[Record] = [
+        TaskOpened(OLD, "Paint the shed", str(tmp_path), "code", "anthropic/m", "native"),
+        said("user", TextBlock("Paint the shed")),
+        said("assistant", ToolUseBlock("c1", "read_file", {"path": "shed.txt"})),
+        TurnEnded(TokenUsage(10, 1), 0.25),
+        said("user", ToolResultBlock("c1", (TextBlock("a ```brown``` shed"),))),
+        said("assistant", ToolUseBlock("c2", "attempt_completion", {"result": "Painted."})),
+        TurnEnded(TokenUsage(10, 1), 0.25),
+        TaskEnded("completed", "Painted."),
+    ]
+    new: list[Record] = [TaskOpened(NEW, "Mow the lawn", str(tmp_path), "code", "anthropic/m", "native")]
+    for at, (task_id, records) in enumerate([(OLD, old), (NEW, new)]):
+        with Journal(root / task_id / "journal.jsonl", clock=lambda at=at: 1_767_225_600.0 + at) as journal:  # type: ignore[misc]
+            for record in records:
+                journal.append(record)
+    return root
+
+
+def test_the_list_has_the_newest_first(tasks: Path, capsys: Captured) -> None:
+    assert main(["tasks"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(NEW) and "open" in first and "Mow the lawn" in first
+    assert second.startswith(OLD) and "completed" in second
+
+
+def test_a_task_that_cannot_be_read_is_listed_with_the_reason(tasks: Path, capsys: Captured) -> None:
+    (tasks / NEW / "journal.jsonl").write_text('{"format": "joey-journal", "version": 1}\nnonsense\n')
+    assert main(["tasks"]) == 0
+    listed = capsys.readouterr().out
+    assert "unreadable" in listed and "line 2: not JSON" in listed
+    assert main(["tasks", "show", NEW]) == 2
+    assert "line 2" in capsys.readouterr().err
+
+
+def test_json_is_one_object_a_line(tasks: Path, capsys: Captured) -> None:
+    assert main(["tasks", "list", "--json"]) == 0
+    new, old = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (new["id"], new["status"], new["turns"], new["cost"]) == (NEW, "open", 0, None)
+    assert (old["id"], old["status"], old["turns"], old["cost"]) == (OLD, "completed", 2, 0.5)
+    assert old["text"] == "Paint the shed"
+
+
+def test_search_finds_words_anywhere_in_a_task(tasks: Path, capsys: Captured) -> None:
+    assert main(["tasks", "search", "BROWN"]) == 0
+    assert [line[:19] for line in capsys.readouterr().out.splitlines()] == [OLD]
+    assert main(["tasks", "search", "purple"]) == 0
+    assert "no task has these words" in capsys.readouterr().err
+
+
+def test_show_and_export_are_the_same_markdown(tasks: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert main(["tasks", "show", "20260101"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("# Paint the shed\n") and "**read_file**" in shown
+    assert "````\na ```brown``` shed\n````" in shown
+    assert main(["tasks", "export", OLD, str(tmp_path / "shed.md")]) == 0
+    assert (tmp_path / "shed.md").read_text() == shown.removesuffix("\n")
+    assert main(["tasks", "export", OLD, str(tmp_path / "nowhere" / "shed.md")]) == 2
+
+
+def test_delete_removes_everything_kept_with_it(tasks: Path, capsys: Captured) -> None:
+    (tasks / OLD / "output.txt").write_text("kept")
+    assert main(["tasks", "delete", OLD]) == 0
+    assert [path.name for path in tasks.iterdir()] == [NEW]
+
+
+def test_a_fork_shares_the_first_turns_and_is_open(tasks: Path, capsys: Captured) -> None:
+    assert main(["tasks", "fork", OLD, "--turn", "1"]) == 0
+    forked = capsys.readouterr().out.strip()
+    state = replay(read_journal(tasks / forked / "journal.jsonl"))
+    assert state.opened is not None and state.opened.task_id == forked
+    assert [message.role for message in state.messages] == ["user", "assistant", "user"]
+    assert state.turns == 1 and state.ended is None
+    assert main(["tasks", "fork", OLD, "--turn", "9"]) == 2
+    assert "only 2 turns" in capsys.readouterr().err
+    assert len(list(tasks.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("block", "protocol"),
+    [
+        ({"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "a"}}, "native"),
+        ({"type": "text", "text": "<read_file>\n<path>a</path>\n</read_file>"}, "xml"),
+    ],
+)
+def test_an_imported_task_goes_on_in_its_own_protocol(
+    tasks: Path, tmp_path: Path, capsys: Captured, block: object, protocol: str
+) -> None:
+    folder = tmp_path / "roo"
+    folder.mkdir()
+    rows = [{"role": "user", "content": "<task>\nFix it\n</task>"}, {"role": "assistant", "content": [block]}]
+    (folder / "api_conversation_history.json").write_text(json.dumps(rows))
+    assert main(["tasks", "import", str(folder), "--model", "ollama/qwen3"]) == 0
+    imported = capsys.readouterr().out.strip()
+    opened = replay(read_journal(tasks / imported / "journal.jsonl")).opened
+    assert opened is not None
+    assert (opened.text, opened.model, opened.protocol) == ("Fix it", "ollama/qwen3", protocol)
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["show"], "needs the ID of a task"),
+        (["import"], "needs a folder"),
+        (["import", "/nowhere"], "cannot read /nowhere/api_conversation_history.json"),
+        (["show", "nope"], "there is no task 'nope'"),
+        (["show", "2026"], "is the beginning of 2 tasks"),
+    ],
+)
+def test_a_wrong_question_is_answered_with_what_is_wrong(
+    tasks: Path, capsys: Captured, args: list[str], complaint: str
+) -> None:
+    assert main(["tasks", *args]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_no_tasks_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(["tasks"]) == 0
+    assert "there are no tasks yet" in capsys.readouterr().err

@@ -1,0 +1,166 @@
+"""The plain conversation: what a typed line means, and that it means it only after the question was shown."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from joey.commands import Answer
+from joey.effects import Suggestion
+from joey.events import (
+    ApprovalRequested,
+    CompletionRequested,
+    ContinueRequested,
+    QuestionRequested,
+    Request,
+    TaskFinished,
+)
+from joey.messages import ToolResultBlock, ToolUseBlock
+from joey.task.task import Task
+from joey.terminal.conversation import Conversation, answer_to, converse
+from joey.testing.script import Answer as Scripted
+from joey.testing.script import reply
+from task_kit import Kit, call, done
+
+LEAVE = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt")
+QUESTION = QuestionRequested("1", "Which?", (Suggestion("red"), Suggestion("blue")))
+RESULT = CompletionRequested("1", "Done.")
+GO_ON = ContinueRequested("1", "Nothing went right.")
+
+
+@pytest.mark.parametrize(
+    ("request_", "line", "answer"),
+    [
+        (LEAVE, "y", Answer("1", yes=True)),
+        (LEAVE, "Yes", Answer("1", yes=True)),
+        (LEAVE, "yes, but not twice", Answer("1", yes=True, text="but not twice")),
+        (LEAVE, "n", Answer("1")),
+        (LEAVE, "no, use b.txt", Answer("1", text="use b.txt")),
+        (LEAVE, "you should use b.txt", Answer("1", text="you should use b.txt")),
+        (LEAVE, "a", Answer("1", yes=True, always=True)),
+        (LEAVE, "always look before you write", Answer("1", text="always look before you write")),
+        (QUESTION, "2", Answer("1", yes=True, text="blue")),
+        (QUESTION, "3", Answer("1", yes=True, text="3")),
+        (QUESTION, "0", Answer("1", yes=True, text="0")),
+        (QUESTION, "green", Answer("1", yes=True, text="green")),
+        (RESULT, "y", Answer("1", yes=True)),
+        (RESULT, "n", None),
+        (RESULT, "also /goodbye", Answer("1", text="also /goodbye")),
+        (GO_ON, "y", Answer("1", yes=True)),
+        (GO_ON, "n", Answer("1")),
+        (GO_ON, "read the README", Answer("1", text="read the README")),
+    ],
+)
+def test_a_line_is_an_answer(request_: Request, line: str, answer: Answer | None) -> None:
+    assert answer_to(request_, line) == answer
+
+
+class Typist(io.StringIO):
+    """A screen in front of somebody who types the next line when a prompt is shown."""
+
+    def __init__(self, lines: Iterable[str | None]) -> None:
+        super().__init__()
+        self._lines = iter(lines)
+        self.conversation = Conversation(self)
+
+    def write(self, text: str) -> int:
+        if text.endswith(": ") and text.startswith("  "):
+            line = next(self._lines)
+            asyncio.get_running_loop().call_soon(self.conversation.heard, line)
+        return super().write(text)
+
+
+async def talk(folder: Path, script: list[Scripted], lines: list[str | None]) -> tuple[TaskFinished, Typist, Kit]:
+    typist = Typist(lines)
+    kit = Kit(folder, script, policy="ask")
+    task = Task.start(replace(kit.parts, watch=typist.conversation.watch), "Do it.")
+    typist.conversation.attend(task)
+    return await task.run(), typist, kit
+
+
+def files(kit: Kit) -> list[str]:
+    return sorted(path.name for path in kit.workspace.iterdir())
+
+
+def write(path: str) -> ToolUseBlock:
+    return call(f"w_{path}", "write_to_file", path=path, file_text="x")
+
+
+async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
+    script = [
+        reply(write("a.txt")),
+        reply(write("b.txt")),
+        reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "red"}, {"text": "blue"}])),
+        done("d1", "Did it."),
+        done("d2", "Did it better."),
+    ]
+    finished, typist, kit = await talk(tmp_path, script, ["y", "", "no, leave b.txt", "2", "n", "nicer", "y"])
+    assert finished == TaskFinished("completed", "Did it better.")
+    assert files(kit) == ["a.txt"]
+    sent = [repr(request.messages[-1]) for request in kit.provider.requests]
+    assert "leave b.txt" in sent[2]
+    assert "blue" in sent[3]
+    assert "nicer" in sent[4]
+    shown = typist.getvalue()
+    assert "? write_to_file needs leave" in shown
+    assert "  2. blue" in shown
+
+
+async def test_always_is_asked_once(tmp_path: Path) -> None:
+    script = [reply(write("a.txt")), reply(write("b.txt")), done()]
+    finished, _, kit = await talk(tmp_path, script, ["a", "y"])
+    assert finished.outcome == "completed"
+    assert files(kit) == ["a.txt", "b.txt"]
+
+
+async def test_the_end_of_the_input_cancels(tmp_path: Path) -> None:
+    finished, _, kit = await talk(tmp_path, [reply(write("a.txt")), done()], [None])
+    assert finished == TaskFinished("cancelled", "the input ended")
+    assert files(kit) == []
+
+
+async def test_what_was_typed_before_the_question_is_a_message_and_no_answer(tmp_path: Path) -> None:
+    typist = Typist(["n", "y"])
+    kit = Kit(tmp_path, [reply(write("a.txt")), done()], policy="ask")
+    task = Task.start(replace(kit.parts, watch=typist.conversation.watch), "Do it.")
+    typist.conversation.attend(task)
+    typist.conversation.heard("y")
+    assert (await task.run()).outcome == "completed"
+    assert files(kit) == []
+    said = kit.provider.requests[0].messages[0].content
+    assert any("<user_message>\ny\n</user_message>" in repr(block).replace("\\n", "\n") for block in said)
+    assert not any(isinstance(block, ToolResultBlock) for block in said)
+
+
+async def test_lines_come_from_a_file_descriptor_in_any_pieces(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    out = io.StringIO()
+    conversation = Conversation(out)
+    suggestions = [{"text": "Ann"}, {"text": "Bob"}]
+    question = call("q", "ask_followup_question", question="Wer?", follow_up=suggestions)
+    kit = Kit(tmp_path, [reply(question), done()])
+    asked = asyncio.Event()
+
+    def watch(task_id: str, event: object) -> None:
+        conversation.watch(task_id, event)  # type: ignore[arg-type]
+        if isinstance(event, (QuestionRequested, CompletionRequested)):
+            asked.set()
+
+    task = Task.start(replace(kit.parts, watch=watch), "Do it.")
+    running = asyncio.ensure_future(converse(task, conversation, reading))
+    for line in ("Jörg\n", "y\n"):
+        await asked.wait()
+        asked.clear()
+        for byte in line.encode():
+            os.write(writing, bytes([byte]))
+            await asyncio.sleep(0)
+    assert (await running).outcome == "completed"
+    assert "Jörg" in repr(kit.provider.requests[-1].messages[-1])
+    os.close(reading)
+    os.close(writing)
