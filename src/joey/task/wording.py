@@ -11,7 +11,6 @@ INTERRUPTED = (
     "itself. Check before you repeat it."
 )
 NOT_RUN = "The task was interrupted before this call was made, so it was not made."
-NOT_MADE = "This call was not made because the turn was stopped."
 ACCEPTED = "The user accepted the result."
 HEAR_FIRST = "The user said something while you worked that you have not seen yet. It follows; take it into account."
 
