@@ -192,6 +192,14 @@ async def test_a_text_protocol_by_flag(joey: Runner, protocol: str) -> None:
     assert "tools" not in ran.server.requests[0].body
 
 
+async def test_what_to_make_of_a_model_that_does_not_call_tools(joey: Runner) -> None:
+    in_text = reply("<write_to_file>\n<path>a.txt</path>\n<content>hi</content>\n</write_to_file>")
+    options = ["--approve", "edits", "--text-calls", "run", "--plain-answers", "finish"]
+    ran = await joey([in_text, reply("That was it.")], "Do it", *options)
+    assert (ran.code, ran.out) == (0, "That was it.\n"), ran.err
+    assert (joey.workspace / "a.txt").exists()
+
+
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [

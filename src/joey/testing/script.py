@@ -34,6 +34,10 @@ class Faults:
     """Seconds between events."""
     cut_after: int | None = None
     """The connection breaks after so many events."""
+    breaks_with: Failure | None = None
+    """With `cut_after`: the stream does not just break there, but says this error."""
+    silent_after: int | None = None
+    """Nothing more comes after so many events, and the connection stays open."""
     malformed_at: int | None = None
     """This event is not JSON."""
     by_character: bool = False

@@ -28,17 +28,25 @@ class ScriptedProvider(Provider):
         self.requests.append(request)
         answer = self._script.next()
         if isinstance(answer, Failure):
-            headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
-            raise failures.classify(answer.message, status=answer.status, kinds=(answer.kind,), headers=headers)
+            raise _error(answer)
         if not isinstance(answer, Reply):
             raise UsageError("a recording is lines of HTTP; play it with LocalServer")
         async for chunk in _played(answer.chunks, answer.faults):
             yield chunk
 
 
+def _error(failure: Failure) -> failures.ProviderError:
+    headers = {} if failure.retry_after is None else {"retry-after": str(failure.retry_after)}
+    return failures.classify(failure.message, status=failure.status, kinds=(failure.kind,), headers=headers)
+
+
 async def _played(chunks: tuple[Chunk, ...], faults: Faults) -> AsyncIterator[Chunk]:
     await asyncio.sleep(faults.latency)
     for number, chunk in enumerate(chunks):
+        if number == faults.silent_after:
+            await asyncio.Event().wait()
+        if number == faults.cut_after and faults.breaks_with is not None:
+            raise _error(faults.breaks_with)
         if number == faults.cut_after:
             raise failures.CutStreamError("the reply broke off, as the script says")
         if number == faults.malformed_at:

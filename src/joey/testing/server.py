@@ -140,7 +140,8 @@ async def _reply(writer: asyncio.StreamWriter, asked: Asked, answer: Reply) -> N
         await _send_json(writer, 200, make(answer.chunks, model), cut=answer.faults.cut_after is not None)
         return
     make_events = wire_formats.anthropic_events if as_anthropic else wire_formats.openai_events
-    await _send_stream(writer, _faulty(make_events(answer.chunks, model), answer.faults), answer.faults)
+    error = wire_formats.anthropic_error_event if as_anthropic else wire_formats.openai_error_event
+    await _send_stream(writer, _faulty(make_events(answer.chunks, model), answer.faults, error), answer.faults)
 
 
 async def _play_recording(writer: asyncio.StreamWriter, recording: Recording) -> None:
@@ -157,16 +158,28 @@ async def _play_recording(writer: asyncio.StreamWriter, recording: Recording) ->
     await _send_stream(writer, events(), Faults())
 
 
-async def _faulty(events: Iterator[wire_formats.WireEvent], faults: Faults) -> AsyncIterator[str]:
+async def _faulty(
+    events: Iterator[wire_formats.WireEvent],
+    faults: Faults,
+    error: Callable[[Failure], wire_formats.WireEvent],
+) -> AsyncIterator[str]:
     for number, (name, data) in enumerate(events):
         if number == faults.cut_after:
+            if faults.breaks_with is not None:
+                yield _sse(*error(faults.breaks_with))
             raise _CutError
-        heading = "" if name is None else f"event: {name}\n"
-        yield f"{heading}data: {'{this is not JSON' if number == faults.malformed_at else data}\n\n"
+        if number == faults.silent_after:
+            await asyncio.Event().wait()
+        yield _sse(name, "{this is not JSON" if number == faults.malformed_at else data)
         if faults.pause:
             await asyncio.sleep(faults.pause)
     if faults.cut_after is not None:
         raise _CutError
+
+
+def _sse(name: str | None, data: str) -> str:
+    heading = "" if name is None else f"event: {name}\n"
+    return f"{heading}data: {data}\n\n"
 
 
 # HTTP

@@ -67,6 +67,10 @@ def openai_error(failure: Failure) -> dict[str, Any]:
     return {"error": {"message": failure.message, "type": kind, "code": kind, "param": None}}
 
 
+def openai_error_event(failure: Failure) -> WireEvent:
+    return None, json.dumps(openai_error(failure))
+
+
 def _openai_event(model: str, delta: Any, *, finish: str | None = None, usage: Any = None) -> WireEvent:
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
     data = {**_openai_head(model, "chat.completion.chunk"), "choices": choices}
@@ -151,6 +155,10 @@ def anthropic_body(chunks: Sequence[Chunk], model: str) -> dict[str, Any]:
 
 def anthropic_error(failure: Failure) -> dict[str, Any]:
     return {"type": "error", "error": {"type": failure.kind or "api_error", "message": failure.message}}
+
+
+def anthropic_error_event(failure: Failure) -> WireEvent:
+    return "error", json.dumps(anthropic_error(failure))
 
 
 class _Blocks:
