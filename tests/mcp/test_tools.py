@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.actions import CallServer, WritePath
-from joey.app import CallRunner, policy_workspace
+from joey.app import CallRunner
 from joey.mcp import catalogue as catalogue_module
 from joey.mcp.catalogue import Catalogue
 from joey.mcp.listing import ListedTool, Listing, mended_tools
@@ -18,7 +18,7 @@ from joey.mcp.offer import offers
 from joey.mcp.servers import McpServers
 from joey.mcp.tool import McpTool
 from joey.messages import ToolResult, ToolUseBlock
-from joey.policy import Settings
+from joey.policy import Settings, Workspace
 from joey.protocols.example import example_arguments
 from joey.tools.base import ToolContext
 from joey.tools.modes import BUILTIN_MODES
@@ -48,7 +48,7 @@ def toolset(servers: McpServers, mode: str = "code", *, in_text: bool = False) -
 async def run(servers: McpServers, context: ToolContext, call: ToolUseBlock, **settings: Any) -> ToolResult:
     mode = settings.pop("mode", "code")
     registry = Registry(toolset(servers, mode))
-    runner = CallRunner(registry, context, Settings(**settings), policy_workspace(context.workspace))
+    runner = CallRunner(registry, context, Settings(**settings), Workspace.of(context.workspace))
     return await runner.run(call)
 
 
@@ -77,7 +77,7 @@ async def test_a_call_needs_leave_unless_the_tool_is_always_allowed(context: Too
     async with running(raw_config("good")) as servers:
         call = ToolUseBlock("c", "mcp__good__good", {"x": 1})
         refused = await run(servers, context, call)
-        assert refused.is_error and "not allowed" in refused.text
+        assert refused.is_error and "denied" in refused.text
         assert not (await run(servers, context, call, mcp_allow=("good/good",))).is_error
         assert not (await run(servers, context, call, mcp_allow=("good/*",))).is_error
         assert (await run(servers, context, call, mcp="deny", mcp_allow=("good/*",))).is_error
