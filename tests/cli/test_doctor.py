@@ -147,7 +147,7 @@ def test_what_comes_from_roo_code_is_named_with_what_becomes_of_it(here: Here) -
     assert "poet" in found[".roomodes"]["found"]
     assert found[".roo/rules"]["state"] == "ok"
     assert "not read, since .joey/rules-code" in found[".roo/rules-code"]["found"]
-    assert ".roo/commands/review.md" in found[".roo/commands"]["advice"]
+    assert "/review" in found[".roo/commands"]["found"]
     assert {".roo/mcp.json", ".rooignore", "AGENTS.md", ".clinerules"} <= set(found)
 
 

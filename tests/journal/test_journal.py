@@ -86,7 +86,8 @@ def test_a_lock_that_outlives_a_killed_process_by_a_moment_is_waited_for(tmp_pat
     """The child of a killed process holds the lock until it becomes another program."""
     first = Journal(tmp_path / "j")
     threading.Timer(0.2, first.close).start()
-    Journal(tmp_path / "j", patience=30.0).close()
+    with Journal(tmp_path / "j", patience=30.0), pytest.raises(JournalError):
+        Journal(tmp_path / "j", patience=0.0)
 
 
 @pytest.mark.parametrize(

@@ -347,5 +347,5 @@ def _mcp_and_commands(workspace: Path) -> Iterator[Finding]:
         yield Finding(".roo/mcp.json", "ok", "read as it is: its servers are started in a trusted folder (`joey mcp`)")
     commands = sorted((workspace / ".roo" / "commands").glob("*.md"))
     if commands:
-        advice = f"give one as a prompt: joey run --file {commands[0].relative_to(workspace)}"
-        yield Finding(".roo/commands", "note", f"{len(commands)} found; slash commands are not run", advice)
+        found = f"{len(commands)} read as they are: /{commands[0].stem} in what you type (`joey commands` lists them)"
+        yield Finding(".roo/commands", "ok", found)
