@@ -149,6 +149,14 @@ def test_control_characters_and_trailing_commas_are_read_and_noted() -> None:
     assert rebuild(found) == {("a",): "one\ntwo\t", ("b", 0): 1, ("b", 1): 2}
 
 
+def test_control_characters_are_noted_wherever_the_text_is_cut() -> None:
+    text = '{"a": "one\ntwo\tthree"}'
+    for pieces in [by_character(text), *cut_everywhere(text), cut_at(text, [8, 12])]:
+        reader, _ = read(pieces)
+        assert reader.lenient == ("control characters in a string",)
+        assert reader.value() == {"a": "one\ntwo\tthree"}
+
+
 def test_the_last_of_two_equal_keys_wins_as_in_json_loads() -> None:
     reader, _ = read(['{"a": "first", "a": "last"}'])
     assert reader.value() == {"a": "last"}
