@@ -41,7 +41,7 @@ from joey.task.mentions import WorkspaceSources
 from joey.task.one_call import Prepared, Rules, Stopped, prepare, safely
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
-from joey.task.settings import PlainAnswers, TaskSettings, TextCalls
+from joey.task.settings import Calls, PlainAnswers, TaskSettings, TextCalls
 from joey.task.task import Task
 from joey.tools.base import Feature, Tool, ToolContext, failed
 from joey.tools.builtin import BuiltinOptions, builtin_tools
@@ -232,6 +232,8 @@ class TaskOptions:
     timeout: float | None = None
     plain_answers: PlainAnswers | None = None
     text_calls: TextCalls | None = None
+    tool_choice: Calls | None = None
+    grammar: str | None = None
     headless: bool = False
 
     @property
@@ -250,6 +252,8 @@ class TaskOptions:
             "limits.timeout": self.timeout,
             "task.plain_answers": self.plain_answers,
             "task.text_calls": self.text_calls,
+            "task.tool_choice": self.tool_choice,
+            "grammar": self.grammar,
         }
 
 
@@ -310,14 +314,18 @@ def make_parts(
 ) -> Parts:
     config = settings_in_force(workspace, options.flags)
     name = options.model or model_before or config.value("model") or default_model()
+    grammar = None if config.value("grammar") == "off" else config.value("grammar")
     with said_in(config.settings["model"]):
-        provider, model = open_model(name, base_url=config.base_url_for(name), api_key=key_for(name))
+        address = config.base_url_for(name)
+        provider, model = open_model(name, base_url=address, api_key=key_for(name), grammar=grammar)
     abilities = provider.abilities(model)
     around = look_around(workspace)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
     with said_in(config.settings["protocol"]):
         protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools))
+    if grammar and not protocol.in_text:
+        raise UsageError(f"a grammar needs a protocol in text, not {protocol.name}: --protocol xml, or --grammar off")
     mcp = _mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
     return Parts(
         provider=provider,
@@ -358,6 +366,7 @@ def task_settings(config: Config, *, context_window: int | None) -> TaskSettings
         max_turns=config.value("limits.max_turns"),
         plain_answers=config.value("task.plain_answers"),
         text_calls=config.value("task.text_calls"),
+        tool_choice=config.value("task.tool_choice"),
     )
 
 

@@ -298,3 +298,18 @@ async def test_a_name_that_does_not_exist_is_complained_about_where_it_stands(
     (joey.workspace / ".joey" / "config.toml").write_text(text)
     ran = await joey([], "Do it")
     assert ran.code == 2 and complaint in ran.err
+
+
+async def test_a_server_is_told_what_a_legal_reply_is_if_asked(joey: Runner) -> None:
+    text = "<attempt_completion>\n<result>ok</result>\n</attempt_completion>"
+    ran = await joey(
+        [reply(text)], "Go", "--protocol", "xml", "--grammar", "llama.cpp", "--tool-choice", "required",
+        provider="llamacpp",
+    )  # fmt: skip
+    assert ran.code == 0 and ran.out == "ok\n"
+    assert ran.server.requests[0].body["grammar"].startswith("root ::= ")
+
+
+async def test_a_grammar_without_a_protocol_in_text_is_refused(joey: Runner) -> None:
+    ran = await joey([], "Go", "--protocol", "native", "--grammar", "llama.cpp", provider="llamacpp")
+    assert ran.code == 2 and "a grammar needs a protocol in text, not native" in ran.err

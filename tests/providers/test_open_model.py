@@ -65,3 +65,11 @@ def test_the_size_of_a_conversation_is_known_or_said_to_be_unknown() -> None:
     assert abilities_of("anthropic/claude-sonnet-4-5").context_window == 200_000
     assert abilities_of("o1-mini").context_window == 128_000
     assert abilities_of("ollama/qwen3").context_window is None
+
+
+def test_a_grammar_is_only_for_servers_that_speak_openai_s_format() -> None:
+    provider, _ = open_model("llamacpp/qwen", grammar="llama.cpp")
+    assert provider.takes_grammar
+    assert not open_model("llamacpp/qwen")[0].takes_grammar
+    with pytest.raises(UsageError, match="anthropic takes no grammar"):
+        open_model("anthropic/claude", api_key="key", grammar="llama.cpp")

@@ -9,6 +9,7 @@ import pytest
 
 from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import Abilities, AuthError, CutStreamError, NetworkError, Reasoning, Request, abilities_of
 from joey.providers.openai import Encoder, OpenAIProvider, chat_messages
@@ -260,3 +261,27 @@ def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
     for length in range(1, len(TURNS) + 1):
         request = Request("gpt", TURNS[:length], "S", (READ,))
         assert encoder.body(request) == Encoder(USUAL).body(request)
+
+
+@pytest.mark.parametrize(
+    ("form", "sent"),
+    [
+        ("llama.cpp", {"grammar": "root ::= [a-z]"}),
+        ("vllm", {"structured_outputs": {"grammar": "root ::= [a-z]"}}),
+        ("vllm-guided", {"guided_grammar": "root ::= [a-z]"}),
+        (None, {}),
+    ],
+)
+async def test_a_grammar_is_sent_as_the_server_takes_it(form: str | None, sent: dict[str, Any]) -> None:
+    async with LocalServer([reply("x")]) as server:
+        provider = OpenAIProvider(base_url=server.openai_url, grammar=form)
+        await ask(provider, Request("m", (TASK,), grammar="root ::= [a-z]"))
+        await provider.close()
+    body = server.requests[0].body
+    assert {key: body[key] for key in ("grammar", "structured_outputs", "guided_grammar") if key in body} == sent
+    assert provider.takes_grammar is bool(form)
+
+
+def test_an_unknown_grammar_form_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"unknown; there are: llama\.cpp, vllm, vllm-guided"):
+        OpenAIProvider(base_url="http://localhost", grammar="gbnf")

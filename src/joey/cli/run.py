@@ -79,6 +79,16 @@ def configure_habits(parser: argparse.ArgumentParser) -> None:
         choices=["ignore", "offer", "run"],
         help="a call that a native model wrote as text: leave it, ask about it (default), or make it",
     )
+    parser.add_argument(
+        "--tool-choice",
+        choices=["auto", "required"],
+        help="whether a reply may be words alone (default), or is exactly one call",
+    )
+    parser.add_argument(
+        "--grammar",
+        choices=["off", "llama.cpp", "vllm", "vllm-guided"],
+        help="the kind of server that is told what a legal reply is in the protocol, so that no call is malformed",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -103,6 +113,8 @@ def options_from(args: argparse.Namespace, *, resume: str | None, headless: bool
         timeout=args.timeout,
         plain_answers=args.plain_answers,
         text_calls=args.text_calls,
+        tool_choice=args.tool_choice,
+        grammar=args.grammar,
         headless=headless,
     )
 

@@ -63,6 +63,13 @@ KEYS: tuple[Key, ...] = (
     Key("model", TEXT, "which model, as provider/model", variable="JOEY_MODEL"),
     Key("base_url", TEXT, "another server that speaks the provider's format", variable="JOEY_BASE_URL"),
     Key("protocol", TEXT, "how the model calls tools", in_project="free", variable="JOEY_PROTOCOL"),
+    Key(
+        "grammar",
+        one_of("off", "llama.cpp", "vllm", "vllm-guided"),
+        "the kind of server that is told what a legal reply is, for a protocol in text",
+        "off",
+        variable="JOEY_GRAMMAR",
+    ),
     Key("mode", TEXT, "the mode a task begins in", "code", in_project="free", variable="JOEY_MODE"),
     Key(
         "approvals.profile",
@@ -108,6 +115,12 @@ KEYS: tuple[Key, ...] = (
         one_of("ignore", "offer", "run"),
         "a call that a native model wrote into its text",
         "offer",
+    ),
+    Key(
+        "task.tool_choice",
+        one_of("auto", "required"),
+        "whether a reply may be words alone, or is exactly one call",
+        "auto",
     ),
     Key("task.condense_at", SHARE, "how full the window may be before old turns are condensed", 0.8),
     Key("task.max_tokens", COUNT, "tokens a reply may have", 8192),

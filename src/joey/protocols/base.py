@@ -29,7 +29,7 @@ from joey.events import (
     UsageReported,
 )
 from joey.messages import Block, StopReason, ToolResultBlock, ToolUseBlock
-from joey.toolspec import ToolSpec
+from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonObject, JsonValue
 
 
@@ -208,6 +208,15 @@ class Protocol(ABC):
         self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
     ) -> tuple[Block, ...]:
         """What the tools answered, as content of the next user message. `calls` are those they answer, if at hand."""
+
+    def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str | None:
+        """What a legal reply is, in llama.cpp's GBNF, for servers that let a model write nothing else.
+
+        `auto` is free text and any number of calls (one, if the choice is not `parallel`); `required` and `one` are
+        one call and nothing else; `none` is free text without calls. None if the protocol has no grammar, as native
+        calls do not: the provider sees to those.
+        """
+        return None
 
     @abstractmethod
     def reminder(self, tools: Sequence[ToolSpec]) -> str:

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
 from joey.protocols.example import example_call
+from joey.protocols.xml_grammar import xml_grammar
 from joey.protocols.xml_parser import XmlParser
 from joey.protocols.xml_tags import kinds_of
 from joey.protocols.xml_writer import write_call
-from joey.toolspec import ToolSpec
+from joey.toolspec import ToolChoice, ToolSpec
 
 _FORMAT = """\
 You act by calling tools. A call is written in your answer as XML-style tags: the tool's name is the outer tag, and \
@@ -78,6 +79,9 @@ class XmlProtocol(Protocol):
             call = by_id.get(result.tool_use_id) or (calls[index] if index < len(calls) else None)
             blocks += _encode_result(result, _label(call) if call else result.tool_use_id or "tool")
         return tuple(blocks)
+
+    def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str:
+        return xml_grammar(tools, choice or ToolChoice())
 
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
         lines = ["# How to call a tool", "", _FORMAT]

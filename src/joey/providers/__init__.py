@@ -91,8 +91,12 @@ def open_model(
     base_url: str | None = None,
     api_key: str | None = None,
     abilities: Abilities | None = None,
+    grammar: str | None = None,
 ) -> tuple[Provider, str]:
-    """The provider that serves this model, and the model's name there. `base_url` puts another server in its place."""
+    """The provider that serves this model, and the model's name there. `base_url` puts another server in its place.
+
+    `grammar` names the way in which an OpenAI-compatible server is told what a legal reply is, such as `llama.cpp`.
+    """
     provider, slash, model = name.partition("/")
     if not slash or not model or provider not in ENDPOINTS:
         raise UsageError(_unknown(name, provider))
@@ -102,8 +106,10 @@ def open_model(
         raise AuthError(f"there is no key for {provider}: set {endpoint.key_variable}.")
     options: dict[str, Any] = {"base_url": address, "api_key": api_key, "abilities": abilities}
     if endpoint.wire == "openai":
-        options["key_variable"] = endpoint.key_variable
+        options |= {"key_variable": endpoint.key_variable, "grammar": grammar}
         return importlib.import_module("joey.providers.openai").OpenAIProvider(**options), model
+    if grammar is not None:
+        raise UsageError(f"{provider} takes no grammar; servers that speak OpenAI's format may, such as llamacpp/…")
     return importlib.import_module("joey.providers.anthropic").AnthropicProvider(**options), model
 
 

@@ -46,6 +46,8 @@ class Request:
     temperature: float | None = None
     stop_sequences: tuple[str, ...] = ()
     reasoning: Reasoning | None = None
+    grammar: str | None = None
+    """What the reply may be, in GBNF. Sent by providers that say `takes_grammar`."""
 
 
 class Provider(ABC):
@@ -59,6 +61,11 @@ class Provider(ABC):
     def abilities(self, model: str) -> Abilities:
         """What this model takes: what the provider was told, else what its name says."""
         return self._abilities or abilities_of(model)
+
+    @property
+    def takes_grammar(self) -> bool:
+        """Whether the server is to be told what a legal reply is, so that the model can write nothing else."""
+        return False
 
     @abstractmethod
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:

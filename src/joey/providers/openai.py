@@ -3,6 +3,8 @@
 Endpoints differ more than models do, so the reader asks for every field by name: no index, no id, arguments as an
 object instead of text, reasoning under two names, usage on every chunk or on none.
 
+Some servers take a grammar of the reply, each in its own words: `GRAMMAR_FORMS`. OpenAI's own takes none.
+
 Reasoning that must go back as it came (OpenRouter's `reasoning_details`) travels as a signature: the list as JSON.
 """
 
@@ -12,7 +14,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -20,6 +22,7 @@ import httpx2
 import openai
 
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import failures, ids
 from joey.providers.abilities import Abilities
@@ -44,6 +47,12 @@ _STOPS: dict[str, StopReason] = {
     "content_filter": "refusal",
 }
 _KEY_VARIABLE = "OPENAI_API_KEY"
+GRAMMAR_FORMS: Mapping[str, Callable[[str], dict[str, Any]]] = {
+    "llama.cpp": lambda grammar: {"grammar": grammar},
+    "vllm": lambda grammar: {"structured_outputs": {"grammar": grammar}},
+    "vllm-guided": lambda grammar: {"guided_grammar": grammar},  # vLLM before 0.12
+}
+"""What goes into the body of a request to have the reply follow a grammar, by the server that is asked."""
 
 
 class OpenAIProvider(Provider):
@@ -60,8 +69,13 @@ class OpenAIProvider(Provider):
         headers: Mapping[str, str] | None = None,
         key_variable: str = _KEY_VARIABLE,
         timeout: float = 600.0,
+        grammar: str | None = None,
     ) -> None:
+        """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS; None sends no grammars."""
         super().__init__(abilities)
+        if grammar is not None and grammar not in GRAMMAR_FORMS:
+            raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
+        self._grammar_form = GRAMMAR_FORMS[grammar] if grammar else None
         self._encoder: Memo[Abilities, Encoder] = Memo(Encoder)
         key = api_key or os.environ.get(key_variable)
         if not key and base_url is None:
@@ -75,12 +89,18 @@ class OpenAIProvider(Provider):
             timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
         )
 
+    @property
+    def takes_grammar(self) -> bool:
+        return self._grammar_form is not None
+
     async def close(self) -> None:
         await self._client.close()
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         abilities = self.abilities(request.model)
         parameters = self._encoder(abilities).body(request)
+        if request.grammar is not None and self._grammar_form is not None:
+            parameters["extra_body"] = self._grammar_form(request.grammar)
         began = False
         try:
             if abilities.streaming:

@@ -9,6 +9,7 @@ from joey.providers.retry import RetryPolicy
 
 PlainAnswers: TypeAlias = Literal["remind", "finish"]
 TextCalls: TypeAlias = Literal["ignore", "offer", "run"]
+Calls: TypeAlias = Literal["auto", "required"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,9 @@ class TaskSettings:
     """A reply without a tool call: remind the model how it works, or take the reply as the result."""
     text_calls: TextCalls = "offer"
     """A complete call that a native model wrote into its text: leave it there, ask the user, or take it as a call."""
+    tool_choice: Calls = "auto"
+    """Whether a reply may be words alone (auto), or is exactly one call (required). A text protocol can be held to
+    it only where the provider takes a grammar."""
     max_depth: int = 4
     """How deep subtasks may nest."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -14,7 +14,7 @@ from joey.task.core import TaskCore
 from joey.task.history import in_words_of, visible
 from joey.task.prompt import Surroundings, system_prompt
 from joey.task.reply import Reply, ReplyBuilder, usage_chunk
-from joey.toolspec import ToolSpec
+from joey.toolspec import ToolChoice, ToolSpec
 
 
 async def take_turn(core: TaskCore) -> Reply:
@@ -63,11 +63,16 @@ def request_for(core: TaskCore, specs: tuple[ToolSpec, ...]) -> Request:
     """The next request. For a text protocol the tools are described in the system prompt and not given as such."""
     parts = core.parts
     surroundings = parts.surroundings or Surroundings(str(parts.workspace))
+    required = parts.settings.tool_choice == "required" and bool(specs)
+    choice = ToolChoice("required", parallel=False) if required else ToolChoice()
+    constrained = parts.protocol.in_text and parts.provider.takes_grammar
     return Request(
         model=parts.model,
         messages=in_words_of(parts.protocol, visible(core.state), specs),
         system=system_prompt(core.mode, parts.modes.values(), parts.protocol, specs, surroundings),
         tools=() if parts.protocol.in_text else specs,
+        tool_choice=choice,
         max_tokens=parts.settings.max_tokens,
         temperature=parts.settings.temperature,
+        grammar=parts.protocol.grammar(specs, choice) if constrained else None,
     )

@@ -19,10 +19,17 @@ class ScriptedProvider(Provider):
 
     name: ClassVar[str] = "scripted"
 
-    def __init__(self, answers: Iterable[Answer], *, abilities: Abilities | None = None) -> None:
+    def __init__(
+        self, answers: Iterable[Answer], *, abilities: Abilities | None = None, takes_grammar: bool = False
+    ) -> None:
         super().__init__(abilities)
+        self._takes_grammar = takes_grammar
         self._script = Script(answers)
         self.requests: list[Request] = []
+
+    @property
+    def takes_grammar(self) -> bool:
+        return self._takes_grammar
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         self.requests.append(request)

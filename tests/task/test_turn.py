@@ -1,0 +1,51 @@
+"""What the next request holds besides the conversation: tools, choice and grammar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from joey.providers import Request
+from joey.task.settings import Calls
+from joey.testing import ScriptedProvider, reply
+from joey.toolspec import ToolChoice
+from task_kit import SETTINGS, Kit, done
+
+ONE_CALL = ToolChoice("required", parallel=False)
+DONE = "<attempt_completion>\n<result>done</result>\n</attempt_completion>"
+
+
+async def _first_request(folder: Path, protocol: str, *, takes_grammar: bool, tool_choice: Calls = "auto") -> Request:
+    kit = Kit(folder, [], protocol=protocol, settings=replace(SETTINGS, tool_choice=tool_choice))
+    answer = done() if protocol == "native" else reply(DONE)
+    provider = ScriptedProvider([answer], takes_grammar=takes_grammar)
+    kit.parts = replace(kit.parts, provider=provider)
+    assert (await kit.run()).outcome == "completed"
+    return provider.requests[0]
+
+
+async def test_a_provider_that_takes_a_grammar_is_given_that_of_the_protocol(tmp_path: Path) -> None:
+    request = await _first_request(tmp_path, "xml", takes_grammar=True)
+    assert request.grammar is not None and "attempt_completion" in request.grammar
+    assert request.tool_choice == ToolChoice()
+
+
+async def test_a_required_call_changes_the_grammar(tmp_path: Path) -> None:
+    free = await _first_request(tmp_path / "1", "xml", takes_grammar=True)
+    one = await _first_request(tmp_path / "2", "xml", takes_grammar=True, tool_choice="required")
+    assert one.grammar is not None and one.grammar != free.grammar
+    assert one.tool_choice == ONE_CALL
+
+
+async def test_no_grammar_is_made_where_none_is_taken(tmp_path: Path) -> None:
+    request = await _first_request(tmp_path, "xml", takes_grammar=False, tool_choice="required")
+    assert request.grammar is None
+
+
+@pytest.mark.parametrize("takes_grammar", [True, False])
+async def test_native_calls_are_required_by_the_provider_itself(tmp_path: Path, takes_grammar: bool) -> None:
+    request = await _first_request(tmp_path, "native", takes_grammar=takes_grammar, tool_choice="required")
+    assert request.grammar is None and request.tools
+    assert request.tool_choice == ONE_CALL
