@@ -11,7 +11,7 @@ help: ## what can be run here
 .venv/.joey: pyproject.toml
 	@echo "setting up .venv (once, about a minute)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable .
+	@$(BIN)/pip install --quiet --quiet --disable-pip-version-check --no-compile --editable '.[mcp]'
 	@touch $@
 
 .venv/.installed: .venv/.joey

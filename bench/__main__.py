@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("startup", "parsing", "text_protocols", "search", "loop")
+BENCHMARKS = ("install", "startup", "parsing", "text_protocols", "search", "loop")
 
 
 def main(names: list[str]) -> int:

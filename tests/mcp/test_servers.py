@@ -38,6 +38,15 @@ async def test_tools_of_a_server_can_be_called(context: ToolContext, monkeypatch
         assert "was kept whole" in long.text and len(long.text) < 50_000
 
 
+async def test_without_the_sdk_a_server_fails_once_and_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "joey.mcp.session", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp.client.client", None)
+    async with running(kit_config()) as servers:
+        [server] = servers.servers
+        assert server.state == "failed"
+        assert "pip install 'joey[mcp]'" in server.why_not
+
+
 async def test_progress_is_shown_and_cancelling_reaches_the_server(context: ToolContext, tmp_path: Path) -> None:
     seen = asyncio.Event()
     shown: list[str] = []

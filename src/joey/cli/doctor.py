@@ -343,8 +343,12 @@ def _roo_rules(workspace: Path) -> Iterator[Finding]:
 
 
 def _mcp_and_commands(workspace: Path) -> Iterator[Finding]:
+    from joey.mcp.servers import NOT_INSTALLED, sdk_is_installed
+
     if (workspace / ".roo" / "mcp.json").is_file():
-        yield Finding(".roo/mcp.json", "ok", "read as it is: its servers are started in a trusted folder (`joey mcp`)")
+        found = "read as it is: its servers are started in a trusted folder (`joey mcp`)"
+        ready = sdk_is_installed()
+        yield Finding(".roo/mcp.json", "ok" if ready else "note", found, "" if ready else NOT_INSTALLED)
     commands = sorted((workspace / ".roo" / "commands").glob("*.md"))
     if commands:
         found = f"{len(commands)} read as they are: /{commands[0].stem} in what you type (`joey commands` lists them)"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import importlib.util
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -36,7 +37,12 @@ _STEADY = 30.0
 """Seconds after which a server counts as one that works."""
 _BETWEEN_LISTINGS = 1.0
 _CLOSING = 6.0
+NOT_INSTALLED = "the SDK for MCP is not installed: `pip install 'joey[mcp]'` adds it"
 _JUST_ENDED = "its connection has ended, and it will be started again"
+
+
+def sdk_is_installed() -> bool:
+    return importlib.util.find_spec("mcp") is not None
 
 
 class Server:
@@ -113,6 +119,8 @@ class Server:
             return f"it did not answer within {self.config.timeout:g} s of being started", True
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
             return f"it cannot be run: {error.strerror} ({error.filename or self.config.command})", False
+        except ModuleNotFoundError as error:
+            return f"{NOT_INSTALLED} ({error})", False
         except Exception as error:  # noqa: BLE001 - whatever a server or the SDK does, the next attempt may work
             return _in_words(error), True
         finally:

@@ -15,13 +15,13 @@ places, and nobody guesses. Characters inside a line are never ignored before th
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from rapidfuzz import fuzz, process
-from rapidfuzz.distance import Levenshtein
+from joey.tools.edit.likeness import best_distances, likeness, most_alike
 
 _ASCII_KIN = str.maketrans(
     {
@@ -125,13 +125,13 @@ class Nearest:
 def nearest(lines: Sequence[str], wanted: Sequence[str]) -> Nearest | None:
     """The place to show to somebody whose lines were not found."""
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
-    alike = process.extract(wanted[anchor], lines, scorer=fuzz.ratio, processor=str.strip, limit=12)
-    starts = {max(at - anchor, 0) for _line, _score, at in alike}
+    alike = most_alike(wanted[anchor].strip(), [line.strip() for line in lines], limit=12)
+    starts = {max(at - anchor, 0) for at in alike}
     scored = [(_likeness(lines[at : at + len(wanted)], wanted), -at) for at in starts]
-    likeness, at = max(scored, default=(0.0, 0))
-    if likeness < _WORTH_SHOWING:
+    best, at = max(scored, default=(0.0, 0))
+    if best < _WORTH_SHOWING:
         return None
-    return Nearest(-at, min(-at + len(wanted), len(lines)), likeness)
+    return Nearest(-at, min(-at + len(wanted), len(lines)), best)
 
 
 _KEYS: dict[Stage, Callable[[str], str]] = {
@@ -165,19 +165,29 @@ def _indents_consistently(lines: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def _alike(lines: Sequence[str], wanted: Sequence[str], start: int, degree: float) -> list[int]:
-    """The best places that are alike to this degree; of overlapping ones only the best."""
+    """The best places that are alike to this degree; of overlapping ones only the best.
+
+    Comparing is dear, and a bound on its outcome cheap: what has the best bound is compared next, and what overlaps
+    a place that was chosen never is.
+    """
     plain = [_squeezed(line) for line in lines]
     target = "\n".join(_squeezed(line) for line in wanted)
-    scored: list[tuple[float, int]] = []
-    for at in range(start, len(lines) - len(wanted) + 1):
-        window = "\n".join(plain[at : at + len(wanted)])
-        score = Levenshtein.normalized_similarity(target, window, score_cutoff=degree)
-        if score:
-            scored.append((score, at))
+    windows = {at: "\n".join(plain[at : at + len(wanted)]) for at in range(start, len(lines) - len(wanted) + 1)}
+    distances = best_distances(target, plain)
+    bounds = {
+        at: 1 - distances[at + len(wanted) - 1] / max(len(target), len(window), 1) for at, window in windows.items()
+    }
+    open_places = [(-bound, False, at) for at, bound in bounds.items() if bound >= degree]
+    heapq.heapify(open_places)
     chosen: list[int] = []
-    for _score, at in sorted(scored, key=lambda pair: (-pair[0], pair[1])):
-        if all(abs(at - other) >= len(wanted) for other in chosen):
+    while open_places:
+        _score, is_exact, at = heapq.heappop(open_places)
+        if any(abs(at - other) < len(wanted) for other in chosen):
+            continue
+        if is_exact:
             chosen.append(at)
+        elif (score := likeness(target, windows[at])) >= degree:
+            heapq.heappush(open_places, (-score, True, at))
     return sorted(chosen)
 
 
@@ -187,4 +197,4 @@ def _squeezed(line: str) -> str:
 
 def _likeness(lines: Sequence[str], wanted: Sequence[str]) -> float:
     ours, theirs = ("\n".join(line.strip() for line in each) for each in (wanted, lines))
-    return Levenshtein.normalized_similarity(ours, theirs)
+    return likeness(ours, theirs)
