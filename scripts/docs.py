@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from pathlib import Path
 
 from joey import chunks, commands, events, messages
 from joey.config.keys import DECISION, KEYS, Key
+from joey.terminal.headless import SCHEMA
 from joey.wire import Codec, tag
+from joey.wire_schema import lines_schema
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -40,7 +43,7 @@ def main(argv: list[str]) -> int:
 
 
 def pages() -> dict[str, str]:
-    return {"events.md": events_page(), "settings.md": settings_page()}
+    return {"events.md": events_page(), "events.schema.json": events_schema(), "settings.md": settings_page()}
 
 
 def settings_page() -> str:
@@ -84,6 +87,10 @@ def events_page() -> str:
         )
         + "\n"
     )
+
+
+def events_schema() -> str:
+    return json.dumps(lines_schema(events.EVENTS.classes, SCHEMA), indent=2) + "\n"
 
 
 def class_sections(codec: Codec) -> list[str]:

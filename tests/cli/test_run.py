@@ -7,13 +7,15 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from joey.chunks import UsageChunk
 from joey.messages import ToolUseBlock
 from joey.testing.script import Answer, Failure, Faults, reply
 from joey.testing.server import LocalServer
@@ -27,7 +29,10 @@ def done(result: str = "All done.") -> Answer:
     return reply(call("done", "attempt_completion", result=result))
 
 
+SCHEMA = Path(__file__).parents[2] / "docs" / "events.schema.json"
+"""What is published for programs that read --json; every line of every run here must be what it says."""
 WRITE = reply("Writing.", call("w", "write_to_file", path="a.txt", file_text="hello\n"))
+DEAR = reply(call("w", "write_to_file", path="a.txt", file_text="x"), usage=UsageChunk(1_000_000, 0))
 
 
 @dataclass
@@ -39,7 +44,11 @@ class Ran:
 
     @property
     def events(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
+        events = [json.loads(line) for line in self.out.splitlines()]
+        schema = Draft202012Validator(json.loads(SCHEMA.read_text()))
+        for event in events:
+            schema.validate(event)
+        return events
 
 
 class Runner:
@@ -51,8 +60,14 @@ class Runner:
         self.workspace.mkdir()
 
     async def __call__(
-        self, script: Iterable[Answer], *args: str, stdin: str = "", provider: str = "anthropic", stop_after: str = ""
+        self,
+        script: Iterable[Answer],
+        *args: str,
+        stdin: str = "",
+        provider: str = "anthropic",
+        stop_after: Sequence[str] = (),
     ) -> Ran:
+        """Run it to its end, interrupted each time one of these words has appeared on stderr."""
         async with LocalServer(list(script)) as server:
             url = server.anthropic_url if provider == "anthropic" else server.openai_url
             process = await asyncio.create_subprocess_exec(
@@ -62,8 +77,8 @@ class Runner:
             assert process.stdin is not None
             process.stdin.write(stdin.encode())
             process.stdin.close()
-            if stop_after:
-                await self._interrupt(process, stop_after)
+            for words in stop_after:
+                await self._interrupt(process, words)
             out, err = await process.communicate()
             assert process.returncode is not None
             return Ran(process.returncode, out.decode(), err.decode(), server)
@@ -79,6 +94,16 @@ class Runner:
     def environment(self) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY") and key != "JOEY_MODEL"}
         return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": "test", "OPENAI_API_KEY": "test"}
+
+
+async def gone(process: int) -> None:
+    for _ in range(500):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{process} still runs")
 
 
 @pytest.fixture
@@ -130,11 +155,14 @@ async def test_allow_and_deny_rules_hold_for_commands(joey: Runner) -> None:
     ("script", "args", "code"),
     [
         ([Failure(401, "bad key", "authentication_error")], [], 1),
+        ([WRITE] * 3, [], 3),
+        ([reply("No, I will not.", stop="refusal")], [], 3),
         ([reply("hm")] * 3, [], 4),
         ([WRITE] * 3, ["--max-turns", "1", "--approve", "edits"], 4),
+        ([DEAR], ["--model", "anthropic/claude-haiku-4-5", "--max-cost", "0.5", "--approve", "edits"], 4),
         ([reply("slow", faults=Faults(latency=30))], ["--timeout", "0.5"], 4),
     ],
-    ids=["error", "mistakes", "turns", "time"],
+    ids=["error", "no leave", "model refuses", "mistakes", "turns", "cost", "time"],
 )
 async def test_the_exit_code_tells_how_it_ended(joey: Runner, script: list[Answer], args: list[str], code: int) -> None:
     ran = await joey(script, "Do it", *args)
@@ -145,12 +173,37 @@ async def test_the_exit_code_tells_how_it_ended(joey: Runner, script: list[Answe
 
 async def test_ctrl_c_cancels_cleanly_and_the_task_can_be_resumed(joey: Runner) -> None:
     slow = reply("Thinking about it", faults=Faults(pause=2.0))
-    ran = await joey([slow], "Do it", stop_after="Thinking")
+    ran = await joey([slow], "Do it", stop_after=["Thinking"])
     assert ran.code == 130
     assert "Traceback" not in ran.err
     again = await joey([done("Went on.")], "go on", "--resume", "last")
     assert again.code == 0, again.err
     assert again.out == "Went on.\n"
+
+
+async def test_a_second_ctrl_c_ends_it_at_once_and_leaves_nothing_running(joey: Runner) -> None:
+    stubborn = "trap '' TERM; echo $$ > pid; echo ready >&2; for i in $(seq 99); do sleep 0.1; done"
+    script = [reply(call("x", "execute_command", command=stubborn))]
+    ran = await joey(script, "Do it", "--approve", "all", stop_after=["ready\n", "again to end at once"])
+    assert ran.code == 130
+    assert "cancelled" not in ran.err, "the first one would have said how it ended"
+    await gone(int((joey.workspace / "pid").read_text()))
+
+
+async def test_the_workspace_the_mode_and_a_picture_are_those_that_were_named(joey: Runner, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    options = ["--workspace", str(elsewhere), "--mode", "architect", "--attach", str(elsewhere / "p.png")]
+    ran = await joey([WRITE, done()], "Look", *options, "--approve", "edits", "--max-cost", "9", "--json")
+    assert ran.code == 0, ran.err
+    assert "the price of anthropic/scripted is not known" in ran.err
+    assert ran.events[0]["mode"] == "architect"
+    first = ran.server.requests[0].body
+    assert str(elsewhere) in json.dumps(first["system"])
+    assert [block["type"] for block in first["messages"][0]["content"]].count("image") == 1
+    [written] = [event for event in ran.events if event["type"] == "tool_run_finished" and event["call_id"] == "w"]
+    assert written["result"]["is_error"], "architect writes Markdown alone"
 
 
 async def test_what_is_piped_in_is_added_to_the_prompt(joey: Runner) -> None:

@@ -166,6 +166,25 @@ async def test_nobody_there_means_a_limit_not_a_hang(tmp_path: Path) -> None:
     assert (await kit.run()).outcome == "limit"
 
 
+async def test_when_the_model_refuses_the_user_is_asked_at_once_and_may_guide(tmp_path: Path) -> None:
+    def user(request: Request) -> Answer:
+        if isinstance(request, ContinueRequested):
+            return Answer(request.request_id, text="It is for a test.")
+        return yes(request)
+
+    kit = Kit(tmp_path, [reply("No.", stop="refusal"), done()], user=user)
+    assert (await kit.run()).outcome == "completed"
+    assert [asked.reason for asked in kit.of(ContinueRequested)] == ["The model refused to go on: No."]
+    assert any("It is for a test." in block.text for block in kit.sent[-1].content)
+
+
+async def test_nobody_there_and_never_leave_means_refused(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [reply(write("a")), reply(write("b")), reply(write("c"))], policy="ask", headless=True)
+    assert await kit.run() == TaskFinished(
+        "refused", "Nothing went right in the last 3 turns, and the last call had no leave."
+    )
+
+
 async def test_headless_denies_what_it_would_ask(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply(write("a")), done()], policy="ask", headless=True)
     await kit.run()

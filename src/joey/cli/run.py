@@ -4,7 +4,8 @@ Progress goes to stderr and the result to stdout; with --json, every event is a 
 leave is allowed by --approve, --allow and --deny, and otherwise denied with the reason: a headless run never hangs on
 a question. What is piped in is added to the prompt: `git diff | joey run "review this"`.
 
-exit codes: 0 completed, 1 error, 2 asked wrongly, 3 refused, 4 a limit was reached, 130 cancelled
+exit codes: 0 completed, 1 error, 2 asked wrongly, 3 refused (no leave, or the model would not), 4 a limit was reached,
+130 cancelled
 
 examples:
   joey run "Add a test for parse_date" --model anthropic/claude-sonnet-5-5 --approve edits --allow pytest
@@ -137,7 +138,10 @@ async def _finished(options: TaskOptions, prompt: str, watch: Watcher) -> TaskFi
 def seconds_for(task: Task, options: TaskOptions) -> float | None:
     """How long a task may take. What the settings have to say to the user is said here, too."""
     config = settings_in_force(task.workspace, options.flags)
-    for notice in notices(config):
+    parts = task.parts
+    unpriced = parts.policy.max_cost is not None and parts.prices.of(parts.model) is None
+    unlimited = [f"the price of {parts.label} is not known, so the limit on cost cannot hold"] if unpriced else []
+    for notice in (*notices(config), *unlimited):
         print(f"note: {notice}", file=sys.stderr)
     seconds: float | None = config.value("limits.timeout")
     return seconds

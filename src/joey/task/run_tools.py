@@ -42,12 +42,16 @@ from joey.tools.registry import RejectedCall, ResolvedCall
 
 
 class ToolRunner:
-    """Runs the calls of one turn. Afterwards `finished` is set if the user accepted the result of the task."""
+    """Runs the calls of one turn.
+
+    Afterwards `finished` is set if the user accepted the result of the task, and `denied` if a call had no leave.
+    """
 
     def __init__(self, core: TaskCore) -> None:
         self._core = core
         self._skip: str | None = None
         self.finished: TaskFinished | None = None
+        self.denied = False
 
     async def run(self, calls: Sequence[ToolCallFinished]) -> dict[str, ToolResult]:
         """The result of each call. A call whose task was accepted as complete has none."""
@@ -88,7 +92,7 @@ class ToolRunner:
 
     def _stopped(self, call: ToolCallFinished, stopped: Stopped) -> ToolResult:
         if stopped.denied:
-            self._skip = SKIPPED
+            self.denied, self._skip = True, SKIPPED
         return self._answered(call, stopped.result)
 
     async def _leave(self, call: ToolCallFinished, prepared: Prepared) -> Leave:

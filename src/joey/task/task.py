@@ -21,7 +21,6 @@ from joey.errors import JoeyError, UsageError
 from joey.events import (
     ContinueAnswered,
     ContinueRequested,
-    Outcome,
     SubtaskClosed,
     SubtaskOpened,
     TaskAborted,
@@ -62,7 +61,7 @@ from joey.task.reply import Reply
 from joey.task.rescue import calls_in_text
 from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn
-from joey.tools.commands.jobs import kill_jobs
+from joey.tools.commands.jobs import kill_jobs, kill_jobs_now
 
 
 class Task:
@@ -168,6 +167,12 @@ class Task:
             if self._running is not None:
                 self._running.cancel()
 
+    def abandon(self) -> None:
+        """Before the process ends without waiting for the task: nothing that it started goes on running."""
+        kill_jobs_now(self._core.context())
+        if self._child is not None:
+            self._child.abandon()
+
     async def run(self) -> TaskFinished:
         """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
         self._running = asyncio.current_task()
@@ -267,6 +272,8 @@ class Task:
         """What to tell the model next, or the end."""
         core = self._core
         calls = reply.calls or await self._calls_in_text(reply)
+        if reply.stop == "refusal" and not calls:
+            return await self._after_refusal(reply)
         runner = ToolRunner(core)
         results = await runner.run(calls)
         if runner.finished is not None:
@@ -281,7 +288,7 @@ class Task:
         went_well = any(not result.is_error for result in results.values())
         core.mistakes = 0 if went_well else core.mistakes + 1
         details = turn_details(core.context(), core.state.todos)
-        return await self._after_mistakes([*content, *([TextBlock(details)] if details else [])])
+        return await self._after_mistakes([*content, *([TextBlock(details)] if details else [])], denied=runner.denied)
 
     def _notes(self, reply: Reply, calls: Sequence[ToolCallFinished]) -> list[str]:
         cut = reply.stop == "length"
@@ -344,21 +351,28 @@ class Task:
         core.turns_allowed, core.cost_allowed = core.state.turns, core.state.cost or 0.0
         return None
 
-    async def _after_mistakes(self, content: list[Block]) -> list[Block] | TaskFinished:
+    async def _after_refusal(self, reply: Reply) -> list[Block] | TaskFinished:
+        """The model itself will not. Asking it the same again is of no use, so the user says how to go on."""
+        said = reply.text.strip()
+        reason = f"The model refused to go on: {said}" if said else "The model refused to go on, and did not say why."
+        goes_on, guidance = await self._go_on(reason)
+        if not goes_on:
+            return TaskFinished("refused", reason)
+        return [TextBlock(wording.guidance(reason, guidance) if guidance else wording.no_tool_used(self._reminder()))]
+
+    async def _after_mistakes(self, content: list[Block], *, denied: bool) -> list[Block] | TaskFinished:
         core, limit = self._core, self._core.parts.settings.mistake_limit
         if not limit or core.mistakes < limit:
             return content
-        reason = f"Nothing went right in the last {core.mistakes} turns."
+        why = ", and the last call had no leave" if denied else ""
+        reason = f"Nothing went right in the last {core.mistakes} turns{why}."
         goes_on, guidance = await self._go_on(reason)
         if not goes_on:
             # What the model was about to be told stays in the conversation, for whoever resumes it.
             self._add_user_message(content)
-            return TaskFinished(self._gave_up(), reason)
+            return TaskFinished("refused" if denied or not core.parts.headless else "limit", reason)
         core.mistakes = 0
         return [*content, TextBlock(wording.guidance(reason, guidance))] if guidance else content
-
-    def _gave_up(self) -> Outcome:
-        return "limit" if self._core.parts.headless else "refused"
 
     async def _go_on(self, reason: str) -> tuple[bool, str]:
         core = self._core

@@ -88,6 +88,7 @@ def _stopper(task: Task) -> Callable[[], None]:
         nonlocal pressed
         pressed += 1
         if pressed > 1:
+            task.abandon()
             os._exit(EXIT_CODES["cancelled"])
         print("\nStopping; press Ctrl-C again to end at once.", file=sys.stderr)
         task.send(Cancel("interrupted"))

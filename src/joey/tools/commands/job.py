@@ -89,6 +89,10 @@ class Job:
             self._signal(signal.SIGKILL)
         await self.ended()
 
+    def kill_now(self) -> None:
+        """End the whole process group at once, without waiting for it: for a process that is about to end itself."""
+        self._signal(signal.SIGKILL)
+
     def kill_in(self, seconds: float) -> None:
         """End it later, if it still runs then."""
         self._tasks.append(asyncio.create_task(self._kill_after(seconds)))

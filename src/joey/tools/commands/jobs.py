@@ -57,6 +57,13 @@ async def kill_jobs(context: ToolContext) -> int:
     return len(running)
 
 
+def kill_jobs_now(context: ToolContext) -> None:
+    """The same without asking nicely, and without waiting."""
+    for job in jobs_of(context):
+        if job.is_running:
+            job.kill_now()
+
+
 def _summary(context: ToolContext, job: Job) -> JobSummary:
     status = status_of(job.exit, is_running=job.is_running)
     seconds = time.monotonic() - job.started
