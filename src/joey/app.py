@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import difflib
 import mimetypes
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,10 +96,10 @@ class Surroundings:
             raise UsageError(f"there is no mode {slug!r}{hint}; modes are {', '.join(self.modes.slugs)}")
         return found
 
-    def toolset(self, slug: str, choices: ToolChoices | None = None) -> Toolset:
-        """The tools of a mode, in this workspace."""
+    def toolset(self, slug: str, choices: ToolChoices | None = None, mcp: McpOffer | None = None) -> Toolset:
+        """The tools of a mode, in this workspace, with those of running servers if there are any."""
         tools = builtin_tools(BuiltinOptions(library=self.library))
-        return build_toolset(self.mode(slug), tools, custom=self.custom.tools, choices=self.choices(choices))
+        return _with_mcp(self.mode(slug), tools, tuple(self.custom.tools), self.choices(choices), mcp)
 
 
 def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
@@ -106,6 +107,19 @@ def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
     user = user or user_folder()
     loader = CustomToolLoader(workspace, user, TrustStore(user / "trusted.json"))
     return Surroundings(workspace, load_modes(workspace, user), loader, Library(workspace, user))
+
+
+@asynccontextmanager
+async def servers_of(workspace: Path, patience: float) -> AsyncIterator[McpServers]:
+    """The MCP servers of a workspace that may be started, given so many seconds to become ready, ended afterwards."""
+    servers = McpServers(configured_servers(workspace).enabled)
+    servers.start()
+    try:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(servers.settled(), patience)
+        yield servers
+    finally:
+        await servers.close()
 
 
 # Settings
@@ -293,14 +307,21 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
 
 
 async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:
-    """What a person typed, with the slash commands, skills and mentions in it (joey.asking). For every front end, and
-    for nothing but what was typed: the answers of tools never come here."""
-    config = settings_in_force(parts.workspace)
-    paths = parts.paths or Workspace.of(parts.workspace)
-    sources = WorkspaceSources(paths, parts.provider.abilities(parts.model).images, config.value("check"))
-    asked = await expand(text, Library(parts.workspace, user_folder()), sources, mode)
+    """The request that a task begins with, or goes on with."""
+    asked = await parts.asked(text, mode)
     if asked.mode is not None and asked.mode not in parts.modes:
         raise UsageError(f"a slash command wants the mode {asked.mode!r}; there are: {', '.join(parts.modes)}")
+    return asked
+
+
+def asker(paths: Workspace, library: Library, *, sees_images: bool) -> Callable[[str, str], Awaitable[Asked]]:
+    """Finds the slash commands, skills and mentions in what a person typed (joey.asking). The answers of tools never
+    come here."""
+
+    async def asked(text: str, mode: str) -> Asked:
+        check = settings_in_force(Path(paths.root)).value("check")
+        return await expand(text, library, WorkspaceSources(paths, sees_images, check), mode)
+
     return asked
 
 
@@ -341,6 +362,7 @@ def make_parts(
         surroundings=surroundings_of(paths, modes),
         paths=paths,
         checkpoints=Limits(),
+        asked=asker(paths, around.library, sees_images=abilities.images),
         prices=Prices().extended(config.prices),
         headless=options.headless,
         watch_parser=parser_watcher(),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,9 @@ def stamp(path: str, text: str = "ok") -> str:
     Path(path).write_text(text)
     return f"stamped {path}"
 '''
+
+
+RAW = Path(__file__).parents[1] / "mcp" / "raw_server.py"
 
 
 class Here:
@@ -238,3 +242,32 @@ def test_a_refusal_says_what_is_missing(here: Here) -> None:
     assert "`a.txt`: changing files needs leave" in out
     _, out, _ = here.joey("tools", "--try", "write_to_file", call, "--approve", "read-only")
     assert "`a.txt`: changing files is not allowed" in out
+
+
+def test_a_command_that_fails_is_an_exit_code(here: Here) -> None:
+    code, out, _ = here.joey("tools", "--try", "execute_command", '{"command": "exit 3"}', "--approve", "all")
+    assert code == 1 and "failed: exit code 3" in out
+    assert here.joey("tools", "--try", "execute_command", '{"command": "true"}', "--approve", "all")[0] == 0
+
+
+def test_tools_of_mcp_servers_are_listed_shown_and_tried(here: Here, tmp_path: Path) -> None:
+    server = {"command": sys.executable, "args": [str(RAW), "lying"], "alwaysAllow": ["good"]}
+    (tmp_path / "config/joey").mkdir(parents=True)
+    entries = {"mcpServers": {"it": server, "gone": {"command": "no-such-program-here"}}}
+    (tmp_path / "config/joey/mcp.json").write_text(json.dumps(entries))
+    code, out, err = here.joey("tools")
+    assert code == 0 and re.search(r"mcp--it--good +mcp +mcp \(it\)\n", out)
+    assert "'gone' offers nothing now: it cannot be run" in err and "'it': tool 'array' was left out" in err
+    assert '"x"' in here.joey("tools", "mcp--it--good")[1]
+    tried = here.joey("tools", "--try", "mcp--it--good", '{"x": "7"}')
+    assert tried[:2] == (0, "called with {'x': 7}\n"), tried
+    code, out, _ = here.joey("tools", "--try", "use_mcp_tool", '{"server_name": "it", "tool_name": "far"}')
+    assert code == 1 and "nobody is there to ask" in out
+    listed = here.joey("tools", "--no-mcp")
+    assert "mcp--" not in listed[1] and not listed[2]
+
+
+def test_servers_of_a_project_nobody_trusts_are_named_not_started(here: Here) -> None:
+    (here.folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"evil": {"command": "touch", "args": ["ran"]}}}))
+    code, _, err = here.joey("tools")
+    assert code == 0 and "not started (evil)" in err and not (here.folder / "ran").exists()

@@ -16,7 +16,7 @@ NARROW = Settings(
     allow=(
         "echo", "ls", "cat", "git", "find", "xargs", "python", "node", "sed", "awk", "tar", "make", "env", "grep",
         "printf", "bash", "sh", "npm", "perl", "rsync", "ssh", "vim", "cp", "mv", "tee", "curl", "sort", "read", "let",
-        "timeout", "mapfile", "source", "eval", "exec", "watch", "alias", "trap", "less", "man", "rg",
+        "timeout", "mapfile", "source", "eval", "exec", "watch", "alias", "trap", "less", "man", "rg", "pytest", "py.test",
     ),
     deny=("rm", "git push"),
 )  # fmt: skip
@@ -137,6 +137,9 @@ BEYOND = [
     "node -e '1'", "bash", "sh", "python", "node", "perl", "cat ~/.ssh/id_rsa", "cat ~/.aws/credentials", "cat /etc/shadow",
     "python -m timeit 'x'", "sed -n 'w /etc/x' f", "sed 's/a/b/w out' f", "awk '{print > \"/etc/x\"}' f", "awk -f prog.awk f",
     "find . -delete", "git config --global core.editor x", "git filter-branch --tree-filter x", "crontab f",
+    "pytest -p evil", "pytest -pevil", "python -m pytest -p evil", "python -m pytest --rootdir=/tmp", "pytest -c /tmp/x.ini",
+    "python -W error -Im pytest --confcutdir /tmp", "python -mpytest -o pythonpath=/tmp", "pytest --basetemp=/home",
+    "pytest --override-ini=addopts=-pevil", "pytest -o addopts=-pevil", "pytest -p $X", "py.test -p evil",
     "at now < f",   "tee \"$(echo /etc/x)\" < a", "cp a b/../../../c", "mv a 'x/../../b'",
 ]  # fmt: skip
 

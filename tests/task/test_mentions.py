@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import subprocess
 from pathlib import Path
 
@@ -48,6 +49,32 @@ async def test_a_folder_is_listed(work: Path) -> None:
     assert "a.py" in await text_of(work, "src/")
     listing = await text_of(work, ".")
     assert "src/" in listing and "hidden.txt" not in listing
+
+
+async def test_a_folder_brings_the_text_of_its_own_files_and_says_what_it_left_out(work: Path) -> None:
+    (work / "big.txt").write_text(("word " * 100 + "\n") * (MOST // 500))
+    (work / "first.txt").write_text("first words\n")
+    (work / "huge.log").write_text("x\n" * 600_000)
+    (work / "p.png").write_bytes(PIXEL)
+    (work / "program").write_bytes(b"\x7fELF\0\0")
+    (work / "two\nlines.txt").write_text("odd name\n")
+    text = await text_of(work, ".")
+    assert "File: first.txt\n1 | first words" in text and "1 | odd name" in text
+    assert "1 | x = 1" not in text, "what is in the folders below is listed when they are mentioned"
+    assert "secret" not in text and "hidden" not in text
+    left = text[text.index("(Not attached: ") :]
+    assert "big.txt (no room)" in left and "huge.log (larger than 1 MB)" in left
+    assert "p.png (not text)" in left and "program (not text)" in left
+    assert "link.txt (it leads out of the workspace)" in left
+    assert "1 | x = 1" in await text_of(work, "src")
+
+
+async def test_what_a_folder_brings_has_a_limit_in_all(work: Path) -> None:
+    for number in range(120):
+        (work / f"part{number:03}.txt").write_text("word " * 400)
+    text = await text_of(work, ".")
+    assert MOST / 2 < len(text) < MOST + 10_000
+    assert "part060.txt (no room)" in text and re.search(r"and \d+ more\. Read those that are needed", text)
 
 
 @pytest.mark.parametrize("path", ["../outside.txt", "link.txt", "hidden.txt", "src/../hidden.txt", "../../etc/passwd"])
@@ -102,12 +129,12 @@ async def test_looking_runs_no_program_that_the_repository_names(work: Path) -> 
 
 
 async def test_problems_are_what_the_check_says(work: Path) -> None:
-    assert await sources(work).problems() is None
+    assert "the setting `check` names the command" in await sources(work).problems()
     said = await sources(work, check="echo a.py:1: bad; echo more >&2; exit 3").problems()
     assert said == "$ echo a.py:1: bad; echo more >&2; exit 3\nexit code: 3\na.py:1: bad\nmore"
 
 
 async def test_a_check_that_hangs_or_floods_is_cut(work: Path) -> None:
-    assert "ended after" in (await sources(work, check="sleep 60", check_seconds=0.2).problems() or "")
-    flooded = await sources(work, check=f"head -c {MOST * 3} /dev/zero | tr '\\0' x").problems() or ""
-    assert len(flooded) < MOST + 500 and f"[cut: {MOST * 2} more characters]" in flooded
+    assert "ended after" in (await sources(work, check="sleep 60", check_seconds=0.2).problems())
+    flooded = await sources(work, check=f"head -c {MOST * 3} /dev/zero | tr '\\0' x").problems()
+    assert len(flooded) < MOST + 500 and f"[cut: {MOST * 2} more bytes]" in flooded

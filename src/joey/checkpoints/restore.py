@@ -19,6 +19,7 @@ from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, stamp_of
 from joey.checkpoints.store import CheckpointStore, Past
 from joey.checkpoints.walk import walk
 from joey.errors import JoeyError
+from joey.filenames import quoted
 
 Verb: TypeAlias = Literal["create", "change", "remove"]
 _DIFF_BYTES = 1 << 20
@@ -156,13 +157,13 @@ def _write(place: Path, data: bytes, mode: int) -> None:
 
 def _diff(store: CheckpointStore, change: Change) -> Iterator[str]:
     if "folder" in (change.now.kind, change.wanted.kind) and change.now.kind != "file" != change.wanted.kind:
-        yield f"{change.verb} folder {_shown(change.path)}\n"
+        yield f"{change.verb} folder {quoted(change.path)}\n"
         return
     old, new = _text(store, change.now, change.path), _text(store, change.wanted, "")
     if old is None or new is None:
-        yield f"{change.verb} {_shown(change.path)} (not text)\n"
+        yield f"{change.verb} {quoted(change.path)} (not text)\n"
     elif old == new:
-        yield f"change {_shown(change.path)} (mode {change.now.mode:o} to {change.wanted.mode:o})\n"
+        yield f"change {quoted(change.path)} (mode {change.now.mode:o} to {change.wanted.mode:o})\n"
     else:
         before, after = (_side(change.path, entry) for entry in (change.now, change.wanted))
         for line in difflib.unified_diff(old, new, before, after):
@@ -170,7 +171,7 @@ def _diff(store: CheckpointStore, change: Change) -> Iterator[str]:
 
 
 def _side(path: str, entry: Entry) -> str:
-    return "/dev/null" if entry.kind == "absent" else _shown(path)
+    return "/dev/null" if entry.kind == "absent" else quoted(path)
 
 
 def _text(store: CheckpointStore, entry: Entry, path: str) -> list[str] | None:
@@ -178,7 +179,7 @@ def _text(store: CheckpointStore, entry: Entry, path: str) -> list[str] | None:
     if entry.kind in ("absent", "folder"):
         return []
     if entry.kind == "link":
-        return [f"link to {_shown(entry.content)}\n"]
+        return [f"link to {quoted(entry.content)}\n"]
     if entry.kind == "unkept":
         return None
     try:
@@ -186,8 +187,3 @@ def _text(store: CheckpointStore, entry: Entry, path: str) -> list[str] | None:
         return None if b"\0" in data or len(data) > _DIFF_BYTES else data.decode("utf-8").splitlines(keepends=True)
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _shown(name: str) -> str:
-    """A file name that can be printed, whatever bytes it has."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")

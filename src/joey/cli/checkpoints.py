@@ -23,6 +23,7 @@ from pathlib import Path
 
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
+from joey.filenames import quoted
 from joey.folders import state_folder
 from joey.journal.branch import branch
 from joey.journal.journal import Journal, read_journal
@@ -92,7 +93,7 @@ def undo(tasks: TaskStore, task_id: str, *, do: bool) -> str:
         done = plan.apply()
         assert done.way_back is not None
         journal.append(CheckpointMade(done.way_back.id, ""))
-    left = "".join(f"\nleft as it is: {path}: {why}" for path, why in done.left.items())
+    left = "".join(f"\nleft as it is: {quoted(path)}: {why}" for path, why in done.left.items())
     way_back = f"`joey checkpoints restore {done.way_back.id} --task {task_id}` is the way back."
     return f"Put back {len({change.path for change in done.changes})} paths; {way_back}{left}"
 
@@ -139,7 +140,7 @@ def _print_plan(plan: Restoration) -> None:
 
 def _print_left(left: dict[str, str]) -> None:
     for path, why in left.items():
-        print(f"left as it is: {path}: {why}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+        print(f"left as it is: {quoted(path)}: {why}", file=sys.stderr)
 
 
 def _restore(store: CheckpointStore, number: int, journal: Journal, *, ask: bool) -> bool:

@@ -9,7 +9,9 @@
 (what the user would see goes to the error stream). Arguments given as - are read from the input. Reading inside the
 folder is allowed; what else needs leave is asked on the terminal, or decided by your settings (`joey config`) and
 --approve: edits (also changes inside the folder), all (everything), read-only, or ask. Without a terminal, what would
-be asked is refused. The exit code is 0 if the tool did it and 1 if not.
+be asked is refused. The exit code is 0 if the tool did it and 1 if not, also if the command that it ran failed.
+
+The MCP servers that are set up (`joey mcp`) are started to list or try their tools; --no-mcp leaves them alone.
 
 Custom tools are Python files in .joey/tools/ (this project's) and ~/.config/joey/tools/ (yours), see
 docs/guides/custom-tools.md. A project's files are run only after `joey tools --trust` in its folder.
@@ -22,6 +24,7 @@ import contextlib
 import json
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +32,14 @@ from joey.errors import UsageError
 
 if TYPE_CHECKING:
     from joey.app import Question, Surroundings
+    from joey.mcp.offer import McpOffer
     from joey.messages import Shown, ToolResult, ToolUseBlock
     from joey.tools.base import ToolContext
     from joey.tools.toolset import Offered, ToolChoices, Toolset, Withheld
+
+
+_PATIENCE = 20.0
+"""Seconds the servers have to become ready."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--approve", choices=["ask", "edits", "all", "read-only"], help="what --try may do without asking"
     )
+    parser.add_argument("--no-mcp", action="store_true", help="start no MCP servers to list their tools")
     parser.add_argument("--trust", action="store_true", help="trust this folder: run its tool files")
     parser.add_argument("--distrust", action="store_true", help="take that back")
 
@@ -58,20 +67,61 @@ def run(args: argparse.Namespace) -> int:
     if args.call:
         return _try(surroundings, args)
     chosen = tool_choices(settings_in_force(workspace))
-    toolset = surroundings.toolset(args.mode, choices_for(args.model, chosen) if args.model else chosen)
+    chosen = choices_for(args.model, chosen) if args.model else chosen
+    offer, problems = _servers(surroundings, wanted=not args.no_mcp and _concerns_mcp(args.name))
+    toolset = surroundings.toolset(args.mode, chosen, offer)
     if args.name:
         return _show(toolset, args.name, as_json=args.json)
     if args.json:
-        print(_as_json(surroundings, toolset))
+        print(_as_json(surroundings, toolset, problems))
         return 0
     print(_table(toolset))
-    _warn(surroundings)
+    _warn(surroundings, problems)
     return 0
 
 
-def _warn(surroundings: Surroundings) -> None:
-    for problem in (*surroundings.custom.problems, *surroundings.modes.problems):
+def _warn(surroundings: Surroundings, more: Sequence[str] = ()) -> None:
+    for problem in (*surroundings.custom.problems, *surroundings.modes.problems, *more):
         print(f"warning: {problem}", file=sys.stderr)
+
+
+# MCP servers
+
+
+def _concerns_mcp(name: str | None) -> bool:
+    """Whether servers are needed to answer: for the whole list, or for what looks like a tool of theirs."""
+    from joey.mcpnames import is_mcp_name
+
+    return name is None or is_mcp_name(name) or name in ("use_mcp_tool", "access_mcp_resource")
+
+
+def _servers(surroundings: Surroundings, *, wanted: bool) -> tuple[McpOffer | None, list[str]]:
+    """What the servers offer, and what a person should know of them. They have ended when this returns."""
+    import asyncio
+
+    from joey.mcp.config import configured_servers
+
+    loaded = configured_servers(surroundings.workspace)
+    if not wanted or not loaded.enabled:
+        return None, loaded.warnings if wanted else []
+    offer, problems = asyncio.run(_offered(surroundings))
+    return offer, [*loaded.warnings, *problems]
+
+
+async def _offered(surroundings: Surroundings) -> tuple[McpOffer, list[str]]:
+    from joey.app import servers_of
+    from joey.mcp.catalogue import Catalogue
+    from joey.mcp.offer import make_offer
+
+    async with servers_of(surroundings.workspace, _PATIENCE) as servers:
+        offer = make_offer(servers, in_text=False)
+        late = f"it was not ready within {_PATIENCE:g} s"
+        silent = [
+            f"MCP server {each.name!r} offers nothing now: {each.problem or late}"
+            for each in servers.servers
+            if each.state != "ready"
+        ]
+        return offer, silent + [f"MCP server {name!r}: {what}" for name, what in Catalogue(servers).problems]
 
 
 # Listing
@@ -92,17 +142,18 @@ def _table(toolset: Toolset) -> str:
 
 def _origin(entry: Offered | Withheld) -> str:
     file = getattr(entry.tool, "origin", None)
-    return f"{entry.origin} ({file})" if file else entry.origin
+    unlisted = "" if entry.tool.listed else ", can be called but is not in the model's list"
+    return f"{entry.origin} ({file}){unlisted}" if file else f"{entry.origin}{unlisted}"
 
 
-def _as_json(surroundings: Surroundings, toolset: Toolset) -> str:
+def _as_json(surroundings: Surroundings, toolset: Toolset, of_servers: Sequence[str]) -> str:
     tools = [_tool_json(each, None) for each in toolset.offered]
     tools += [_tool_json(each, each.reason) for each in toolset.withheld]
     problems = [
         {"file": each.file, "line": each.line, "message": each.message}
         for each in (*surroundings.custom.problems, *surroundings.modes.problems)
     ]
-    answer = {"mode": toolset.mode.slug, "tools": tools, "problems": problems}
+    answer = {"mode": toolset.mode.slug, "tools": tools, "problems": problems, "mcp_problems": list(of_servers)}
     return json.dumps(answer, ensure_ascii=False, indent=2)
 
 
@@ -112,7 +163,8 @@ def _tool_json(entry: Offered | Withheld, reason: str | None) -> dict[str, Any]:
         "name": entry.name,
         "group": entry.tool.group,
         "origin": entry.origin,
-        "file": str(file) if file else None,
+        "file": str(file) if file and entry.origin != "mcp" else None,
+        "server": file if entry.origin == "mcp" else None,
         "available": reason is None,
         "reason": reason,
         "aliases": list(entry.tool.aliases),
@@ -179,14 +231,14 @@ def _try(surroundings: Surroundings, args: argparse.Namespace) -> int:
     screen = _Screen(silent=args.json)
     call = ToolUseBlock("by_hand", name, _arguments(text))
     with contextlib.redirect_stdout(sys.stderr):  # what a custom tool prints is no part of its answer
-        result = asyncio.run(_call(surroundings, args, screen, call))
+        result, exit_code = asyncio.run(_call(surroundings, args, screen, call))
     if args.json:
         print(json.dumps(encode(result), ensure_ascii=False))
     else:
         screen.show(result.shown)
         print(for_the_model(result))
         _warn(surroundings)
-    return 1 if result.is_error else 0
+    return 1 if result.is_error or exit_code else 0
 
 
 def _arguments(text: str) -> Any:
@@ -199,12 +251,14 @@ def _arguments(text: str) -> Any:
 
 async def _call(
     surroundings: Surroundings, args: argparse.Namespace, screen: _Screen, call: ToolUseBlock
-) -> ToolResult:
-    from joey.app import CallRunner
+) -> tuple[ToolResult, int]:
+    """The result, and the exit code of the command that was run, if one was."""
+    from joey.app import CallRunner, servers_of
     from joey.folders import state_folder
     from joey.policy import Workspace
     from joey.protocols.example import example_arguments
     from joey.tools.base import ToolContext
+    from joey.tools.commands.jobs import last_exit_code
     from joey.tools.registry import Registry
 
     workspace = Workspace.of(surroundings.workspace)
@@ -216,14 +270,22 @@ async def _call(
         ignored=lambda path: workspace.locate(str(path)).hidden_by is not None,
         progress=screen.live,
     )
-    toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode))
-    registry = Registry(toolset, make_example=example_arguments)
     asking = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
-    runner = CallRunner(registry, context, _settings(surroundings.workspace, args.approve), workspace, asking)
-    try:
-        return await runner.run(call)
-    finally:
-        await _end_jobs(context, screen)
+    settings = _settings(surroundings.workspace, args.approve)
+    async with contextlib.AsyncExitStack() as stack:
+        offer = None
+        if not args.no_mcp and _concerns_mcp(call.name):
+            from joey.mcp.offer import make_offer
+
+            servers = await stack.enter_async_context(servers_of(surroundings.workspace, _PATIENCE))
+            offer = make_offer(servers, in_text=False)
+        toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode), offer)
+        registry = Registry(toolset, make_example=example_arguments)
+        try:
+            result = await CallRunner(registry, context, settings, workspace, asking).run(call)
+        finally:
+            await _end_jobs(context, screen)
+    return result, last_exit_code(context)
 
 
 async def _end_jobs(context: ToolContext, screen: _Screen) -> None:
@@ -251,8 +313,10 @@ def _settings(workspace: Path, approve: str | None) -> Any:
     from dataclasses import replace
 
     from joey.app import approvals_in_force, settings_in_force
+    from joey.mcp.config import configured_servers
 
     settings = approvals_in_force(settings_in_force(workspace, {"approvals.profile": approve})).settings
+    settings = replace(settings, mcp_allow=(*settings.mcp_allow, *configured_servers(workspace).allowed))
     return replace(settings, reads="allow") if approve is None and settings.reads == "ask" else settings
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from joey.policy.danger import Danger, known
+from joey.policy.danger import Danger, known, of_module
 from joey.policy.git import git_dangers
 from joey.policy.rules import program
 from joey.policy.scripts import awk_dangers, sed_dangers
@@ -124,6 +125,7 @@ def dangers(words: Sequence[Word]) -> list[Danger]:
     name = re.sub(r"^(python|pypy|perl|ruby|lua|php|node)[\d.]+[a-z]?$", r"\1", program(words[0].value))
     name = {"gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "gfind": "find"}.get(name, name)
     found = _by_option(words, _OPTIONS[name]) if name in _OPTIONS else []
+    found += _pytest(of_module(words))
     return found + (_BY_PROGRAM[name](words) if name in _BY_PROGRAM else [])
 
 
@@ -204,6 +206,28 @@ def _reads_code(words: Sequence[Word], harmless: str = r"-v|-V|--version|-h|--he
     if script.value is None and not script.prefix:
         return [Danger((), f"what `{words[0].source}` runs is only known when it runs")]
     return []
+
+
+_PYTEST_PLUGIN = re.compile(r"no:.*|pytest_\w+|xdist(\.\w+)?|anyio|asyncio|randomly|cacheprovider|pytester|hypothesis")
+
+
+def _pytest(words: Sequence[Word]) -> list[Danger]:
+    """`-p NAME` loads any module; `-o` can say where to look for modules, and add options of any kind."""
+    if program(words[0].value or "") not in ("pytest", "py.test"):
+        return []
+    found = []
+    for word, after in pairwise((*words[1:], Word.literal(""))):
+        for option in ("-p", "-o", "--override-ini"):
+            value = after.value if word.value == option else word.prefix.removeprefix(option).lstrip("=")
+            if word.prefix.startswith(option) and not _harmless_for_pytest(option, value):
+                found.append(Danger((option,), f"`{option}` makes `pytest` load code", known((word, after))))
+    return found
+
+
+def _harmless_for_pytest(option: str, value: str | None) -> bool:
+    if option == "-p":
+        return bool(_PYTEST_PLUGIN.fullmatch(value or ""))
+    return value is not None and not re.match(r"\s*(pythonpath|addopts|required_plugins)\b", value)
 
 
 def _find(words: Sequence[Word]) -> list[Danger]:

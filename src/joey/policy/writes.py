@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from joey.policy.danger import of_module
 from joey.policy.rules import program
 from joey.policy.words import Piece, Word
 
@@ -51,6 +52,8 @@ _OPTION: dict[str, tuple[str, ...]] = {
     "patch": ("-o", "--output", "-d", "--directory"),
     # a makefile from elsewhere is somebody else's script, as is one in another folder
     "make": ("-C", "--directory", "-f", "--file", "--makefile"),
+    # what says where code is loaded from; --basetemp is removed before it is used
+    "pytest": ("-c", "--config-file", "--rootdir", "--confcutdir", "--basetemp", "--junitxml", "--junit-xml"),
     "cp": ("-t", "--target-directory"),
     "mv": ("-t", "--target-directory"),
     "ln": ("-t", "--target-directory"),
@@ -76,7 +79,8 @@ def written(words: Sequence[Word]) -> list[Word]:
     """The words that name files or folders which the command changes, removes or puts things into."""
     if not words or words[0].value is None:
         return []
-    name = program(words[0].value)
+    words = of_module(words)
+    name = program(words[0].value or "")
     found = _after_options(words, _OPTION.get(name, ()))
     rest = _arguments(words)
     if name in _ALL:

@@ -17,6 +17,7 @@ from joey.effects import SubtaskStarted
 from joey.events import (
     CompletionRequested,
     Event,
+    ModeChanged,
     QuestionRequested,
     Request,
     RetryScheduled,
@@ -24,12 +25,13 @@ from joey.events import (
     UserMessageQueued,
 )
 from joey.journal.journal import Journal
-from joey.journal.records import Record, UserSaid
+from joey.journal.records import ModeSet, Record, UserSaid
 from joey.journal.replay import TaskState
-from joey.messages import ToolResult
+from joey.messages import ResultBlock, TextBlock, ToolResult
 from joey.policy.paths import Workspace
 from joey.protocols.example import example_arguments
 from joey.providers.retry import Retry, with_retries
+from joey.task import wording
 from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
@@ -141,6 +143,26 @@ class TaskCore:
         """Words for the model. They wait for the next request, and answer no question."""
         self.record(UserSaid(said.text, said.images))
         self.emit(UserMessageQueued(said.text))
+
+    async def brought(self, typed: str) -> tuple[ResultBlock, ...]:
+        """What the user's words bring along: files and changes they mention, slash commands and the mode of these.
+
+        For what a person typed, and nothing else: a suggestion that was picked is the model's words.
+        """
+        if not typed:
+            return ()
+        asked = await self.parts.asked(typed, self.mode.slug)
+        if asked.mode is None:
+            return asked.attached
+        if asked.mode not in self.parts.modes:
+            return (*asked.attached, TextBlock(wording.no_such_mode(asked.mode, self.parts.modes)))
+        self.change_mode(asked.mode, "a slash command asks for it")
+        return asked.attached
+
+    def change_mode(self, mode: str, reason: str) -> None:
+        if mode != self.state.mode:
+            self.record(ModeSet(mode))
+            self.emit(ModeChanged(mode, reason))
 
     def answer(self, answer: Answer) -> bool:
         """Give an answer to whoever waits for it; False if nobody does."""

@@ -1,7 +1,7 @@
 """Where mentions lead: files through the same tools that the model has, git, and the project's own check.
 
 The user named the thing, so nobody is asked. Still only what is in the workspace and not hidden by an ignore file is
-shown: people paste requests they have not read to the end.
+shown: people paste requests they have not read to the end. What is shown has a limit, and says what it left out.
 """
 
 from __future__ import annotations
@@ -10,21 +10,32 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from joey.filenames import quoted
 from joey.messages import ResultBlock, TextBlock
 from joey.policy.paths import Workspace
 from joey.tools.base import ToolContext
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
+from joey.tools.searching.listing import list_folder
 
 MOST = 100_000
+"""Characters that one mention may bring."""
+_MOST_FILES = 200
+_LARGEST_IN_A_FOLDER = 1024 * 1024
+_NAMED = 50
 _GIT = ("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 _GIT_SECONDS = 20.0
 _NO_PROGRAMS = ("--no-ext-diff", "--no-textconv", "--no-color")
 """A repository can name programs that show its changes; looking must not run them."""
+_NO_CHECK = (
+    "There is no check to ask: the setting `check` names the command that finds problems, such as `ruff check`. "
+    "A project's own setting counts only where the workspace is trusted."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +61,8 @@ class WorkspaceSources:
         if kind is None:
             return None
         if kind == "folder":
-            return (await ListFiles().run(ListFilesParams(path=path), self._context())).content
+            listing = await ListFiles().run(ListFilesParams(path=path), self._context())
+            return (*listing.content, TextBlock(await self._contents(path, Path(located.resolved))))
         return (await ReadFile(sees_images=self.sees_images).run(ReadFileParams(path=path), self._context())).content
 
     def _context(self) -> ToolContext:
@@ -60,36 +72,92 @@ class WorkspaceSources:
             ignored=lambda path: self.paths.locate(str(path)).hidden_by is not None,
         )
 
+    # Folders
+
+    async def _contents(self, shown: str, folder: Path) -> str:
+        """The text files of a folder itself, not of those below it, as far as there is room."""
+        texts, left, room = list[str](), list[str](), MOST
+        above = "" if shown == "." else f"{shown.rstrip('/')}/"
+        for name in await asyncio.to_thread(self._files, folder):
+            text, why = await self._text(f"{above}{name}", folder / name, room, full=room <= 0)
+            if why:
+                left.append(f"{quoted(name)} ({why})")
+            else:
+                texts.append(text)
+                room -= len(text)
+        return "\n\n".join([*texts, *_left_out(left)])
+
+    def _files(self, folder: Path) -> list[str]:
+        listing = list_folder(folder, recursive=False, limit=_MOST_FILES, hidden=self._context().ignored)
+        return [entry for entry in listing.entries if not entry.endswith("/")]
+
+    async def _text(self, shown: str, path: Path, room: int, *, full: bool) -> tuple[str, str]:
+        """What a file says, or why it is left out."""
+        located = self.paths.locate(str(path))
+        if located.problem or not located.inside or located.hidden_by:
+            return "", located.problem or "it leads out of the workspace"
+        if full:
+            return "", _NO_ROOM
+        if await asyncio.to_thread(_size, path) > _LARGEST_IN_A_FOLDER:
+            return "", "larger than 1 MB"
+        result = await ReadFile().run(ReadFileParams(path=shown), self._context())
+        if result.is_error or result.text.partition("\n")[2].startswith("Image file"):
+            return "", "not text"
+        return (result.text, "") if len(result.text) <= room else ("", _NO_ROOM)
+
+    # Git and the check
+
     async def git_changes(self) -> str | None:
         status = await self._git("status", "--short", "--untracked-files=all")
         if status is None:
             return None
         # A repository without a commit has no HEAD; then what is staged is all there is to compare.
         diff = await self._git("diff", *_NO_PROGRAMS, "HEAD") or await self._git("diff", *_NO_PROGRAMS, "--cached")
-        return _shortened(f"{status}\n{diff or ''}".strip() or "Nothing is changed.")
+        return f"{status}\n{diff or ''}".strip() or "Nothing is changed."
 
     async def commit(self, name: str) -> str | None:
         known = await self._git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         if known is None:
             return None
         shown = await self._git("show", *_NO_PROGRAMS, "--stat", "--patch", known.strip())
-        return None if shown is None else _shortened(shown.strip())
+        return None if shown is None else shown.strip()
 
-    async def problems(self) -> str | None:
+    async def problems(self) -> str:
         if self.check is None:
-            return None
+            return _NO_CHECK
         code, output = await _run(("/bin/sh", "-c", self.check), self._folder, self.check_seconds, with_errors=True)
-        return f"$ {self.check}\nexit code: {code}\n{_shortened(output.strip())}"
+        ended = f"exit code: {code}" if code is not None else "no exit code"
+        return f"$ {self.check}\n{ended}\n{output.strip()}"
 
     async def _git(self, *arguments: str) -> str | None:
         code, output = await _run((*_GIT, *arguments), self._folder, _GIT_SECONDS)
         return output if code == 0 else None
 
 
+_NO_ROOM = "no room"
+
+
+def _left_out(left: Sequence[str]) -> list[str]:
+    if not left:
+        return []
+    more = [f"and {len(left) - _NAMED} more"] if len(left) > _NAMED else []
+    return [f"(Not attached: {', '.join([*left[:_NAMED], *more])}. Read those that are needed.)"]
+
+
 def _kind(path: str) -> Literal["file", "folder"] | None:
     if not Path(path).exists():
         return None
     return "folder" if Path(path).is_dir() else "file"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+# Programs
 
 
 async def _run(
@@ -104,17 +172,35 @@ async def _run(
         )  # fmt: skip
     except OSError as error:
         return None, str(error)
+    output = _Output()
     try:
-        output, _ = await asyncio.wait_for(process.communicate(), seconds)
+        async with asyncio.timeout(seconds):
+            await output.take_all(process)
     except TimeoutError:
-        return None, f"ended after {seconds:.0f} seconds"
+        return None, f"{output.text}\n[ended after {seconds:g} seconds]"
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    return process.returncode, output.decode("utf-8", "replace")
+    return process.returncode, output.text
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= MOST else f"{text[:MOST]}\n[cut: {len(text) - MOST} more characters]"
+class _Output:
+    """The beginning of what a program says, however much that is; the rest is counted."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._size = 0
+
+    async def take_all(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        while data := await process.stdout.read(65536):
+            self._size += len(data)
+            self._kept += data[: max(0, MOST - len(self._kept))]
+        await process.wait()
+
+    @property
+    def text(self) -> str:
+        text = self._kept.decode("utf-8", "replace")
+        return text if self._size == len(self._kept) else f"{text}\n[cut: {self._size - len(self._kept)} more bytes]"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
 from typing import TypeAlias
 
+from joey.asking import Asked
 from joey.checkpoints import Limits
 from joey.events import Event
 from joey.journal.store import TaskStore
@@ -31,6 +32,10 @@ def new_task_id(now: datetime | None = None) -> str:
     return f"{(now or datetime.now()).strftime('%Y%m%d-%H%M%S')}-{token_hex(5)}"  # noqa: DTZ005 - local time is meant
 
 
+async def _as_typed(text: str, _mode: str) -> Asked:
+    return Asked(text)
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The pieces of a task. Nothing here is global: two tasks with different parts do not know of each other."""
@@ -50,6 +55,8 @@ class Parts:
     """What the policy knows of the disk; made from the workspace when left out."""
     checkpoints: Limits | None = None
     """How much of the files is kept before they are changed; None keeps nothing."""
+    asked: Callable[[str, str], Awaitable[Asked]] = _as_typed
+    """What the user typed, with what it names (joey.asking), in a mode. Given the user's own words and nothing else."""
     prices: Prices = field(default_factory=Prices)
     label: str = ""
     """The model's full name, provider/model, for the journal; the model itself when left out."""

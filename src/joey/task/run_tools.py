@@ -19,7 +19,6 @@ from joey.events import (
     ApprovalRequested,
     CompletionAnswered,
     CompletionRequested,
-    ModeChanged,
     QuestionAnswered,
     QuestionRequested,
     TaskCompleted,
@@ -30,7 +29,7 @@ from joey.events import (
     ToolRunFinished,
     ToolRunStarted,
 )
-from joey.journal.records import ModeSet, RunBegan, RunEnded, TodosSet
+from joey.journal.records import RunBegan, RunEnded, TodosSet
 from joey.messages import TextBlock, ToolResult
 from joey.task import wording
 from joey.task.checkpoint import keep_files
@@ -86,7 +85,9 @@ class ToolRunner:
             return self._stopped(call, prepared)
         leave = await self._leave(call, prepared)
         if not leave.granted:
-            return self._stopped(call, Stopped(failed(denied(leave.reason, leave.comment)), denied=True))
+            refused = failed(denied(leave.reason, leave.comment))
+            refused = replace(refused, content=(*refused.content, *await self._core.brought(leave.comment)))
+            return self._stopped(call, Stopped(refused, denied=True))
         refusal = prepared.plan.refusal
         return self._answered(call, refusal) if refusal else await self._execute(call, prepared, leave.comment)
 
@@ -111,6 +112,7 @@ class ToolRunner:
 
     async def _execute(self, call: ToolCallFinished, prepared: Prepared, comment: str) -> ToolResult | None:
         core = self._core
+        said = (TextBlock(wording.user_message(comment)), *await core.brought(comment)) if comment else ()
         await keep_files(core, call, prepared.actions)
         core.record(RunBegan(call.call_id, call.name))
         if _changes_something(prepared.actions):
@@ -120,8 +122,7 @@ class ToolRunner:
         result = await self._settle(call, ran)
         if result is None:
             return None
-        if comment:
-            result = replace(result, content=(TextBlock(wording.user_message(comment)), *result.content))
+        result = replace(result, content=(*said, *result.content))
         core.repetition.ran(call.name, call.arguments, result.text)
         return self._answered(call, result)
 
@@ -144,8 +145,7 @@ class ToolRunner:
             case CompletionProposed(proposed):
                 return await self.propose(proposed)
             case ModeSwitched(mode, reason):
-                core.record(ModeSet(mode))
-                core.emit(ModeChanged(mode, reason))
+                core.change_mode(mode, reason)
             case SubtaskStarted() as subtask:
                 self._skip = AFTER_SUBTASK
                 return await core.spawn(subtask, call.call_id)
@@ -161,11 +161,11 @@ class ToolRunner:
         request_id = core.request_id("question")
         answer = await core.ask(QuestionRequested(request_id, asked.question, asked.suggestions))
         core.emit(QuestionAnswered(request_id, answer.text, answer.images))
-        picked = next((suggestion.mode for suggestion in asked.suggestions if suggestion.text == answer.text), None)
-        if picked is not None and picked in core.parts.modes:
-            core.record(ModeSet(picked))
-            core.emit(ModeChanged(picked, "picked with the answer"))
-        return ToolResult((TextBlock(wording.answer(answer.text)), *answer.images))
+        picked = next((suggestion for suggestion in asked.suggestions if suggestion.text == answer.text), None)
+        if picked is not None and picked.mode is not None and picked.mode in core.parts.modes:
+            core.change_mode(picked.mode, "picked with the answer")
+        brought = () if picked is not None else await core.brought(answer.text)
+        return ToolResult((TextBlock(wording.answer(answer.text)), *brought, *answer.images))
 
     async def propose(self, proposed: str) -> ToolResult | None:
         """Show the user a result. None: it was accepted, and the task is finished; otherwise the feedback.
@@ -186,7 +186,8 @@ class ToolRunner:
             self.finished = TaskFinished("completed", proposed)
             self._skip = wording.ACCEPTED
             return None
-        return ToolResult((TextBlock(wording.feedback(answer.text)), *answer.images))
+        brought = await core.brought(answer.text)
+        return ToolResult((TextBlock(wording.feedback(answer.text)), *brought, *answer.images))
 
 
 def _changes_something(actions: Sequence[Action]) -> bool:

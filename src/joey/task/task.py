@@ -38,6 +38,7 @@ from joey.journal.records import (
     TaskEnded,
     TaskOpened,
     TodosSet,
+    UserSaid,
 )
 from joey.journal.replay import TaskState, replay
 from joey.messages import (
@@ -223,7 +224,7 @@ class Task:
     async def _loop(self) -> TaskFinished:
         content = await self._first_content()
         while True:
-            self._add_user_message(content)
+            await self._add_user_message(content)
             reply = await self._over_a_limit() or await self._reply()
             said = reply if isinstance(reply, TaskFinished) else await self._act_on(reply)
             if isinstance(said, TaskFinished):
@@ -253,19 +254,28 @@ class Task:
         text = wording.INTERRUPTED if call_id in state.begun else wording.NOT_RUN
         return ToolResultBlock(call_id, (TextBlock(text),), is_error=True)
 
-    def _add_user_message(self, content: list[Block]) -> None:
-        for said in self._core.state.queued:
-            content = [*content, TextBlock(wording.user_message(said.text)), *said.images]
-        if content:
-            self._core.record(MessageAdded(Message("user", tuple(content))))
+    async def _add_user_message(self, content: list[Block]) -> None:
+        """Write down what the model is told next, and what the user said meanwhile, with what that mentions.
+
+        More may be said while files are read; and if the task is cancelled then, nothing of the message is lost.
+        """
+        core, heard, said = self._core, 0, list[Block]()
+        try:
+            while heard < len(core.state.queued):
+                brought = await core.brought(core.state.queued[heard].text)
+                said += [*_said(core.state.queued[heard]), *brought]
+                heard += 1
+        finally:
+            said += [block for each in core.state.queued[heard:] for block in _said(each)]
+            if content or said:
+                core.record(MessageAdded(Message("user", (*content, *said))))
 
     async def _reply(self) -> Reply | TaskFinished:
         while True:
             try:
                 return await take_turn(self._core)
             except ProviderError as error:
-                goes_on, _ = await self._go_on(str(error))
-                if not goes_on:
+                if not await self._goes_on(str(error)):
                     return TaskFinished("error", str(error))
 
     async def _act_on(self, reply: Reply) -> list[Block] | TaskFinished:
@@ -322,10 +332,9 @@ class Task:
         if found is None:
             return ()
         names = ", ".join(call.name for call in found.calls)
-        if wanted == "offer":
-            goes_on, _ = await self._go_on(f"The model wrote a call of {names} as text instead of making it. Make it?")
-            if not goes_on:
-                return ()
+        question = f"The model wrote a call of {names} as text instead of making it. Make it?"
+        if wanted == "offer" and not await self._goes_on(question):
+            return ()
         calls = tuple(replace(call, call_id=f"text_{core.state.turns}_{n}") for n, call in enumerate(found.calls))
         uses = (ToolUseBlock(call.call_id, call.name, call.arguments) for call in calls)
         thoughts = (block for block in reply.content if isinstance(block, ReasoningBlock))
@@ -345,8 +354,7 @@ class Task:
         )
         if reason is None:
             return None
-        goes_on, _ = await self._go_on(reason)
-        if not goes_on:
+        if not await self._goes_on(reason):
             return TaskFinished("limit", reason)
         core.turns_allowed, core.cost_allowed = core.state.turns, core.state.cost or 0.0
         return None
@@ -369,10 +377,19 @@ class Task:
         goes_on, guidance = await self._go_on(reason)
         if not goes_on:
             # What the model was about to be told stays in the conversation, for whoever resumes it.
-            self._add_user_message(content)
+            await self._add_user_message(content)
             return TaskFinished("refused" if denied or not core.parts.headless else "limit", reason)
         core.mistakes = 0
-        return [*content, TextBlock(wording.guidance(reason, guidance))] if guidance else content
+        if not guidance:
+            return content
+        return [*content, TextBlock(wording.guidance(reason, guidance)), *await core.brought(guidance)]
+
+    async def _goes_on(self, reason: str) -> bool:
+        """Whether the user wants to go on. Words they add are for the model, with the next message."""
+        goes_on, words = await self._go_on(reason)
+        if goes_on and words:
+            self._core.say(Say(words))
+        return goes_on
 
     async def _go_on(self, reason: str) -> tuple[bool, str]:
         core = self._core
@@ -433,6 +450,10 @@ class Task:
         text = wording.subtask_result(child_id, finished.outcome, finished.message)
         self._core.emit(SubtaskClosed(child_id, text))
         return ToolResult((TextBlock(text),), is_error=finished.outcome != "completed")
+
+
+def _said(said: UserSaid) -> list[Block]:
+    return [TextBlock(wording.user_message(said.text)), *said.images]
 
 
 def _block(call_id: str, result: ToolResult) -> ToolResultBlock:

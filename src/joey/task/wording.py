@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from joey.events import ToolCallMalformed
 
@@ -33,6 +33,10 @@ def guidance(reason: str, text: str) -> str:
 
 def user_message(text: str) -> str:
     return f"<user_message>\n{text}\n</user_message>"
+
+
+def no_such_mode(mode: str, modes: Iterable[str]) -> str:
+    return f"(A slash command wants the mode {mode!r}, which there is not: there are {', '.join(modes)}.)"
 
 
 def no_tool_used(reminder: str) -> str:

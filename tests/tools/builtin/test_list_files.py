@@ -140,3 +140,10 @@ async def test_an_unreadable_folder_is_named(context: ToolContext) -> None:
         assert "Not readable: locked/" in (await listed(context)).text
     finally:
         (context.workspace / "locked").chmod(0o700)
+
+
+async def test_a_name_with_a_line_break_is_one_quoted_name(context: ToolContext) -> None:
+    (context.workspace / "two\nlines.txt").touch()
+    (context.workspace / "\x1b[2J").mkdir()
+    result = await ListFiles().run(ListFilesParams(path="."), context)
+    assert result.text == '"\\033[2J/"\n"two\\nlines.txt"'

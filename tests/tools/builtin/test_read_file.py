@@ -293,3 +293,16 @@ async def test_every_line_is_shown_once(tmp_path_factory: Any, newline: str, lin
     text = (await read(ToolContext(folder, folder), path="a")).text
     shown = [line.partition(" | ")[2] for line in text.split("\n")[-len(lines) :]]
     assert shown == ["1" + lines[0], *lines[1:]]
+
+
+@pytest.mark.parametrize("text", ['{"cells": [\n', '{"nbformat": 3}\n', "<<<<<<< ours\n{}\n"])
+async def test_a_damaged_notebook_is_shown_as_the_text_it_is(context: ToolContext, text: str) -> None:
+    write(context, "a.ipynb", text)
+    result = await read(context, path="a.ipynb")
+    assert not result.is_error and "Shown as plain text: the notebook " in result.text
+    assert f"1 | {text.splitlines()[0]}" in result.text
+
+
+async def test_a_name_with_a_line_break_cannot_pass_for_more_of_the_answer(context: ToolContext) -> None:
+    write(context, "a\nError: b", "text\n")
+    assert (await read(context, path="a\nError: b")).text == 'File: "a\\nError: b"\n1 | text'

@@ -155,3 +155,8 @@ async def test_odd_file_names_are_no_trouble(context: ToolContext) -> None:
     text = (await found(context, "needle")).text
     assert "# with space é.txt" in text and "# -x" in text
     assert "needle" in (await found(context, "needle", "./-x")).text
+
+
+async def test_a_name_with_a_line_break_is_one_quoted_name(context: ToolContext) -> None:
+    write(context, "two\n# lines.txt", "needle\n")
+    assert '# "two\\n# lines.txt"\n' in (await found(context, "needle")).text

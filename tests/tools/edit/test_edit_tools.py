@@ -76,6 +76,12 @@ async def test_writing_a_file_answers_as_the_seed_says(bench: Bench) -> None:
     )
 
 
+async def test_the_header_of_a_diff_is_one_line_whatever_the_name(bench: Bench) -> None:
+    plan = await bench.plan("write_to_file", path="a\n+++ b/other", file_text="x\n")
+    assert isinstance(plan.shown[0], ShownDiff)
+    assert plan.shown[0].diff == '--- /dev/null\n+++ "b/a\\n+++ b/other"\n@@ -0,0 +1 @@\n+x\n'
+
+
 async def test_arguments_have_the_other_names_that_models_give_them(bench: Bench) -> None:
     await bench.call("write_file", file_path="a", content="x\n")
     await bench.call("edit", path="a", old_string="x", new_string="y")

@@ -12,7 +12,7 @@ from joey.messages import ShownText, ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.commands.artifacts import CommandRecord, write_record
 from joey.tools.commands.job import Job, start
-from joey.tools.commands.jobs import jobs_of
+from joey.tools.commands.jobs import jobs_of, note_exit_code
 from joey.tools.commands.output import CommandOutput
 from joey.tools.commands.shaping import collapse_repeats, shorten_output
 from joey.tools.commands.wording import ending, size
@@ -86,6 +86,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         else:
             jobs_of(context).remove(job)
         _keep_record(job)
+        note_exit_code(context, job)
         return self._told(job, params, killed=killed)
 
     async def _wait(self, job: Job, params: ExecuteCommandParams) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import Field
 
 from joey.actions import Action, ReadPath
+from joey.filenames import quoted
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.paths import UnusablePathError, locate
@@ -72,8 +73,8 @@ def _text(listing: Listing, limit: int) -> str:
     if listing.timed_out:
         notes.append("(The list is not complete: it took too long. List a folder below to see more.)")
     if listing.not_entered:
-        notes.append(f"(Not entered, list them by name: {', '.join(listing.not_entered[:10])})")
+        notes.append(f"(Not entered, list them by name: {', '.join(map(quoted, listing.not_entered[:10]))})")
     if listing.unreadable:
         notes.append(f"(Not readable: {', '.join(listing.unreadable[:10])})")
-    entries = "\n".join(listing.entries) or "No files found."
+    entries = "\n".join(map(quoted, listing.entries)) or "No files found."
     return "\n\n".join([entries, *notes])

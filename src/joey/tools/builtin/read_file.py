@@ -13,6 +13,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from joey.actions import Action, ReadPath
+from joey.filenames import quoted
 from joey.messages import ImageBlock, ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import MAX_LINE, number_lines
@@ -116,15 +117,22 @@ class ReadFile(Tool[ReadFileParams]):
             data = await asyncio.to_thread(_bytes_of, path)
             part = await asyncio.to_thread(self._shown, path, data, show)
         except (_ReadError, UnusablePathError, DocumentError) as problem:
-            return _Part(f"File: {given}\nError: {problem}", failed=True)
+            return _Part(f"File: {quoted(given)}\nError: {problem}", failed=True)
         note_seen(context, path, data)
-        return _Part(f"File: {given}\n{part.text}", part.picture)
+        return _Part(f"File: {quoted(given)}\n{part.text}", part.picture)
 
     def _shown(self, path: Path, data: bytes, show: Callable[[list[str]], str]) -> _Part:
         if media_type := picture_type(data):
             return self._picture(media_type, data)
+        notes = []
         if is_document(path.suffix) and data:
-            return _Part(_document(path.suffix, data, show))
+            try:
+                return _Part(_document(path.suffix, data, show))
+            except DocumentError as problem:
+                # A damaged notebook is still text, and whoever mends it must see that text.
+                if path.suffix.lower() != ".ipynb":
+                    raise
+                notes.append(f"Shown as plain text: {problem}.")
         if not data:
             return _Part("(The file is empty: 0 bytes.)")
         try:
@@ -134,7 +142,7 @@ class ReadFile(Tool[ReadFileParams]):
                 f"{describe_binary(data)}, {_size(len(data))}: its content is not shown. "
                 "If you need to look inside, use a program for it with execute_command."
             ) from None
-        notes = [] if file.is_plain else [f"Encoding: {file.encoding_name}"]
+        notes += [] if file.is_plain else [f"Encoding: {file.encoding_name}"]
         if endings := line_endings(file.text):
             notes.append(f"Line endings: {endings}")
         if not file.text:

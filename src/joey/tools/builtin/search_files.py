@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import Field
 
 from joey.actions import Action, ReadPath
+from joey.filenames import quoted
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.paths import UnusablePathError, locate, name_for
@@ -62,7 +63,7 @@ class SearchFiles(Tool[SearchFilesParams]):
                     results.add(line)
                 if results.is_full:
                     break
-        return write(results, {path: name_for(context, _folder(where) / path) for path in results.files})
+        return write(results, {path: quoted(name_for(context, _folder(where) / path)) for path in results.files})
 
 
 def _folder(where: Path) -> Path:

@@ -12,6 +12,7 @@ from joey.tools.commands.wording import status_of
 from joey.tools.paths import name_for
 
 _KEY = "command_jobs"
+_EXIT_CODE = "last_exit_code"
 _LAST_OUTPUT = 1024
 
 
@@ -31,6 +32,16 @@ class JobSummary:
 def jobs_of(context: ToolContext) -> list[Job]:
     jobs: list[Job] = context.state.setdefault(_KEY, [])
     return jobs
+
+
+def note_exit_code(context: ToolContext, job: Job) -> None:
+    context.state[_EXIT_CODE] = job.exit.code if job.exit is not None else 0
+
+
+def last_exit_code(context: ToolContext) -> int:
+    """The exit code of the command that was run last; 0 if there was none, or if it still ran."""
+    code: int = context.state.get(_EXIT_CODE, 0)
+    return code
 
 
 def find_job(context: ToolContext, artifact_id: str) -> Job | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from joey.actions import Action
+from joey.filenames import quoted
 from joey.messages import ShownDiff, ToolResult
 from joey.tools.base import Plan, ToolContext, failed, ok
 from joey.tools.edit.changes import ChangeFailed, FileChange, commit, read_present
@@ -165,13 +166,13 @@ def diff_of(change: FileChange) -> str:
     """A unified diff for the user. Line ends are only shown where they are what changes."""
     old, new = _text(change.old), _text(change.new)
     if old is None or new is None:
-        return f"Binary file {change.name} changes.\n"
+        return f"Binary file {quoted(change.name)} changes.\n"
     keep_returns = old.replace("\r\n", "\n") == new.replace("\r\n", "\n")
     rows = unified_diff(
         _rows(old, keep_returns=keep_returns),
         _rows(new, keep_returns=keep_returns),
-        "/dev/null" if change.old is None else f"a/{change.name}",
-        "/dev/null" if change.new is None else f"b/{change.name}",
+        "/dev/null" if change.old is None else quoted(f"a/{change.name}"),
+        "/dev/null" if change.new is None else quoted(f"b/{change.name}"),
         n=_CONTEXT_LINES,
     )
     return "".join(row if row.endswith("\n") else row + "\n\\ No newline at end of file\n" for row in rows)
@@ -194,7 +195,7 @@ def new_state(change: FileChange) -> str:
         rows.append(f"{number + 1:>{width}} | {_cut(after[number])}")
     if len(rows) > _MOST_STATE_LINES:
         rows = [*rows[:_MOST_STATE_LINES], f"… {len(rows) - _MOST_STATE_LINES} more lines"]
-    return "\n".join([f"{change.name} now reads:", *rows]) if rows else f"{change.name} is empty now."
+    return "\n".join([f"{quoted(change.name)} now reads:", *rows]) if rows else f"{quoted(change.name)} is empty now."
 
 
 def _nothing_to_do(words: Sequence[str], actions: Sequence[Action]) -> Plan:

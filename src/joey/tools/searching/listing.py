@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from joey.filenames import quoted
 from joey.tools.paths import reason
 
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
@@ -111,7 +112,7 @@ class _Walk:
                 return sorted(entries, key=lambda entry: _natural(entry.name))
         except OSError as problem:
             name = os.path.relpath(folder, self._folder).replace(os.sep, "/")
-            self.listing.unreadable.append(f"{name}/ ({reason(problem)})")
+            self.listing.unreadable.append(f"{quoted(name + '/')} ({reason(problem)})")
             return []
 
     def _is_left_out(self, entry: os.DirEntry[str], rules: _Rules | None, *, is_folder: bool) -> bool:
