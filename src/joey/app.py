@@ -36,7 +36,7 @@ from joey.policy import Settings, Verdict, Workspace
 from joey.policy.layers import Approvals, Said, layered
 from joey.protocols import Parser, debug
 from joey.protocols.resolve import resolve_protocol
-from joey.providers import ENDPOINTS, Prices, open_model
+from joey.providers import ENDPOINTS, LOCAL, EngineOptions, Prices, open_model
 from joey.task.leave import denied
 from joey.task.mentions import WorkspaceSources
 from joey.task.one_call import Prepared, Rules, Stopped, prepare, safely
@@ -335,17 +335,18 @@ def make_parts(
 ) -> Parts:
     config = settings_in_force(workspace, options.flags)
     name = options.model or model_before or config.value("model") or default_model()
-    grammar = None if config.value("grammar") == "off" else config.value("grammar")
+    grammar = config.value("grammar")
     with said_in(config.settings["model"]):
+        engine = EngineOptions(config.value("local.threads"), config.value("local.context"))
         address = config.base_url_for(name)
-        provider, model = open_model(name, base_url=address, api_key=key_for(name), grammar=grammar)
+        provider, model = open_model(name, base_url=address, api_key=key_for(name), grammar=grammar, engine=engine)
     abilities = provider.abilities(model)
     around = look_around(workspace)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
     with said_in(config.settings["protocol"]):
         protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools))
-    if grammar and not protocol.in_text:
+    if grammar not in (None, "off") and not protocol.in_text:
         raise UsageError(f"a grammar needs a protocol in text, not {protocol.name}: --protocol xml, or --grammar off")
     mcp = _mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
     return Parts(
@@ -363,11 +364,14 @@ def make_parts(
         paths=paths,
         checkpoints=Limits(),
         asked=asker(paths, around.library, sees_images=abilities.images),
-        prices=Prices().extended(config.prices),
+        prices=Prices().extended(({model: _FREE} if provider.name == LOCAL else {}) | config.prices),
         headless=options.headless,
         watch_parser=parser_watcher(),
         watch=watch,
     )
+
+
+_FREE = {"input": 0, "output": 0}
 
 
 def key_for(model: str) -> str | None:

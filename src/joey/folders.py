@@ -23,3 +23,15 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What Joey remembers between runs: $XDG_STATE_HOME/joey, or ~/.local/state/joey."""
     base = environment.get("XDG_STATE_HOME", "")
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "joey"
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """What can be had again: $XDG_CACHE_HOME/joey, or ~/.cache/joey."""
+    base = environment.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "joey"
+
+
+def models_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The weights of models that run on this machine: $JOEY_MODELS, or `models` in the cache."""
+    own = environment.get("JOEY_MODELS", "")
+    return Path(own).absolute() if own else cache_folder(environment) / "models"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from joey.cli import main
-from joey.cli.doctor import _answers, _is_local
+from joey.cli.doctor import _answers
 from joey.providers import ENDPOINTS
 from joey.testing.server import LocalServer
 
@@ -76,22 +76,6 @@ async def test_the_server_of_the_settings_is_enough(here: Here, monkeypatch: pyt
         here.write("config/joey/config.toml", f'base_url = "{server.openai_url}"\n')
         code, out = await asyncio.to_thread(here.doctor)
     assert code == 0 and f"base_url         {server.openai_url} answers" in out
-
-
-@pytest.mark.parametrize(
-    ("address", "local"),
-    [
-        ("http://localhost:11434/v1", True),
-        ("http://127.0.0.2:1", True),
-        ("http://[::1]:8000/v1", True),
-        ("https://api.openai.com/v1", False),
-        ("http://10.0.0.1", False),
-        ("http://localhost.example.com", False),
-        ("nonsense", False),
-    ],
-)
-def test_only_this_machine_is_local(address: str, local: bool) -> None:
-    assert _is_local(address) is local
 
 
 def test_an_address_that_is_none_does_not_answer() -> None:

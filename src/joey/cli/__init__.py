@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "commands": "your slash commands, the project's, and what is wrong with one",
     "skills": "the skills a model can load here, and what is wrong with one",
     "models": "the providers Joey can ask, whether their keys are set, and what it knows of a model",
+    "local": "models that run on this machine without a key: install, list, remove, measure",
     "parse": "what Joey sees in a model's stream: text or JSON chunks in, events or content out",
 }
 """Every command and what it does, in the order in which `joey --help` shows them."""

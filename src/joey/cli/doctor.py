@@ -151,6 +151,7 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
     """One finding for each key that is set and each local server; one that says so if no model can be asked at all."""
     from joey.keyring import find_key
     from joey.providers import ENDPOINTS
+    from joey.providers.base import is_on_this_machine
 
     usable, without = False, []
     for name, endpoint in ENDPOINTS.items():
@@ -159,7 +160,7 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
             usable = True
             yield Finding(f"{name} key", "ok", f"{endpoint.key_variable} is set in {key.where}")
         address = _address(endpoint)
-        if _is_local(address):
+        if is_on_this_machine(address):
             answers = _answers(address)
             usable = usable or answers
             yield Finding(name, "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
@@ -179,6 +180,7 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
 def _own_server(workspace: Path) -> Finding | None:
     """The server that the settings name in place of a provider's."""
     from joey.app import settings_in_force
+    from joey.providers.base import is_on_this_machine
 
     try:
         address = settings_in_force(workspace).value("base_url")
@@ -186,7 +188,7 @@ def _own_server(workspace: Path) -> Finding | None:
         return None  # which is a finding of its own
     if address is None:
         return None
-    if not _is_local(address):
+    if not is_on_this_machine(address):
         return Finding("base_url", "ok", f"{address} (not asked, since it is not on this machine)")
     answers = _answers(address)
     return Finding("base_url", "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
@@ -203,17 +205,6 @@ def _address(endpoint: Endpoint) -> str:
     own = os.environ.get(endpoint.base_url_variable) if endpoint.base_url_variable else None
     usual = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
     return own or endpoint.base_url or usual[endpoint.wire]
-
-
-def _is_local(address: str) -> bool:
-    import ipaddress
-    from urllib.parse import urlsplit
-
-    host = urlsplit(address).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _answers(address: str) -> bool:

@@ -66,8 +66,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "grammar",
         one_of("off", "llama.cpp", "vllm", "vllm-guided"),
-        "the kind of server that is told what a legal reply is, for a protocol in text",
-        "off",
+        "the kind of server that is told what a legal reply is, for a protocol in text; models in local/ always are",
         variable="JOEY_GRAMMAR",
     ),
     Key("mode", TEXT, "the mode a task begins in", "code", in_project="free", variable="JOEY_MODE"),
@@ -124,6 +123,8 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("task.condense_at", SHARE, "how full the window may be before old turns are condensed", 0.8),
     Key("task.max_tokens", COUNT, "tokens a reply may have", 8192),
+    Key("local.threads", COUNT, "threads for a model on this machine", variable="JOEY_LOCAL_THREADS"),
+    Key("local.context", COUNT, "tokens a conversation with it may have", variable="JOEY_LOCAL_CONTEXT"),
     Key("check", TEXT, "the command whose output @problems stands for, such as a linter"),
     Key("tools.disabled", WORDS, "tools nobody is offered", (), in_project="free"),
     Key("tools.include", WORDS, "tools the model is offered besides", (), in_project="free"),

@@ -18,6 +18,7 @@ from typing import Any
 from joey.errors import UsageError
 from joey.providers.abilities import Abilities, abilities_of
 from joey.providers.base import Provider, Reasoning, Request
+from joey.providers.engine import EngineOptions
 from joey.providers.failures import (
     AuthError,
     BadRequestError,
@@ -33,12 +34,14 @@ from joey.providers.retry import Retry, RetryPolicy, with_retries
 
 __all__ = [
     "ENDPOINTS",
+    "LOCAL",
     "Abilities",
     "AuthError",
     "BadRequestError",
     "ContextTooLongError",
     "CutStreamError",
     "Endpoint",
+    "EngineOptions",
     "NetworkError",
     "OverloadedError",
     "Price",
@@ -83,6 +86,8 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "vllm": Endpoint("openai", "VLLM_API_KEY", "http://localhost:8000/v1", "VLLM_BASE_URL"),
 }
 """The providers that can be named in front of a model."""
+LOCAL = "local"
+"""And the one that is no place: a model in this process."""
 
 
 def open_model(
@@ -92,15 +97,21 @@ def open_model(
     api_key: str | None = None,
     abilities: Abilities | None = None,
     grammar: str | None = None,
+    engine: EngineOptions | None = None,
 ) -> tuple[Provider, str]:
     """The provider that serves this model, and the model's name there. `base_url` puts another server in its place.
 
-    `grammar` names the way in which an OpenAI-compatible server is told what a legal reply is, such as `llama.cpp`.
+    `grammar` names the way in which an OpenAI-compatible server is told what a legal reply is, such as `llama.cpp`,
+    or turns it off; None leaves it to the provider: a model in this process is told, others are not. `engine` says how
+    such a model (`local/…`) is run.
     """
     provider, slash, model = name.partition("/")
+    if provider == LOCAL and model:
+        return _open_local(model, base_url, abilities, grammar, engine), model
     if not slash or not model or provider not in ENDPOINTS:
         raise UsageError(_unknown(name, provider))
     endpoint = ENDPOINTS[provider]
+    grammar = None if grammar == "off" else grammar
     address = base_url or _from_environment(endpoint) or endpoint.base_url
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
         raise AuthError(f"there is no key for {provider}: set {endpoint.key_variable}.")
@@ -113,11 +124,26 @@ def open_model(
     return importlib.import_module("joey.providers.anthropic").AnthropicProvider(**options), model
 
 
+def _open_local(
+    model: str,
+    base_url: str | None,
+    abilities: Abilities | None,
+    grammar: str | None,
+    engine: EngineOptions | None,
+) -> Provider:
+    if base_url is not None:
+        raise UsageError(f"local/{model} runs in this process, without a base_url; a server is llamacpp/… or openai/…")
+    made: Provider = importlib.import_module("joey.providers.local").LocalProvider(
+        model, abilities=abilities, options=engine, takes_grammar=grammar != "off"
+    )
+    return made
+
+
 def _from_environment(endpoint: Endpoint) -> str | None:
     return os.environ.get(endpoint.base_url_variable) if endpoint.base_url_variable else None
 
 
 def _unknown(name: str, provider: str) -> str:
-    near = difflib.get_close_matches(provider, ENDPOINTS, n=1)
+    near = difflib.get_close_matches(provider, (*ENDPOINTS, LOCAL), n=1)
     hint = f" Did you mean {near[0]!r}?" if near and near[0] != provider else ""
-    return f"the model {name!r} is not named provider/model.{hint} Providers: {', '.join(ENDPOINTS)}"
+    return f"the model {name!r} is not named provider/model.{hint} Providers: {', '.join((*ENDPOINTS, LOCAL))}"

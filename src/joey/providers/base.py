@@ -7,10 +7,12 @@ ends in exactly one StopChunk; a stream that ends without one is a CutStreamErro
 
 from __future__ import annotations
 
+import ipaddress
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
+from urllib.parse import urlsplit
 
 from joey.chunks import Chunk
 from joey.messages import Message
@@ -18,6 +20,15 @@ from joey.providers.abilities import Abilities, abilities_of
 from joey.toolspec import ToolChoice, ToolSpec
 
 CONNECT_TIMEOUT = 10.0
+
+
+def is_on_this_machine(address: str | None) -> bool:
+    """Whether a server at this address is reached without leaving the machine."""
+    host = urlsplit(address or "").hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

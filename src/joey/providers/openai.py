@@ -26,7 +26,7 @@ from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import failures, ids
 from joey.providers.abilities import Abilities
-from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
+from joey.providers.base import CONNECT_TIMEOUT, Provider, Request, is_on_this_machine
 from joey.providers.conversation import prepare
 from joey.providers.memo import Memo
 from joey.providers.reasoning import ReasoningDetails
@@ -70,12 +70,15 @@ class OpenAIProvider(Provider):
         key_variable: str = _KEY_VARIABLE,
         timeout: float = 600.0,
         grammar: str | None = None,
+        fields: Mapping[str, Any] | None = None,
     ) -> None:
-        """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS; None sends no grammars."""
+        """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS; None sends no grammars.
+        `fields` are a server's own, put into the body of every request."""
         super().__init__(abilities)
         if grammar is not None and grammar not in GRAMMAR_FORMS:
             raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
         self._grammar_form = GRAMMAR_FORMS[grammar] if grammar else None
+        self._fields = dict(fields or {})
         self._encoder: Memo[Abilities, Encoder] = Memo(Encoder)
         key = api_key or os.environ.get(key_variable)
         if not key and base_url is None:
@@ -87,6 +90,8 @@ class OpenAIProvider(Provider):
             default_headers=headers,
             max_retries=0,
             timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
+            # A proxy cannot reach this machine's own servers, and text for them is nobody else's business.
+            http_client=openai.DefaultAsyncHttpxClient(trust_env=False) if is_on_this_machine(base_url) else None,
         )
 
     @property
@@ -101,6 +106,8 @@ class OpenAIProvider(Provider):
         parameters = self._encoder(abilities).body(request)
         if request.grammar is not None and self._grammar_form is not None:
             parameters["extra_body"] = self._grammar_form(request.grammar)
+        if self._fields:
+            parameters["extra_body"] = {**self._fields, **parameters.get("extra_body", {})}
         began = False
         try:
             if abilities.streaming:

@@ -1,0 +1,30 @@
+"""The weights of models that run on this machine: which ones Joey can fetch, how, and what is in a file.
+
+    installed_models()            the names of what is here, best first
+    model_file("coder-1.5b")      the file of a name, or of a path to any other GGUF
+
+Nothing here runs a model; that is `joey.providers.local`.
+"""
+
+from __future__ import annotations
+
+from joey.weights.catalogue import CATALOGUE, DEFAULT, Part, Weights, installed_models, known, model_file
+from joey.weights.gguf import Facts, GgufError, read_facts, why_unreadable
+from joey.weights.install import InstallError, install, remove
+
+__all__ = [
+    "CATALOGUE",
+    "DEFAULT",
+    "Facts",
+    "GgufError",
+    "InstallError",
+    "Part",
+    "Weights",
+    "install",
+    "installed_models",
+    "known",
+    "model_file",
+    "read_facts",
+    "remove",
+    "why_unreadable",
+]
