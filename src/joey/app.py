@@ -46,6 +46,7 @@ from joey.task.settings import Calls, PlainAnswers, TaskSettings, TextCalls
 from joey.task.task import Task
 from joey.tools.base import Feature, Tool, ToolContext, failed
 from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.codebase.store import has_full_text
 from joey.tools.commands.job import shell
 from joey.tools.custom import CustomToolLoader, CustomTools
 from joey.tools.model_preferences import choices_for
@@ -71,7 +72,7 @@ class Surroundings:
     @property
     def features(self) -> frozenset[Feature]:
         """What the user's files switch on: a tool for commands or skills is of no use where there are none."""
-        features: set[Feature] = set()
+        features: set[Feature] = {"codebase_index"} if has_full_text() else set()
         if any(command.origin != "built-in" for command in self.library.commands().values()):
             features.add("slash_commands")
         if self.library.skills():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,3 +36,9 @@ def models_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The weights of models that run on this machine: $JOEY_MODELS, or `models` in the cache."""
     own = environment.get("JOEY_MODELS", "")
     return Path(own).absolute() if own else cache_folder(environment) / "models"
+
+
+def index_folder(workspace: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """What was made of a workspace for searching it by meaning, beside the tasks: one folder a workspace."""
+    name = hashlib.sha256(os.fsencode(workspace.resolve())).hexdigest()[:24]
+    return state_folder(environment) / "index" / name

@@ -50,7 +50,17 @@ def test_a_machine_with_a_key_is_ready_and_the_key_is_not_shown(here: Here, monk
     code, out = here.doctor()
     assert code == 0 and "Everything needed is there." in out
     assert "OPENAI_API_KEY is set in the environment" in out and "hunter2" not in out
-    for subject in ("Python", "terminal", "git", "ripgrep", "shell", "settings folder", "state folder", "tasks"):
+    for subject in (
+        "Python",
+        "terminal",
+        "git",
+        "ripgrep",
+        "shell",
+        "codebase_search",
+        "settings folder",
+        "state folder",
+        "tasks",
+    ):
         assert f"  {subject} " in out
 
 

@@ -366,3 +366,17 @@ async def test_a_server_is_told_what_a_legal_reply_is_if_asked(joey: Runner) -> 
 async def test_a_grammar_without_a_protocol_in_text_is_refused(joey: Runner) -> None:
     ran = await joey([], "Go", "--protocol", "native", "--grammar", "llama.cpp", provider="llamacpp")
     assert ran.code == 2 and "a grammar needs a protocol in text, not native" in ran.err
+
+
+async def test_the_model_searches_the_codebase_and_reads_what_was_found(joey: Runner) -> None:
+    (joey.workspace / "shop.py").write_text(
+        'def cancel(order):\n    order.status = "cancelled"\n    refund(order.payment)  # the money goes back\n'
+    )
+    (joey.workspace / "secret.py").write_text("def refund_everyone():\n    return 'money back to the customer'\n")
+    (joey.workspace / ".joeyignore").write_text("secret.py\n")
+    asks = reply(call("s", "codebase_search", query="give the customer the money back", path=None))
+    ran = await joey([asks, done()], "Where are refunds made?", "--approve", "edits")
+    assert ran.code == 0, ran.err
+    request = str(ran.server.requests[-1])
+    assert "File path: shop.py" in request and "by keywords and by meaning" in request
+    assert "refund_everyone" not in request

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "demo": "see one whole task, offline: a scripted model, and everything else real",
     "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",
     "modes": "the modes there are, where each came from, and what it may do",
+    "index": "the index of this folder for codebase_search: build, look at, ask, throw away",
     "mcp": "the MCP servers there are, and whether they work: list, test, add, remove",
     "commands": "your slash commands, the project's, and what is wrong with one",
     "skills": "the skills a model can load here, and what is wrong with one",

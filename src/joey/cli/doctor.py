@@ -3,9 +3,9 @@
   joey doctor              nothing is asked over the network but servers on this machine
   joey doctor --online     the providers whose keys are set are asked, too (without the keys)
 
-Looks at Python, the terminal, git, ripgrep, the shell, keys (never shown), local model servers, folders, settings,
-the tasks there have been, and what a project brings along from Roo Code. The exit code is 0 if everything needed is
-there, and 1 if not.
+Looks at Python, the terminal, git, ripgrep, the shell, codebase search, keys (never shown), local model servers,
+folders, settings, the tasks there have been, and what a project brings along from Roo Code. The exit code is 0 if
+everything needed is there, and 1 if not.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ def _machine() -> Iterator[Finding]:
     yield _program("git", needed=False, advice="install git: without it, commits and diffs cannot be looked at")
     yield _ripgrep()
     yield _shell()
+    yield _codebase_search()
 
 
 def _python() -> Finding:
@@ -142,6 +143,22 @@ def _shell() -> Finding:
     if Path(path).name != "bash":
         return Finding("shell", "note", path, "install bash: models write their commands for it")
     return Finding("shell", "ok", path)
+
+
+def _codebase_search() -> Finding:
+    from joey.tools.codebase.model import EXTRA, missing_packages
+    from joey.tools.codebase.store import has_full_text
+    from joey.tools.codebase.syntax import installed_grammars
+
+    subject = "codebase_search"
+    if not has_full_text():
+        return Finding(subject, "note", "not available", "use a Python whose SQLite has full-text search (FTS5)")
+    here, without = installed_grammars()
+    if missing := missing_packages():
+        return Finding(subject, "note", f"by keywords only: {', '.join(missing)} not installed", EXTRA)
+    found = f"by keywords and by meaning; grammars of {len(here)} languages"
+    advice = f"not installed: {', '.join(without)} (code in them is cut by lines)" if without else ""
+    return Finding(subject, "note" if without else "ok", found, advice)
 
 
 # Models

@@ -28,7 +28,7 @@ _FEATURE_OFF: dict[Feature, str] = {
     "image_generation": "Image generation is switched off.",
     "slash_commands": "Running slash commands is switched off.",
     "skills": "There are no skills here.",
-    "codebase_index": "The codebase has no index.",
+    "codebase_index": "This Python's SQLite has no full-text search (FTS5), which the index needs.",
     "mcp_resources": "No MCP server offers resources.",
 }
 DEFAULT_FEATURES: frozenset[Feature] = frozenset({"todo_list"})

@@ -110,7 +110,8 @@ async def test_links_that_go_round_are_not_followed(context: ToolContext) -> Non
     tree(context.workspace, "a/b.txt")
     (context.workspace / "a/loop").symlink_to("..")
     (context.workspace / "broken").symlink_to("nowhere")
-    assert await entries(context) == ["a/", "a/loop/", "a/b.txt", "broken"]
+    (context.workspace / "itself").symlink_to("itself")
+    assert await entries(context) == ["a/", "a/loop/", "a/b.txt", "broken", "itself"]
 
 
 @pytest.mark.parametrize(

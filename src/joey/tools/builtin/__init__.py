@@ -15,6 +15,7 @@ from joey.tools.builtin.apply_diff import ApplyDiff
 from joey.tools.builtin.apply_patch import ApplyPatch
 from joey.tools.builtin.ask_followup_question import AskFollowupQuestion
 from joey.tools.builtin.attempt_completion import AttemptCompletion
+from joey.tools.builtin.codebase_search import CodebaseSearch
 from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.execute_command import ExecuteCommand
 from joey.tools.builtin.fetch_instructions import FetchInstructions
@@ -60,6 +61,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         ApplyPatch(),
         AskFollowupQuestion(),
         AttemptCompletion(needs_closed_todos=options.completion_needs_closed_todos),
+        CodebaseSearch(),
         ExecuteCommand(kill_after=options.kill_commands_after, never_killed=options.commands_never_killed),
         FetchInstructions(),
         ListFiles(),

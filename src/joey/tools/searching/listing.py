@@ -95,7 +95,7 @@ class _Walk:
         is_first = folder == str(self._folder)
         rules = _rules_in(folder, rules)
         for entry in self._sorted_entries(folder):
-            is_folder = entry.is_dir()
+            is_folder = _is_folder(entry)
             if self._is_left_out(entry, rules, is_folder=is_folder):
                 continue
             if not is_first and len(self.listing.entries) >= self._limit:
@@ -120,13 +120,23 @@ class _Walk:
             return True
         if rules is not None and rules.hide(entry.path, is_folder=is_folder and not entry.is_symlink()):
             return True
-        return self._hidden(Path(entry.path).resolve())
+        try:
+            return self._hidden(Path(entry.path).resolve())
+        except (OSError, RuntimeError):  # a loop of links leads nowhere, so that nothing is hidden there
+            return False
 
     def _may_enter(self, entry: os.DirEntry[str], name: str) -> bool:
         if entry.name.startswith(".") or entry.name in NOT_ENTERED or entry.is_symlink():
             self.listing.not_entered.append(f"{name}/")
             return False
         return True
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a loop of links
+        return False
 
 
 def _rules_above(folder: Path) -> _Rules | None:

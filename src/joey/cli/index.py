@@ -1,0 +1,218 @@
+"""The index of a folder, in which codebase_search finds code by what it does.
+
+  joey index                       build it, or bring it up to date
+  joey index --status              how large it is, how old, and what has changed since
+  joey index search "QUESTION"     ask it by hand, as a model would
+  joey index --clear               throw it away
+
+Everything happens on this machine. Ranking by meaning needs `pip install 'joey[search]'`; without it there is
+ranking by keywords. A build that is stopped goes on where it was. You need not run this at all: a search brings
+the index up to date by itself, a part at a time; a build does all of it at once.
+
+examples:
+  joey index search "where are retries delayed" --path src
+  joey index --status --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from joey.errors import UsageError
+
+if TYPE_CHECKING:
+    from joey.tools.codebase.search import Answer, CodebaseIndex
+    from joey.tools.codebase.store import Counts
+    from joey.tools.codebase.update import Freshness, Progress
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", default="build", choices=("build", "search"), metavar="build | search")
+    parser.add_argument("question", nargs="?", metavar="QUESTION", help="what to search for")
+    parser.add_argument("--status", action="store_true", help="say how large and how old the index is")
+    parser.add_argument("--clear", action="store_true", help="throw the index away")
+    parser.add_argument("--path", default="", metavar="PATH", help="search only this folder or file")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="show so many pieces (default: 10)")
+    parser.add_argument("--workspace", "-w", type=Path, default=Path(), metavar="FOLDER", help="instead of this folder")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    index = open_index(args.workspace.absolute())
+    if args.clear:
+        return _clear(index)
+    if args.status:
+        return _status(index, as_json=args.json)
+    if args.action == "search":
+        return _search(index, args)
+    if args.question:
+        raise UsageError(f'to ask the index, type: joey index search "{args.question}"')
+    return _build(index, as_json=args.json)
+
+
+def open_index(workspace: Path) -> CodebaseIndex:
+    from joey.folders import index_folder
+    from joey.policy import Workspace
+    from joey.tools.codebase import model
+    from joey.tools.codebase.search import CodebaseIndex, too_wide
+
+    if not workspace.is_dir():
+        raise UsageError(f"{workspace} is not a folder")
+    if reason := too_wide(workspace):
+        raise UsageError(reason)
+    paths = Workspace.of(workspace)
+    return CodebaseIndex(
+        workspace,
+        index_folder(workspace),
+        model.load,
+        hidden=lambda path: paths.locate(str(path)).hidden_by is not None,
+    )
+
+
+# Building
+
+
+def _build(index: CodebaseIndex, *, as_json: bool) -> int:
+    with _bar(silent=as_json) as progress:
+        freshness, why_not = index.build(progress)
+    counts = index.counts()
+    assert counts is not None
+    if as_json:
+        print(json.dumps({**_facts(index, counts), **_done(freshness), "without_vectors_because": why_not or None}))
+        return 0
+    print(
+        f"{counts.pieces:,} pieces of {counts.files:,} files, {_megabytes(index.size)} in {index.file}.\n"
+        f"This time: {freshness.read:,} files read, {freshness.dropped:,} dropped, "
+        f"{freshness.embedded:,} pieces embedded."
+    )
+    if why_not:
+        print(f"Ranking is by keywords only: {why_not}")
+    if freshness.too_many:
+        print("The folder has more files than an index holds; some are left out.")
+    return 0
+
+
+def _done(freshness: Freshness) -> dict[str, int]:
+    return {"read": freshness.read, "dropped": freshness.dropped, "embedded": freshness.embedded}
+
+
+@contextlib.contextmanager
+def _bar(*, silent: bool) -> Iterator[Progress]:
+    """A bar on the error stream; elsewhere than at a terminal, a line for every tenth."""
+    if silent:
+        yield lambda _what, _done, _of: None
+    elif not sys.stderr.isatty():
+        yield _Tenths().show
+    else:
+        from rich.console import Console
+        from rich.progress import Progress as Bars
+
+        with Bars(console=Console(stderr=True), transient=True) as bars:
+            known = {what: bars.add_task(f"{what} {verb}", total=None) for what, verb in _VERBS.items()}
+            yield lambda what, done, of: bars.update(known[what], completed=done, total=of)
+
+
+_VERBS = {"files": "read", "pieces": "embedded"}
+
+
+class _Tenths:
+    def __init__(self) -> None:
+        self._shown = dict.fromkeys(_VERBS, 0)
+
+    def show(self, what: str, done: int, of: int) -> None:
+        tenth = 10 * done // max(of, 1)
+        if tenth > self._shown[what]:
+            self._shown[what] = tenth
+            print(f"{what} {_VERBS[what]}: {done:,} of {of:,}", file=sys.stderr)
+
+
+# Looking and asking
+
+
+def _status(index: CodebaseIndex, *, as_json: bool) -> int:
+    counts = index.counts()
+    if counts is None:
+        print(
+            json.dumps({"index": None}) if as_json else "There is no index of this folder yet; `joey index` builds it."
+        )
+        return 1
+    behind = index.behind()
+    if as_json:
+        print(json.dumps({**_facts(index, counts), "files_that_differ": len(behind.waiting) + behind.dropped}))
+        return 0
+    print(f"{counts.pieces:,} pieces of {counts.files:,} files, {_megabytes(index.size)} in {index.file}")
+    print(f"complete as of {_age(counts.updated)}" if counts.updated else "never complete so far")
+    if counts.without_vector:
+        print(f"{counts.without_vector:,} of {counts.texts:,} texts have no vector: ranked by keywords only")
+    print(f"since then: {len(behind.waiting):,} files are new or changed, {behind.dropped:,} are gone")
+    return 0
+
+
+def _facts(index: CodebaseIndex, counts: Counts) -> dict[str, object]:
+    return {"index": str(index.file), "bytes": index.size, **asdict(counts)}
+
+
+def _age(when: float) -> str:
+    seconds = max(0, int(time.time() - when))
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "less than a minute ago"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:.1f} MB"
+
+
+def _clear(index: CodebaseIndex) -> int:
+    had = index.folder.exists()
+    index.clear()
+    print(f"The index in {index.folder} is gone." if had else "There was no index of this folder.")
+    return 0
+
+
+def _search(index: CodebaseIndex, args: argparse.Namespace) -> int:
+    from joey.tools.codebase.report import report
+    from joey.tools.codebase.search import Asked
+
+    if not (args.question or "").strip():
+        raise UsageError('say what to search for: joey index search "where are retries delayed"')
+    with _bar(silent=args.json) as progress:
+        asked = Asked(args.question, _below(index, args.path), args.limit, progress=progress)
+        answer = index.search(asked)
+    print(json.dumps(_as_json(answer), ensure_ascii=False) if args.json else report(asked, answer))
+    return 0 if answer.found else 1
+
+
+def _below(index: CodebaseIndex, path: str) -> str:
+    if not path:
+        return ""
+    root, whole = index.workspace.resolve(), (index.workspace / path).resolve()
+    if not whole.is_relative_to(root) or not whole.exists():
+        raise UsageError(f"there is no {path} in {root}")
+    return "" if whole == root else whole.relative_to(root).as_posix()
+
+
+def _as_json(answer: Answer) -> dict[str, object]:
+    found = [
+        {
+            "path": each.piece.path,
+            "first": each.piece.first,
+            "last": each.piece.last,
+            "name": each.piece.name,
+            "score": round(each.score, 4),
+            "text": each.piece.text,
+            "also_in": list(each.also_in),
+        }
+        for each in answer.found
+    ]
+    return {"found": found, "by_meaning": answer.by_meaning, "notes": list(answer.notes)}
