@@ -42,7 +42,11 @@ SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
 $(SMOL): | .venv/.installed
 	-@JOEY_MODELS=$(@D) $(BIN)/joey local install smol-135m
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) ## all tests
+# The browser of the system's, for the tests of browser_action. Where it cannot be installed they skip.
+.venv/.chromium: .venv/.installed
+	-@$(BIN)/python scripts/install_chromium.py && touch $@
+
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium ## all tests
 	$(BIN)/pytest
 
 check: .venv/.installed ## lint, types, import floors, generated docs

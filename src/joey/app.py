@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joey import protocols
+from joey.actions import VisitUrl
 from joey.asking import Asked, Library, expand
 from joey.checkpoints import Limits
 from joey.config import Config, Setting, read_config
@@ -45,6 +46,7 @@ from joey.task.prompt import Surroundings as TaskSurroundings
 from joey.task.settings import Calls, PlainAnswers, TaskSettings, TextCalls
 from joey.task.task import Task
 from joey.tools.base import Feature, Tool, ToolContext, failed
+from joey.tools.browsing.chromium import why_no_browser
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.codebase.store import has_full_text
 from joey.tools.commands.job import shell
@@ -53,7 +55,7 @@ from joey.tools.model_preferences import choices_for
 from joey.tools.modes.files import LoadedModes, load_modes
 from joey.tools.modes.mode import Mode
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
-from joey.tools.toolset import ToolChoices, Toolset, build_toolset
+from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
 from joey.trust import TrustStore
 
 if TYPE_CHECKING:
@@ -97,9 +99,15 @@ class Surroundings:
             raise UsageError(f"there is no mode {slug!r}{hint}; modes are {', '.join(self.modes.slugs)}")
         return found
 
-    def toolset(self, slug: str, choices: ToolChoices | None = None, mcp: McpOffer | None = None) -> Toolset:
+    def toolset(
+        self,
+        slug: str,
+        choices: ToolChoices | None = None,
+        mcp: McpOffer | None = None,
+        options: BuiltinOptions | None = None,
+    ) -> Toolset:
         """The tools of a mode, in this workspace, with those of running servers if there are any."""
-        tools = builtin_tools(BuiltinOptions(library=self.library))
+        tools = builtin_tools(options or BuiltinOptions(library=self.library))
         return _with_mcp(self.mode(slug), tools, tuple(self.custom.tools), self.choices(choices), mcp)
 
 
@@ -169,9 +177,29 @@ def said_in(setting: Setting) -> Iterator[None]:
 
 def tool_choices(config: Config) -> ToolChoices:
     return ToolChoices(
+        features=DEFAULT_FEATURES.union(_features(config)),
         include=config.value("tools.include"),
         exclude=config.value("tools.exclude"),
         disabled=config.value("tools.disabled"),
+    )
+
+
+def _features(config: Config) -> Iterator[Feature]:
+    """What this machine has, and what the settings switch on."""
+    if why_no_browser(config.value("browser.program")) is None:
+        yield "browser"
+
+
+def builtin_options(config: Config, library: Library, *, sees_images: bool = True) -> BuiltinOptions:
+    """How the built-in tools behave, by the settings."""
+    return BuiltinOptions(
+        completion_needs_closed_todos=config.value("tools.completion_needs_closed_todos"),
+        edit_likeness=config.value("tools.edit_likeness"),
+        sees_images=sees_images,
+        kill_commands_after=config.value("tools.kill_commands_after"),
+        browser_program=config.value("browser.program"),
+        browser_sandbox=config.value("browser.sandbox"),
+        library=library,
     )
 
 
@@ -204,7 +232,8 @@ class CallRunner:
             return resolved.result
         mode, nobody = self.registry.toolset.mode, self.ask is None
         rules = Rules(mode, self.context.workspace, self.settings, self.workspace, headless=nobody)
-        prepared = await prepare(resolved, self.context, rules)
+        context = replace(self.context, may_visit=lambda url: rules.verdict((VisitUrl(url),)).allowed)
+        prepared = await prepare(resolved, context, rules)
         if isinstance(prepared, Stopped):
             return prepared.result
         if not self._has_leave(resolved, prepared):
@@ -432,15 +461,10 @@ def tools_of(
     mcp: Callable[[], McpOffer] | None = None,
 ) -> Callable[[Mode], Toolset]:
     """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes."""
-    options = BuiltinOptions(
-        completion_needs_closed_todos=config.value("tools.completion_needs_closed_todos"),
-        edit_likeness=config.value("tools.edit_likeness"),
-        sees_images=sees_images,
-        kill_commands_after=config.value("tools.kill_commands_after"),
-        library=around.library,
-    )
-    builtin = builtin_tools(options)
+    builtin = builtin_tools(builtin_options(config, around.library, sees_images=sees_images))
     choices = choices_for(model, around.choices(tool_choices(config)))
+    if not sees_images:
+        choices = replace(choices, features=choices.features - {"browser"})
     made: dict[str, tuple[Any, Toolset]] = {}
 
     def toolset(mode: Mode) -> Toolset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from joey.actions import (
 from joey.errors import UsageError
 from joey.policy import Settings, Workspace, judge
 from joey.policy.settings import DEFAULT_ALLOW, PROFILES
+from joey.task.leave import always
 
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home")
 
@@ -74,6 +76,7 @@ ACTIONS: dict[str, Action] = {
     "server": CallServer("s", "t"),
     "resource": CallServer("s"),
     "page": VisitUrl("http://x"),
+    "own page": VisitUrl("http://localhost:3000"),
     "custom": RunCode("tool", "tools/tool.py"),
     "mode": SwitchMode("ask"),
     "subtask": StartSubtask("code"),
@@ -81,8 +84,8 @@ ACTIONS: dict[str, Action] = {
 }
 
 ALLOWED = {
-    "ask": {"run allowed", "run and write", "question"},
-    "edits": {"read", "write", "run allowed", "run and write", "question"},
+    "ask": {"run allowed", "run and write", "question", "own page"},
+    "edits": {"read", "write", "run allowed", "run and write", "question", "own page"},
     "read-only": {"read", "run allowed", "question"},
     "all": set(ACTIONS),
 }
@@ -90,7 +93,7 @@ DENIED = {
     "ask": set[str](),
     "edits": set[str](),
     "read-only": {"write", "write outside", "write protected", "run", "run and write", "server", "resource", "page"}
-    | {"custom", "subtask"},
+    | {"custom", "subtask", "own page"},
     "all": set[str](),
 }
 
@@ -113,6 +116,38 @@ def test_the_strictest_part_of_a_call_decides() -> None:
     settings = Settings.for_profile("edits")
     assert judge([WritePath("a"), WritePath("../b")], settings, WORKSPACE).decision == "ask"
     assert judge([], settings, WORKSPACE).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    ("url", "decision"),
+    [
+        ("http://localhost:3000/a", "allow"),
+        ("http://127.0.0.1:9", "allow"),
+        ("http://docs.example.com/x", "allow"),
+        ("https://example.org", "allow"),
+        ("https://www.example.org", "ask"),
+        ("http://127.0.0.1@evil.example/", "ask"),
+        ("http://localhost.evil.example/", "ask"),
+        ("http://192.168.0.1/", "ask"),
+        ("file:///etc/passwd", "deny"),
+        ("data:text/html,x", "deny"),
+        ("chrome://settings", "deny"),
+    ],
+)
+def test_pages_of_this_machine_and_of_listed_hosts_need_no_asking(url: str, decision: str) -> None:
+    settings = Settings(browser_allow=("example.org", "*.example.com"))
+    assert judge([VisitUrl(url)], settings, WORKSPACE).decision == decision
+    assert judge([VisitUrl(url)], replace(settings, browser="deny", browser_local="deny"), WORKSPACE).decision == "deny"
+
+
+def test_always_allows_the_host_that_was_asked_about_and_no_other() -> None:
+    settings = always(Settings(browser_local="ask"), [VisitUrl("https://example.com/a")])
+    visits = {
+        url: judge([VisitUrl(url)], settings, WORKSPACE).decision for url in ("https://example.com/b", "http://b")
+    }
+    assert visits == {"https://example.com/b": "allow", "http://b": "ask"}
+    assert settings.browser_local == "ask"
+    assert always(settings, [VisitUrl("http://localhost:1")]).browser_local == "allow"
 
 
 def test_servers_tools_are_allowed_one_by_one() -> None:

@@ -3,9 +3,9 @@
   joey doctor              nothing is asked over the network but servers on this machine
   joey doctor --online     the providers whose keys are set are asked, too (without the keys)
 
-Looks at Python, the terminal, git, ripgrep, the shell, codebase search, keys (never shown), local model servers,
-folders, settings, the tasks there have been, and what a project brings along from Roo Code. The exit code is 0 if
-everything needed is there, and 1 if not.
+Looks at Python, the terminal, git, ripgrep, the shell, codebase search, the browser, keys (never shown), local model
+servers, folders, settings, the tasks there have been, and what a project brings along from Roo Code. The exit code is 0
+if everything needed is there, and 1 if not.
 """
 
 from __future__ import annotations
@@ -52,7 +52,12 @@ def run(args: argparse.Namespace) -> int:
     workspace = args.workspace.absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
-    findings = [*_machine(), *_models(workspace, online=args.online), *_folders(workspace), *_from_roo(workspace)]
+    findings = [
+        *_machine(workspace),
+        *_models(workspace, online=args.online),
+        *_folders(workspace),
+        *_from_roo(workspace),
+    ]
     if args.json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
     else:
@@ -74,13 +79,28 @@ def _lines(findings: list[Finding]) -> Iterator[str]:
 # The machine
 
 
-def _machine() -> Iterator[Finding]:
+def _machine(workspace: Path) -> Iterator[Finding]:
     yield _python()
     yield _terminal()
     yield _program("git", needed=False, advice="install git: without it, commits and diffs cannot be looked at")
     yield _ripgrep()
     yield _shell()
     yield _codebase_search()
+    yield _browser(workspace)
+
+
+def _browser(workspace: Path) -> Finding:
+    from joey.app import settings_in_force
+    from joey.tools.browsing.chromium import find_chromium, why_no_browser
+
+    try:
+        chosen = settings_in_force(workspace).value("browser.program")
+    except JoeyError:
+        chosen = None  # the settings are a finding of their own
+    if missing := why_no_browser(chosen):
+        return Finding("browser", "note", "browser_action is not offered", missing)
+    path = find_chromium(chosen) or ""
+    return Finding("browser", "ok", f"{_version(path)} ({path})")
 
 
 def _python() -> Finding:

@@ -253,7 +253,7 @@ async def _call(
     surroundings: Surroundings, args: argparse.Namespace, screen: _Screen, call: ToolUseBlock
 ) -> tuple[ToolResult, int]:
     """The result, and the exit code of the command that was run, if one was."""
-    from joey.app import CallRunner, servers_of
+    from joey.app import CallRunner, builtin_options, servers_of, settings_in_force
     from joey.folders import state_folder
     from joey.policy import Workspace
     from joey.protocols.example import example_arguments
@@ -270,6 +270,7 @@ async def _call(
         ignored=lambda path: workspace.locate(str(path)).hidden_by is not None,
         progress=screen.live,
     )
+    options = builtin_options(settings_in_force(surroundings.workspace), surroundings.library)
     asking = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
     settings = _settings(surroundings.workspace, args.approve)
     async with contextlib.AsyncExitStack() as stack:
@@ -279,7 +280,7 @@ async def _call(
 
             servers = await stack.enter_async_context(servers_of(surroundings.workspace, _PATIENCE))
             offer = make_offer(servers, in_text=False)
-        toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode), offer)
+        toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode), offer, options)
         registry = Registry(toolset, make_example=example_arguments)
         try:
             result = await CallRunner(registry, context, settings, workspace, asking).run(call)
@@ -290,11 +291,13 @@ async def _call(
 
 async def _end_jobs(context: ToolContext, screen: _Screen) -> None:
     """Nobody is left to keep the output of what a command has started."""
+    from joey.tools.closing import close_tools
     from joey.tools.commands.jobs import kill_jobs
 
     if ended := await kill_jobs(context):
         screen.end_line()
         print(f"note: ended what was still running ({ended}), as at the end of a task", file=sys.stderr)
+    await close_tools(context)
 
 
 def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:

@@ -89,12 +89,14 @@ KEYS: tuple[Key, ...] = (
         commands="commands that no rule names",
         mcp="tools of MCP servers",
         mcp_resources="resources of MCP servers",
-        browser="the browser",
+        browser="pages of other machines in the browser",
+        browser_local="pages of this machine in the browser",
         custom_tools="custom tools",
         mode_switches="going on in another mode",
         subtasks="beginning a subtask",
     ),
     Key("approvals.mcp_allow", WORDS, "MCP tools that may be called: server/tool", ()),
+    Key("approvals.browser_allow", WORDS, "hosts whose pages may be opened: example.com, *.example.com", ()),
     Key("approvals.custom_tools_allow", WORDS, "custom tools that may be called", ()),
     Key("approvals.followup_timeout", NUMBER, "seconds until a question takes its first suggestion"),
     Key("approvals.max_requests", WHOLE, "requests before the user is asked to go on", in_project="stricter"),
@@ -132,6 +134,8 @@ KEYS: tuple[Key, ...] = (
     Key("tools.completion_needs_closed_todos", SWITCH, "no completion while todos are open", False, in_project="free"),
     Key("tools.kill_commands_after", NUMBER, "seconds after which a command is ended"),
     Key("tools.edit_likeness", SHARE, "how alike lines must be for apply_diff to take them"),
+    Key("browser.program", TEXT, "the Chromium to start, by path or name", variable="JOEY_BROWSER"),
+    Key("browser.sandbox", SWITCH, "start it in its own sandbox (which it cannot have as root)", True),
 )
 
 BY_NAME = {key.name: key for key in KEYS}

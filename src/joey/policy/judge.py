@@ -21,6 +21,7 @@ from joey.actions import (
     VisitUrl,
     WritePath,
 )
+from joey.hosts import fits, host_of, is_this_machine
 from joey.policy.lines import inside_reason, judge_line, write_part
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
@@ -44,7 +45,7 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
         case CallServer(server, tool):
             return [_server_part(server, tool, settings)]
         case VisitUrl(url):
-            return [_plain(url, settings.browser, "opening pages")]
+            return [_page_part(url, settings)]
         case RunCode(tool, origin):
             allowed: Decision = "allow" if tool in settings.custom_tools_allow else settings.custom_tools
             return [_plain(tool, allowed, f"running a custom tool (from {origin})")]
@@ -80,6 +81,16 @@ def _command_parts(command: str, cwd: str | None, settings: Settings, workspace:
         if not located.inside or located.problem:
             yield Part(cwd, settings.writes_outside, "it would run outside the workspace", kind="path")
     yield from judge_line(command, settings, workspace, base)
+
+
+def _page_part(url: str, settings: Settings) -> Part:
+    host = host_of(url)
+    if not host:
+        return Part(url, "deny", "only http and https pages can be opened")
+    if is_this_machine(host):
+        return _plain(url, settings.browser_local, "opening a page of this machine")
+    listed = settings.browser != "deny" and any(fits(host, pattern) for pattern in settings.browser_allow)
+    return _plain(url, "allow" if listed else settings.browser, f"opening pages of {host}")
 
 
 def _server_part(server: str, tool: str | None, settings: Settings) -> Part:

@@ -18,7 +18,7 @@ from joey.policy.verdict import Decision
 
 _STRICTNESS: tuple[Decision, ...] = ("allow", "ask", "deny")
 _DECISIONS = tuple(each.name for each in fields(Settings) if each.type == "Decision")
-_LISTS = ("allow", "deny", "mcp_allow", "custom_tools_allow")
+_LISTS = ("allow", "deny", "mcp_allow", "browser_allow", "custom_tools_allow")
 _LIMITS = ("max_requests", "max_cost")
 
 

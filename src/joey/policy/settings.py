@@ -44,6 +44,11 @@ class Settings:
     """Tools of MCP servers that may be called without asking: `server/tool`, or `server/*`."""
     mcp_resources: Decision = "ask"
     browser: Decision = "ask"
+    """Opening pages elsewhere than on this machine and the hosts of `browser_allow`."""
+    browser_local: Decision = "allow"
+    """Opening pages that this machine serves."""
+    browser_allow: tuple[str, ...] = ()
+    """Hosts whose pages may be opened without asking: `example.com`, or `*.example.com`."""
     custom_tools: Decision = "ask"
     custom_tools_allow: tuple[str, ...] = ()
     mode_switches: Decision = "ask"
@@ -96,7 +101,8 @@ PROFILES: dict[str, Settings] = {
     "edits": Settings(profile="edits", reads="allow", writes="allow"),
     "read-only": Settings(
         profile="read-only", reads="allow", writes="deny", writes_outside="deny", writes_protected="deny",
-        commands="deny", mcp="deny", mcp_resources="deny", browser="deny", custom_tools="deny", subtasks="deny",
+        commands="deny", mcp="deny", mcp_resources="deny", browser="deny", browser_local="deny",
+        custom_tools="deny", subtasks="deny",
     ),
     "all": _everything(),
 }  # fmt: skip

@@ -7,14 +7,13 @@ ends in exactly one StopChunk; a stream that ends without one is a CutStreamErro
 
 from __future__ import annotations
 
-import ipaddress
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
-from urllib.parse import urlsplit
 
 from joey.chunks import Chunk
+from joey.hosts import host_of, is_this_machine
 from joey.messages import Message
 from joey.providers.abilities import Abilities, abilities_of
 from joey.toolspec import ToolChoice, ToolSpec
@@ -24,11 +23,7 @@ CONNECT_TIMEOUT = 10.0
 
 def is_on_this_machine(address: str | None) -> bool:
     """Whether a server at this address is reached without leaving the machine."""
-    host = urlsplit(address or "").hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return is_this_machine(host_of(address or ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+from joey.actions import VisitUrl
 from joey.checkpoints import CheckpointStore
 from joey.commands import Answer, Say
 from joey.effects import SubtaskStarted
@@ -133,6 +134,7 @@ class TaskCore:
             modes=tuple(self.parts.modes),
             failed_this_turn=tuple(self.failed_this_turn),
             ignored=lambda path: self.paths.locate(str(path)).hidden_by is not None,
+            may_visit=lambda url: self.rules.verdict((VisitUrl(url),)).allowed,
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
             state=self._tool_state,
         )

@@ -20,6 +20,7 @@ from joey.actions import (
     VisitUrl,
     WritePath,
 )
+from joey.hosts import host_of, is_this_machine
 from joey.policy.settings import Settings
 
 
@@ -46,8 +47,10 @@ def always(settings: Settings, actions: Sequence[Action]) -> Settings:
                 settings = replace(settings, mcp_allow=(*settings.mcp_allow, f"{server}/{tool}"))
             case CallServer():
                 settings = replace(settings, mcp_resources="allow")
-            case VisitUrl():
-                settings = replace(settings, browser="allow")
+            case VisitUrl(url) if is_this_machine(host_of(url)):
+                settings = replace(settings, browser_local="allow")
+            case VisitUrl(url):
+                settings = replace(settings, browser_allow=(*settings.browser_allow, host_of(url)))
             case RunCode(tool):
                 settings = replace(settings, custom_tools_allow=(*settings.custom_tools_allow, tool))
             case SwitchMode():

@@ -62,7 +62,8 @@ from joey.task.reply import Reply
 from joey.task.rescue import calls_in_text
 from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn
-from joey.tools.commands.jobs import kill_jobs, kill_jobs_now
+from joey.tools.closing import close_tools
+from joey.tools.commands.jobs import kill_jobs_now
 
 
 class Task:
@@ -187,7 +188,7 @@ class Task:
         finally:
             self._over = True
             await self._absorb_cancel()
-            await asyncio.shield(kill_jobs(core.context()))
+            await asyncio.shield(close_tools(core.context()))
             core.journal.close()
 
     async def _outcome(self) -> TaskFinished:

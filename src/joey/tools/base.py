@@ -35,7 +35,7 @@ Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes",
 """Which modes offer a tool; tools of the groups `modes` and `always` are in every mode."""
 
 Feature: TypeAlias = Literal[
-    "todo_list", "image_generation", "slash_commands", "skills", "codebase_index", "mcp_resources"
+    "todo_list", "image_generation", "slash_commands", "skills", "codebase_index", "mcp_resources", "browser"
 ]
 """A part of Joey that can be missing or switched off, and the tools that need it with it."""
 
@@ -64,6 +64,8 @@ class ToolContext:
     """The tools that failed since the model last spoke. The task loop makes a context for each turn."""
     ignored: Callable[[Path], bool] = lambda _path: False
     """Whether an ignore file hides this (resolved, absolute) path from the model."""
+    may_visit: Callable[[str], bool] = lambda _url: False
+    """Whether the policy lets a page of this address be opened without asking."""
     progress: Callable[[str], None] = lambda _text: None
     """Shows the user live output while the tool runs."""
     state: dict[str, Any] = field(default_factory=dict)

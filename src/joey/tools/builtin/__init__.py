@@ -15,6 +15,7 @@ from joey.tools.builtin.apply_diff import ApplyDiff
 from joey.tools.builtin.apply_patch import ApplyPatch
 from joey.tools.builtin.ask_followup_question import AskFollowupQuestion
 from joey.tools.builtin.attempt_completion import AttemptCompletion
+from joey.tools.builtin.browser_action import BrowserAction
 from joey.tools.builtin.codebase_search import CodebaseSearch
 from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.execute_command import ExecuteCommand
@@ -49,6 +50,10 @@ class BuiltinOptions:
     """End commands that take longer than so many seconds. Commands in the background have no limit."""
     commands_never_killed: tuple[str, ...] = ()
     """Beginnings of commands that the limit does not hold for."""
+    browser_program: str | None = None
+    """The Chromium that browser_action starts; None looks for one."""
+    browser_sandbox: bool = True
+    """Whether the browser is started in its own sandbox. As root it cannot be."""
     library: Library | None = None
     """The user's slash commands and skills."""
 
@@ -62,6 +67,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         AskFollowupQuestion(),
         AttemptCompletion(needs_closed_todos=options.completion_needs_closed_todos),
         CodebaseSearch(),
+        BrowserAction(program=options.browser_program, sandbox=options.browser_sandbox),
         ExecuteCommand(kill_after=options.kill_commands_after, never_killed=options.commands_never_killed),
         FetchInstructions(),
         ListFiles(),

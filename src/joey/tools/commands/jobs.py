@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from joey.tools.base import ToolContext
+from joey.tools.closing import close_with_task
 from joey.tools.commands.job import Job
 from joey.tools.commands.wording import status_of
 from joey.tools.paths import name_for
@@ -30,7 +31,10 @@ class JobSummary:
 
 
 def jobs_of(context: ToolContext) -> list[Job]:
-    jobs: list[Job] = context.state.setdefault(_KEY, [])
+    if _KEY not in context.state:
+        context.state[_KEY] = []
+        close_with_task(context, lambda: kill_jobs(context))
+    jobs: list[Job] = context.state[_KEY]
     return jobs
 
 

@@ -1,0 +1,44 @@
+"""Which hosts are this machine, and which fit a pattern of the user's.
+
+A name is judged as written, without asking anybody: `localhost`, `*.localhost`, and the loopback addresses. Whether
+another name leads here is only known when it is looked up, by whoever connects.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+
+def host_of(url: str) -> str:
+    """The host of an http(s) address in lower case; empty if it is no such address."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname if parts.scheme in ("http", "https") else None
+    except ValueError:
+        return ""
+    return (host or "").rstrip(".")
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host, a name or an address, is the machine we run on."""
+    name = host.lower().rstrip(".")
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(name)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an IP address leads back to this machine. 0.0.0.0 does, too: that is where servers say they listen."""
+    try:
+        found = ipaddress.ip_address(address.strip("[]"))
+    except ValueError:
+        return False
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return (mapped or found).is_loopback or (mapped or found).is_unspecified
+
+
+def fits(host: str, pattern: str) -> bool:
+    """Whether a host is the one of a pattern, or below it: `*.example.com` is example.com and everything under it."""
+    pattern = pattern.lower().rstrip(".")
+    if pattern.startswith("*."):
+        return host == pattern[2:] or host.endswith(pattern[1:])
+    return pattern in ("*", host)
