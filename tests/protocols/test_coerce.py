@@ -143,3 +143,9 @@ def test_what_has_been_coerced_stays_as_it_is(value: Any) -> None:
     for schema in (NUMBERS, STRICT, {"type": "boolean"}, {"type": ["number", "null"]}):
         once = coerce(value, schema)
         assert coerce(once, schema) == once
+
+
+def test_what_fits_a_member_of_a_union_is_not_changed_for_an_earlier_one() -> None:
+    schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "object", "properties": {"a": {}}}]}
+    assert coerce({"a": 1}, schema) == {"a": 1}
+    assert coerce(7, schema) == [7]

@@ -86,6 +86,11 @@ def test_text_after_a_call_follows_it_and_every_call_counts() -> None:
     assert _parts(text) == ["a", ("get_weather", {"city": "A"}), "b", ("noop", {}), ("noop", {}), ("noop", {}), "c"]
 
 
+def test_a_reply_that_ends_in_an_angle_bracket_ends_no_call_later() -> None:
+    text = "<get_weather>\n<city>Rome</city>\n<days>3</days>\n</get_weather> 3 <"
+    assert _parts(text) == [("get_weather", {"city": "Rome", "days": 3}), " 3 <"]
+
+
 def test_a_closing_tag_may_have_blanks_in_it() -> None:
     assert _parts("<get_weather ><city>A</ city >\n</ get_weather\n>.") == [("get_weather", {"city": "A"}), "."]
 

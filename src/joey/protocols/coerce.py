@@ -12,6 +12,7 @@ How a string is read, by the schema that applies:
     number, integer  -?digits, fraction, exponent; nothing else (+5, .5, 0x10, 1e999 stay strings)
     boolean          true or false in any case
     a union          null, if a member takes null and none takes strings; else as the first member that fits
+                     (what is no string: as the first that it fits as it is)
     object           JSON, relaxed or not
     array            the same, then its lines or comma-separated parts; a scalar becomes the only element
 
@@ -144,6 +145,8 @@ class _Coercion:
                     return _string(value, member)
             if value.strip() == "null" and any(_is_of_type(None, member) for member in resolved):
                 return None
+        else:  # what fits a member already is not changed for the sake of another
+            resolved.sort(key=lambda member: not self._fits(value, member))
         for member in resolved:
             result = self.apply(value, member, depth + 1)
             if self._fits(result, member):

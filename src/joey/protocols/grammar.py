@@ -16,8 +16,9 @@ are small everywhere.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from joey.errors import UsageError
 from joey.toolspec import ToolChoice, ToolSpec
@@ -36,6 +37,7 @@ class Rules:
     def __init__(self) -> None:
         self._bodies: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self._shared: dict[Hashable, str] = {}
 
     def rule(self, name: str, body: str) -> str:
         """The name of a rule with this body: the wanted name, or one like it if that is taken."""
@@ -77,15 +79,23 @@ class Rules:
     def until(self, name: str, end: str) -> str:
         """A rule for any text up to and including the first place where `end` stands."""
         step = matcher([end])
-        return self.automaton(name, "", lambda state: moves(set(end), lambda char: _unless(step(state, char), end)))
+
+        def ways(state: str) -> list[Way[str]]:
+            return [
+                (read, None if after == end else after) for read, after in moves(end, lambda char: step(state, char))
+            ]
+
+        return self.shared(end, lambda: self.automaton(name, "", ways))
+
+    def shared(self, key: Hashable, make: Callable[[], str]) -> str:
+        """What `make` makes, once for each key."""
+        if key not in self._shared:
+            self._shared[key] = make()
+        return self._shared[key]
 
     def text(self, root: str) -> str:
         """The whole grammar; the first rule is the root."""
         return "".join(f"{name} ::= {body}\n" for name, body in [("root", root), *self._bodies.items()])
-
-
-def _unless(state: str, end: str) -> str | None:
-    return None if state == end else state
 
 
 # Automata over characters
@@ -94,20 +104,26 @@ OTHER = ""
 """Stands for every character that is not named."""
 
 
+DEAD: Any = "dead"
+"""The state that cannot be entered: what leads to it cannot be read."""
+
+
 def moves(named: Iterable[str], step: Callable[[str], State | None], *, never: str = "") -> list[Way[State]]:
     """A state's ways on for each character: those that `step` sends to the same state are one class.
 
     `step` is asked about each of the `named` characters and about OTHER. The characters in `never` cannot be read.
     """
-    chars = sorted(set(named) - set(never))
     rest = step(OTHER)
     groups: dict[State | None, str] = {}
-    for char in chars:
+    for char in sorted(set(named) - set(never)):
         after = step(char)
         groups[after] = groups.get(after, "") + char
-    apart = "".join(group for after, group in groups.items() if after != rest)
-    ways: list[Way[State]] = [(one_of(group), after) for after, group in groups.items() if after != rest]
-    return [(none_of(apart + never), rest), *ways]
+    apart = {after: group for after, group in groups.items() if after != rest}
+    ways = [
+        (none_of("".join(apart.values()) + never), rest),
+        *((one_of(group), after) for after, group in apart.items()),
+    ]
+    return [(read, after) for read, after in ways if after != DEAD]
 
 
 def matcher(words: Sequence[str]) -> Callable[[str, str], str]:
@@ -146,7 +162,13 @@ def none_of(chars: str) -> str:
 
 
 def _class(chars: str) -> str:
-    return "".join(_escaped(char, '[]^-\\"') for char in sorted(set(chars)))
+    """Characters as they stand in a class; three and more in a row are a range."""
+    codes = sorted(set(map(ord, chars)))
+    found = []
+    for _, group in itertools.groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0]):
+        row = [_escaped(chr(code), '[]^-\\"') for _, code in group]
+        found.append(f"{row[0]}-{row[-1]}" if len(row) > 2 else "".join(row))
+    return "".join(found)
 
 
 def _escaped(char: str, special: str) -> str:

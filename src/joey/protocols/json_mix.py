@@ -24,7 +24,8 @@ from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import TagScanner
 from joey.protocols.example import example_call
 from joey.protocols.json_mix_element import Element
-from joey.toolspec import ToolSpec
+from joey.protocols.json_mix_grammar import json_mix_grammar
+from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonValue
 
 _SLICE = 4096
@@ -166,6 +167,9 @@ class JsonMixProtocol(Protocol):
         example = self.encode_call(ToolUseBlock("", tool.name, example_call(tool))).text
         lines = [f"### {tool.name}", tool.description, f"Arguments (JSON Schema): {schema}", f"Example: {example}"]
         return "\n".join(line for line in lines if line)
+
+    def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str:
+        return json_mix_grammar(tools, choice or ToolChoice(), (self.start, self.end))
 
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
         names = ", ".join(tool.name for tool in tools)

@@ -140,7 +140,7 @@ class OpenCall:
         following = _SPACE.match(buffer, after).end()  # type: ignore[union-attr]
         if self.end_tag.match(buffer, following):
             return self.depth == 0 or not (self.ambiguous or self.tool_depth or self.key == self.name)
-        if following == len(buffer) or buffer.endswith("<", following) or self._may_be_end(buffer, following):
+        if buffer[following : following + 2] in ("", "<") or self._may_be_end(buffer, following):
             return None
         return self.depth == 0 and rxml.OPENING.match(buffer, following) is not None
 

@@ -5,16 +5,12 @@
       <content>print("hi")</content>
     </write_to_file>
 
-How a call is read stands in `morph_parser`; here is how the protocol is taught and written. What is written is read
-back equal wherever the schema can tell what a text means: strings with `&` and `<` escaped, null as an element with
-`xsi:nil`, lists as repeated elements, objects as nested ones. What has no such form (empty lists and objects, lists in
-lists, keys that are no names) is written as JSON, which the reader takes as well.
+How a call is read stands in `morph_parser`, how one is written in `morph_writer`; here is how the protocol is taught.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -23,12 +19,10 @@ from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
 from joey.protocols.coerce import Schema
 from joey.protocols.example import example_call
+from joey.protocols.morph_grammar import morph_grammar
 from joey.protocols.morph_parser import MorphXmlParser
-from joey.toolspec import ToolSpec
-from joey.wire import JsonObject, JsonValue
-
-_NAME = re.compile(r"[^\W\d][\w.:-]*\Z")
-_EDGE_SPACE = re.compile(r"\A\s+|\s+\Z")
+from joey.protocols.morph_writer import write_call
+from joey.toolspec import ToolChoice, ToolSpec
 
 _INTRODUCTION = """\
 # Tools
@@ -88,6 +82,9 @@ class MorphXmlProtocol(Protocol):
     ) -> tuple[Block, ...]:
         return tuple(block for result in results for block in _write_result(result))
 
+    def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str:
+        return morph_grammar(tools, choice or ToolChoice(), self._original_schemas)
+
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
         example = _example(tools[0]) if tools else "<tool_name>\n  <argument_name>value</argument_name>\n</tool_name>"
         names = ", ".join(tool.name for tool in tools)
@@ -95,59 +92,6 @@ class MorphXmlProtocol(Protocol):
             "A tool is called by an element named after it, with one element inside for each argument, all of them "
             f"closed and each given once unless it is a list:\n\n{example}\n\nTools: {names}."
         )
-
-
-def write_call(name: str, arguments: JsonObject) -> str:
-    """A call in the model's own words."""
-    if not arguments:
-        return f"<{name}/>"
-    if not all(map(_NAME.match, arguments)):
-        return f"<{name}>\n{_json(dict(arguments))}\n</{name}>"
-    lines = [line for key, value in arguments.items() for line in _elements(key, value, "  ")]
-    return "\n".join([f"<{name}>", *lines, f"</{name}>"])
-
-
-def _elements(name: str, value: JsonValue, indent: str) -> list[str]:
-    """The elements of one argument: one for each value of a list, else a single one."""
-    if isinstance(value, list) and len({isinstance(item, str) for item in value}) > 1:
-        return _element(name, value, indent, listed=False)  # as JSON: elements do not tell "42" from 42
-    if isinstance(value, list) and len(value) > 1 and all(map(_is_plain, value)):
-        return [line for item in value for line in _element(name, item, indent, listed=True)]
-    if isinstance(value, list) and len(value) == 1 and _is_plain(value[0]):
-        inner = _element("item", value[0], indent + "  ", listed=True)
-        return [f"{indent}<{name}>", *inner, f"{indent}</{name}>"]
-    return _element(name, value, indent, listed=False)
-
-
-def _element(name: str, value: JsonValue, indent: str, *, listed: bool) -> list[str]:
-    if isinstance(value, dict) and _is_plain(value):
-        inner = [line for key, item in value.items() for line in _elements(key, item, indent + "  ")]
-        return [f"{indent}<{name}>", *inner, f"{indent}</{name}>"]
-    if value is None:
-        return [f'{indent}<{name} xsi:nil="true"/>']
-    if not isinstance(value, str):
-        return [f"{indent}<{name}>{_json(value)}</{name}>"]
-    text = _escape(value)
-    if listed:  # the reader trims the strings of a list
-        text = _EDGE_SPACE.sub(lambda blanks: "".join(f"&#{ord(blank)};" for blank in blanks.group()), text)
-    return [f"{indent}<{name}>{text}</{name}>"]
-
-
-def _is_plain(value: JsonValue) -> bool:
-    """Whether a value may stand in a list or object as elements, not as JSON."""
-    if isinstance(value, dict):
-        return bool(value) and "item" not in value and all(map(_NAME.match, value))
-    return value is not None and not isinstance(value, list)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")
-
-
-def _json(value: JsonValue) -> str:
-    """JSON without the characters that mean something in XML: entities in it are not decoded everywhere."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _write_result(result: ToolResultBlock) -> list[Block]:

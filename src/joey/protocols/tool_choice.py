@@ -22,9 +22,11 @@ from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import Pieces
 from joey.protocols.example import example_call
+from joey.protocols.grammar import Rules, callable_tools
 from joey.protocols.json_mix import encode_results
+from joey.protocols.json_mix_grammar import call_rule
 from joey.protocols.rjson import RelaxedJsonError, loads
-from joey.toolspec import ToolSpec
+from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonObject, JsonValue
 
 UNKNOWN = "unknown"
@@ -119,6 +121,12 @@ class ToolChoiceProtocol(Protocol):
         whom = f"the tool {tools[0].name}" if len(tools) == 1 else "one of the tools below"
         described = "\n\n".join(map(_describe_tool, tools))
         return f"{_DESCRIPTION.format(whom=whom)}\n{described}\n"
+
+    def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str | None:
+        """One call, whatever the choice: this protocol is for requests that force one."""
+        forced = callable_tools(tools, choice or ToolChoice())
+        rules = Rules()
+        return rules.text(call_rule(forced, rules)) if forced else None
 
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
         names = ", ".join(tool.name for tool in tools)

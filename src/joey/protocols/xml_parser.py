@@ -49,7 +49,7 @@ from joey.wire import JsonValue
 
 _SPACES = re.compile(f"[{WHITE_SPACE}]*")
 _SHOWN_JUNK = 60
-_CUT_TAG = 4  # "<" and three letters: less of a tag at the end of a reply is more likely to be text
+CUT_TAG = 4  # "<" and three letters: less of a tag at the end of a reply is more likely to be text
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +390,7 @@ class XmlParser(Parser):
 
     def _release_text(self, held: str) -> None:
         """What could have been the tag of a tool. A good part of one is a call that was cut off."""
-        if len(held) < _CUT_TAG:
+        if len(held) < CUT_TAG:
             self._emit_text(held)
             return
         self._close_text()

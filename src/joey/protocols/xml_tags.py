@@ -78,6 +78,11 @@ class Parameter:
     def close(self) -> str:
         return f"</{self.tag}>"
 
+    @property
+    def takes_json(self) -> bool:
+        """Whether JSON can stand between the tags: a tag with quotes or backslashes could hide in it."""
+        return self.typed and '"' not in self.tag and "\\" not in self.tag
+
     @cached_property
     def followers(self) -> TagSet:
         """What must follow the closing tag, after white space, for it to be one beyond doubt.

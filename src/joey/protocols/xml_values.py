@@ -67,7 +67,7 @@ def read_json_parameter(source: str) -> tuple[str, JsonValue]:
 
 def write_json_parameter(name: str, value: JsonValue) -> str:
     """Any argument, in the form that can carry everything. No `<` or `>` stands in it but those of its tags."""
-    return f"{JSON_OPEN}{_plain_json(name)}>{_plain_json(value)}{JSON_CLOSE}"
+    return f"{JSON_OPEN}{plain_json(name)}>{plain_json(value)}{JSON_CLOSE}"
 
 
 def leaves(value: JsonValue, path: ArgumentPath) -> Iterator[tuple[ArgumentPath, str, bool]]:
@@ -84,7 +84,8 @@ def leaves(value: JsonValue, path: ArgumentPath) -> Iterator[tuple[ArgumentPath,
         yield path, json.dumps(value), True
 
 
-def _plain_json(value: JsonValue) -> str:
+def plain_json(value: JsonValue) -> str:
+    """JSON in which no `<` or `>` stands."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
 
 

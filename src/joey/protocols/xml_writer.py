@@ -1,7 +1,7 @@
 """Writes calls in the tags of the `xml` protocol, so that the parser reads back exactly the same arguments.
 
 An argument is written in the plain form, `<path>a.py</path>`, if that form can carry it. Some values it cannot: a
-string with white space at its ends, where that is trimmed; one that holds a closing tag that would count; anything
+string with white space at its ends, where that is trimmed; one that holds a closing tag that may count; anything
 but a string where the schema allows strings too; an argument that the schema does not name. These are written as
 `<json_parameter name="path">"…"</json_parameter>`, JSON in which `<` and `>` are escaped.
 
@@ -19,8 +19,6 @@ from joey.protocols.xml_values import read_value, write_json_parameter
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
-_SPACES = re.compile(f"[{WHITE_SPACE}]*")
-
 
 def write_call(name: str, arguments: JsonObject, tool: ToolSpec | None = None) -> str:
     """The call as the model would have written it."""
@@ -31,10 +29,10 @@ def write_call(name: str, arguments: JsonObject, tool: ToolSpec | None = None) -
 
 def _write_argument(name: str, value: JsonValue, shape: CallShape, *, known: bool) -> str:
     parameter = shape.parameters.get(f"<{name}>")
-    if parameter is None or not (isinstance(value, str) or (known and parameter.typed)):
+    if parameter is None or not (isinstance(value, str) or (known and parameter.takes_json)):
         return write_json_parameter(name, value)
     body = _body(value, parameter)
-    if _is_safe(body, parameter, known=known) and _reads_back(body, value, parameter, known=known):
+    if _is_safe(body, parameter) and _reads_back(body, value, parameter, known=known):
         return f"{parameter.open}{body}{parameter.close}"
     return write_json_parameter(name, value)
 
@@ -44,19 +42,14 @@ def _body(value: JsonValue, parameter: Parameter) -> str:
     return f"\n{text}\n" if parameter.long or "\n" in text else text
 
 
-def _is_safe(body: str, parameter: Parameter, *, known: bool) -> bool:
-    """Whether no closing tag in the body would be taken for the end of the parameter."""
-    at = body.find(parameter.close)
-    if at < 0 or not parameter.long:
-        return at < 0
-    text = body + parameter.close
-    while at < len(body):
-        spaces = _SPACES.match(text, at + len(parameter.close))
-        place = spaces.end() if spaces else at
-        if parameter.followers.at(text, place) or (not known and text.startswith("<", place)):
-            return False
-        at = text.find(parameter.close, place)
-    return True
+def _is_safe(body: str, parameter: Parameter) -> bool:
+    """Whether no closing tag in the body could be taken for the end of the parameter, by any reader.
+
+    In a long one that is so where neither white space nor another tag follows.
+    """
+    if parameter.long:
+        return re.search(f"{re.escape(parameter.close)}([<{WHITE_SPACE}]|\\Z)", body) is None
+    return parameter.close not in body
 
 
 def _reads_back(body: str, value: JsonValue, parameter: Parameter, *, known: bool) -> bool:
