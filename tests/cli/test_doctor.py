@@ -9,6 +9,7 @@ from joey.cli import main
 from joey.cli.doctor import _answers
 from joey.providers import ENDPOINTS
 from joey.testing.server import LocalServer
+from joey.weights import CATALOGUE
 
 _DEAD = "http://127.0.0.1:9/v1"
 """Nothing listens on the discard port."""
@@ -35,6 +36,7 @@ class Here:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("JOEY_MODELS", str(tmp_path / "models"))
     monkeypatch.delenv("JOEY_MODEL", raising=False)
     for endpoint in ENDPOINTS.values():
         monkeypatch.delenv(endpoint.key_variable, raising=False)
@@ -68,6 +70,34 @@ def test_without_a_key_or_a_server_the_ways_forward_are_shown(here: Here) -> Non
     code, out = here.doctor()
     assert code == 1 and "Needed and not there: a model." in out
     assert "ANTHROPIC_API_KEY" in out and "local server" in out and "joey demo" in out
+
+
+def test_a_model_in_this_process_is_enough_and_shows_size_memory_and_speed(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = here.findings()["local"]
+    assert found["state"] == "note" and "memory free" in found["found"] and "joey local install" in found["advice"]
+    weights = CATALOGUE["coder-1.5b"]
+    here.write(f"models/{weights.file}", "")
+    with (here.folder / "models" / weights.file).open("r+b") as file:
+        file.truncate(weights.size)
+    monkeypatch.setattr("joey.machine.free_memory", lambda: 8_000_000_000)
+    code, out = here.doctor()
+    assert code == 0 and "installed, 1.1 GB; run by xllamacpp" in out and "8.0 GB of memory free" in out
+    assert "`joey local bench coder-1.5b` measures its speed" in out
+    here.write(f"models/{weights.file}.speed.json", '{"prompt": 57.2, "generation": 23.4, "threads": 2}')
+    assert "reads 57 and writes 23 tokens a second" in here.doctor()[1]
+
+
+def test_a_model_that_does_not_fit_into_memory_is_no_model(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = CATALOGUE["coder-1.5b"]
+    here.write(f"models/{weights.file}", "")
+    with (here.folder / "models" / weights.file).open("r+b") as file:
+        file.truncate(weights.size)
+    monkeypatch.setattr("joey.machine.free_memory", lambda: 1_000_000_000)
+    found = here.findings()
+    assert found["local/coder-1.5b"]["state"] == "note" and "1.9 GB of memory" in found["local/coder-1.5b"]["advice"]
+    assert found["a model"]["state"] == "missing"
 
 
 async def test_a_local_server_that_answers_is_enough(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,10 @@
   joey doctor              nothing is asked over the network but servers on this machine
   joey doctor --online     the providers whose keys are set are asked, too (without the keys)
 
-Looks at Python, the terminal, git, ripgrep, the shell, codebase search, the browser, keys (never shown), local model
-servers, folders, settings, the tasks there have been, and what a project brings along from Roo Code. The exit code is 0
-if everything needed is there, and 1 if not.
+Looks at Python, the terminal, git, ripgrep, the shell, codebase search, the browser, keys (never shown), models on this
+machine (their size, memory, and speed if `joey local bench` has measured it), local model servers, folders, settings,
+the tasks there have been, and what a project brings along from Roo Code. The exit code is 0 if everything needed is
+there, and 1 if not.
 """
 
 from __future__ import annotations
@@ -205,13 +206,36 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
             without.append(endpoint.key_variable)
         elif online:
             yield _online(name, address)
+    for finding in _in_this_process():
+        usable = usable or finding.state == "ok"
+        yield finding
     if own := _own_server(workspace):
         usable = usable or own.state == "ok"
         yield own
     if without:
         yield Finding("keys", "note", f"not set: {', '.join(without)}")
     if not usable:
-        yield Finding("a model", "missing", "no key is set and no local server answers", _three_ways())
+        yield Finding("a model", "missing", "no key is set, no local server answers and no model is installed", _ways())
+
+
+def _in_this_process() -> Iterator[Finding]:
+    """The models that Joey can run itself; one finding each, ok if it can be used now."""
+    from joey.cli.local import has_runtime, measured, megabytes, runtime_state, speed_words
+    from joey.machine import free_memory
+    from joey.weights import CATALOGUE, installed_models
+
+    names, free = installed_models(), free_memory()
+    room = f"{megabytes(free)} of memory free" if free is not None else "free memory unknown"
+    if not names:
+        advice = "`joey local install` fetches a small coder model that needs no key (1.1 GB)"
+        yield Finding("local", "note", f"no model is installed; {runtime_state()}; {room}", advice)
+    for name in names:
+        weights, speed = CATALOGUE[name], measured(CATALOGUE[name].path())
+        told = speed_words(speed) if speed else f"`joey local bench {name}` measures its speed"
+        found = f"installed, {megabytes(weights.size)}; {runtime_state()}; {room}; {told}"
+        fits = free is None or free > weights.memory
+        advice = "" if fits else f"it takes about {megabytes(weights.memory)} of memory: end something else first"
+        yield Finding(f"local/{name}", "ok" if has_runtime() and fits else "note", found, advice)
 
 
 def _own_server(workspace: Path) -> Finding | None:
@@ -231,11 +255,14 @@ def _own_server(workspace: Path) -> Finding | None:
     return Finding("base_url", "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
 
 
-def _three_ways() -> str:
+def _ways() -> str:
     from joey.keyring import how_to_store, keyring_program
 
     stored = f" (or `{how_to_store('ANTHROPIC_API_KEY')}`)" if keyring_program() else ""
-    return f"set ANTHROPIC_API_KEY or OPENAI_API_KEY{stored}, start a local server such as Ollama, or try `joey demo`"
+    return (
+        f"set ANTHROPIC_API_KEY or OPENAI_API_KEY{stored}, run `joey local install`, start a local server such as "
+        "Ollama, or try `joey demo`"
+    )
 
 
 def _address(endpoint: Endpoint) -> str:

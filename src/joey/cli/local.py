@@ -71,7 +71,8 @@ def _list(*, as_json: bool, check: bool) -> int:
     for weights in CATALOGUE.values():
         print(f"{weights.name:<12} {_state(weights, check=check)}")
         print(f"{'':<12} {weights.title}; licence {weights.licence}")
-        print(f"{'':<12} {_size(weights.size)} on disk, about {_size(weights.memory)} of memory; {weights.good_for}")
+        takes = f"{megabytes(weights.size)} on disk, about {megabytes(weights.memory)} of memory"
+        print(f"{'':<12} {takes}; {weights.good_for}")
     print(f"\nkept in {models_folder()}\n{runtime_state()}")
     return 0
 
@@ -99,18 +100,22 @@ def _state(weights: Weights, *, check: bool) -> str:
     return f"installed{', its hash is right' if check else ''}{told}"
 
 
-def _size(size: int) -> str:
+def megabytes(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
-def runtime_state() -> str:
-    """Whether models can be run, or what is missing."""
-    from importlib.metadata import PackageNotFoundError, version
+def has_runtime() -> bool:
+    """Whether the extra that runs models is installed."""
+    from importlib.util import find_spec
 
-    try:
-        return f"run by xllamacpp {version('xllamacpp')}"
-    except PackageNotFoundError:
-        return "cannot be run yet: pip install 'joey[local]'"
+    return find_spec("xllamacpp") is not None
+
+
+def runtime_state() -> str:
+    """What runs models, or what is missing for that."""
+    from importlib.metadata import version
+
+    return f"run by xllamacpp {version('xllamacpp')}" if has_runtime() else "not run yet: pip install 'joey[local]'"
 
 
 def measured(target: Path) -> dict[str, float] | None:
@@ -133,7 +138,7 @@ def _install(weights: Weights) -> int:
     if weights.is_installed():
         print(f"{weights.name} is installed: {weights.path()}")
         return 0
-    print(f"{weights.title}, licence {weights.licence}: {_size(weights.size)} to {models_folder()}")
+    print(f"{weights.title}, licence {weights.licence}: {megabytes(weights.size)} to {models_folder()}")
     try:
         with _shown() as on_progress:
             path = install(weights, on_progress=on_progress)
@@ -164,12 +169,12 @@ def _tenths() -> Progress:
         nonlocal told
         if done * 10 // whole > told:
             told = done * 10 // whole
-            print(f"  {_size(done)} of {_size(whole)}", flush=True)
+            print(f"  {megabytes(done)} of {megabytes(whole)}", flush=True)
 
     return on_progress
 
 
 def _remove(weights: Weights) -> int:
     freed = remove(weights)
-    print(f"removed {weights.name}: {_size(freed)}" if freed else f"{weights.name} is not installed")
+    print(f"removed {weights.name}: {megabytes(freed)}" if freed else f"{weights.name} is not installed")
     return 0

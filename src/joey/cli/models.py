@@ -16,9 +16,12 @@ import dataclasses
 import os
 from pathlib import Path
 
+from joey.cli.local import has_runtime
 from joey.errors import UsageError
 from joey.keyring import find_key
-from joey.providers import ENDPOINTS, Abilities, Endpoint, Price, Prices, abilities_of
+from joey.providers import ENDPOINTS, LOCAL, Abilities, Endpoint, EngineOptions, Price, Prices, abilities_of
+from joey.providers.engine import plan
+from joey.weights import CATALOGUE, installed_models, model_file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +36,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _providers() -> list[str]:
     width = max(map(len, ENDPOINTS))
-    return [f"{name:<{width}}  {_state(endpoint):<34}  {_address(endpoint)}" for name, endpoint in ENDPOINTS.items()]
+    lines = [f"{name:<{width}}  {_state(endpoint):<40}  {_address(endpoint)}" for name, endpoint in ENDPOINTS.items()]
+    return lines + [f"{LOCAL:<{width}}  {_local_state(name):<40}  {LOCAL}/{name}" for name in CATALOGUE]
+
+
+def _local_state(name: str) -> str:
+    if name not in installed_models():
+        return f"not ready: joey local install {name}"
+    return _runtime_state()
+
+
+def _runtime_state() -> str:
+    return "ready: runs in this process" if has_runtime() else "not ready: pip install 'joey[local]'"
 
 
 def _state(endpoint: Endpoint) -> str:
@@ -65,15 +79,29 @@ def _address(endpoint: Endpoint) -> str:
 
 def _model(name: str) -> list[str]:
     provider, slash, model = name.partition("/")
-    if not slash or not model or provider not in ENDPOINTS:
-        raise UsageError(f"{name!r} is not provider/model. Providers: {', '.join(ENDPOINTS)}")
+    if not slash or not model or provider not in (*ENDPOINTS, LOCAL):
+        raise UsageError(f"{name!r} is not provider/model. Providers: {', '.join((*ENDPOINTS, LOCAL))}")
+    if provider == LOCAL:
+        return _local_model(name, model)
     from joey.app import settings_in_force
 
     prices = Prices().extended(settings_in_force(Path.cwd()).prices)
-    abilities, price = abilities_of(model), prices.of(model)
+    return [f"{name}: {_state(ENDPOINTS[provider])}", *_described(abilities_of(model), prices.of(model))]
+
+
+def _local_model(name: str, model: str) -> list[str]:
+    """A model of the catalogue, or any GGUF file; the window is what it would get on this machine now."""
+    weights = CATALOGUE.get(model)
+    lines = [f"{name}: {_local_state(model) if weights else _runtime_state()}"]
+    lines += [f"  {weights.title}; licence {weights.licence}"] if weights else []
+    if weights and not weights.is_installed():
+        return lines
+    return lines + _described(plan(model_file(model), EngineOptions()).abilities, Price(0, 0))
+
+
+def _described(abilities: Abilities, price: Price | None) -> list[str]:
     window = f"{abilities.context_window:,} tokens" if abilities.context_window else "not known"
     return [
-        f"{name}: {_state(ENDPOINTS[provider])}",
         f"  price    {_price(price) if price else 'not known'}",
         f"  window   {window}",
         *(f"  {line}" for line in _differences(abilities)),

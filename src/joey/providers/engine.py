@@ -24,6 +24,7 @@ from typing import Any
 
 from joey import machine
 from joey.errors import UsageError
+from joey.providers.abilities import Abilities
 from joey.providers.failures import BadRequestError
 from joey.weights import read_facts, why_unreadable
 
@@ -53,6 +54,11 @@ class Plan:
     path: Path
     context: int
     threads: int | None = None
+
+    @property
+    def abilities(self) -> Abilities:
+        """Small models call tools badly by themselves: calls are in the text, held to a grammar."""
+        return Abilities(tools=False, images=False, context_window=self.context)
 
 
 def plan(path: Path, options: EngineOptions) -> Plan:

@@ -48,7 +48,7 @@ class LocalProvider(Provider):
         """`fields` go into the body of every request: llama.cpp's own, such as `seed`."""
         require_runtime()
         self._engine = engine_for(plan(model_file(model), options or EngineOptions()))
-        super().__init__(abilities or Abilities(tools=False, images=False, context_window=self._engine.plan.context))
+        super().__init__(abilities or self._engine.plan.abilities)
         self._fields = {**_FIELDS, **(fields or {})}
         self._takes_grammar = takes_grammar
         self._server: OpenAIProvider | None = None
