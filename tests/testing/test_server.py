@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -24,15 +22,13 @@ from joey.providers import (
     Request,
     open_model,
 )
-from joey.testing import Answer, Asked, Failure, Faults, LocalServer, Recording, ScriptedProvider, reply
+from joey.testing import Answer, Asked, Failure, Faults, LocalServer, ScriptedProvider, reply
 from joey.testing.script import summary
-from vectors_data import ROOT
 
 ASK = Request("m", (Message("user", (TextBlock("go"),)),))
 CALL = ToolUseBlock("toolu_1", "write_to_file", {"path": "a.py", "file_text": "print('é')\n" * 3})
 REPLY = reply("I'll write it.", CALL)
 WIRES = ("anthropic", "openai")
-STREAMS = sorted((ROOT / "streams").glob("*.json"))
 
 
 def open_at(server: LocalServer, wire: str) -> Provider:
@@ -63,50 +59,6 @@ async def ask_until_error(wire: str, answer: Answer) -> tuple[list[Chunk], Provi
         finally:
             await provider.close()
     raise AssertionError(f"there was no error after {chunks}")
-
-
-# Recorded streams
-
-
-def _load(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-RECORDED = [path for path in STREAMS if _load(path)["meta"]["endpoint"] in ("/v1/chat/completions", "/v1/messages")]
-TEXT_KINDS = ("content", "text_delta")
-ERRORS = {"error-context": ContextTooLongError, "error-badreq": BadRequestError, "chat-abort": CutStreamError}
-STOPS = {"chat-length-cut": "length", "json-forced-cut": "length", "xml-forced-cut": "length"}
-
-
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-async def test_a_recorded_stream_gives_the_recorded_tokens(path: Path) -> None:
-    data, recording = _load(path), Recording.load(path)
-    name = data["meta"]["name"]
-    wire = "anthropic" if data["meta"]["endpoint"] == "/v1/messages" else "openai"
-    if name in ERRORS:
-        chunks, error = await ask_until_error(wire, recording)
-        assert type(error) is ERRORS[name]
-    else:
-        chunks = await ask(wire, recording)
-        assert isinstance(chunks[-1], StopChunk)
-        assert chunks[-1].reason == STOPS.get(name, chunks[-1].reason) != "unknown"
-    said = summary(chunks)
-    assert said["text"] == "".join(text for _, kind, text in data["tokens"] if kind in TEXT_KINDS)
-    assert said["calls"] == _recorded_calls(data)
-
-
-def _recorded_calls(data: Any) -> list[Any]:
-    calls: dict[int, list[Any]] = {}
-    for _, kind, piece in data["tokens"]:
-        if kind == "tool_call":
-            call = calls.setdefault(piece["index"], [piece.get("id"), piece["function"].get("name"), ""])
-            call[2] += piece["function"].get("arguments", "")
-    if data["meta"]["name"] == "anthropic-tool":  # where the tokens tell only the arguments
-        block = next((json.loads(line[6:]) for _, line in data["sse"] if '"tool_use","id"' in line), None)
-        if block is not None:
-            arguments = "".join(text for _, kind, text in data["tokens"] if kind == "input_json_delta")
-            return [(block["content_block"]["id"], block["content_block"]["name"], arguments)]
-    return [tuple(call) for call in calls.values()]
 
 
 # What it does on demand

@@ -1,0 +1,214 @@
+"""What a llama.cpp server really sent, for two real models, played back byte for byte over HTTP.
+
+Chat Completions and Messages go through the official SDKs, our providers and the parsers. There is no provider for
+the Responses API, nor for llama.cpp's own /completion: of the first it is checked that the official SDK reads the
+stream and what it holds, of the second only that its lines are the recorded text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import openai
+import pytest
+
+from joey import protocols
+from joey.chunks import Chunk, StopChunk, TextChunk, UsageChunk
+from joey.messages import Message, TextBlock
+from joey.protocols import collect
+from joey.providers import (
+    BadRequestError,
+    ContextTooLongError,
+    CutStreamError,
+    ProviderError,
+    Request,
+    open_model,
+)
+from joey.testing import LocalServer, Recording, check_laws, read
+from joey.testing.script import summary
+from joey.toolspec import ToolSpec
+from vectors_data import ROOT
+
+STREAMS = {
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "streams").glob("*.json"))
+}
+ENDPOINTS = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
+REPLAYED = [name for name, data in STREAMS.items() if data["meta"]["endpoint"] in ENDPOINTS]
+ERRORS = {"error-context": ContextTooLongError, "error-badreq": BadRequestError, "chat-abort": CutStreamError}
+STOPS = {
+    "stop": "end",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "end_turn": "end",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+}
+TEXT_PROTOCOLS = ("xml", "json_mix", "morph_xml")
+
+
+def lines(data: Any) -> Iterator[Any]:
+    """The JSON of a recording, line by line, read without any client."""
+    for _, line in data["sse"]:
+        text = line.removeprefix("data: ")
+        if text.startswith("{"):
+            yield json.loads(text)
+
+
+def recorded_text(data: Any) -> str:
+    return "".join(text for _, kind, text, *_ in data["tokens"] if kind in ("content", "text_delta"))
+
+
+def recorded_calls(data: Any) -> list[Any]:
+    """Id, name and arguments of each call, put together from the lines of either format."""
+    calls: dict[int, list[Any]] = {}
+    for line in lines(data):
+        block = line.get("content_block") or {}
+        if block.get("type") == "tool_use":
+            calls[line["index"]] = [block["id"], block["name"], ""]
+        if (line.get("delta") or {}).get("type") == "input_json_delta":
+            calls[line["index"]][2] += line["delta"]["partial_json"]
+        for choice in line.get("choices", ()):
+            for piece in choice["delta"].get("tool_calls", ()):
+                function = piece["function"]
+                call = calls.setdefault(piece["index"], [piece.get("id"), function.get("name"), ""])
+                call[2] += function.get("arguments", "")
+    return [tuple(call) for call in calls.values()]
+
+
+def recorded_usage(data: Any) -> UsageChunk | None:
+    """What the server counted last; None if it was not asked to count."""
+    counted: dict[str, Any] = {}
+    for line in lines(data):
+        counted |= line.get("usage") or line.get("message", {}).get("usage") or {}
+    if not counted:
+        return None
+    if "input_tokens" in counted:
+        return UsageChunk(
+            counted["input_tokens"], counted["output_tokens"], cache_read_tokens=counted["cache_read_input_tokens"]
+        )
+    cached = counted["prompt_tokens_details"]["cached_tokens"]
+    return UsageChunk(counted["prompt_tokens"] - cached, counted["completion_tokens"], cache_read_tokens=cached)
+
+
+def recorded_stop(data: Any) -> str | None:
+    said = [choice["finish_reason"] for line in lines(data) for choice in line.get("choices", ())]
+    said += [line["delta"].get("stop_reason") for line in lines(data) if line.get("type") == "message_delta"]
+    return next((STOPS[reason] for reason in said if reason), None)
+
+
+def _told(name: str, *parameters: str) -> ToolSpec:
+    properties = {parameter: {"type": "string"} for parameter in parameters}
+    return ToolSpec(name, "", {"type": "object", "properties": properties, "required": list(parameters)})
+
+
+TOLD = (
+    _told("read_file", "path"),
+    _told("write_to_file", "path", "content"),
+    _told("execute_command", "command"),
+    _told("attempt_completion", "result"),
+)
+
+
+async def replay(name: str) -> tuple[list[Chunk], ProviderError | None]:
+    """What our provider makes of a recording, through the official SDK and real HTTP."""
+    data = STREAMS[name]
+    wire = ENDPOINTS[data["meta"]["endpoint"]]
+    chunks: list[Chunk] = []
+    async with LocalServer([Recording.load(ROOT / "streams" / f"{name}.json")]) as server:
+        url = server.anthropic_url if wire == "anthropic" else server.openai_url
+        provider, model = open_model(f"{wire}/m", base_url=url, api_key="key")
+        try:
+            async for chunk in provider.stream(Request(model, (Message("user", (TextBlock("go"),)),))):
+                chunks += [chunk]
+        except ProviderError as error:
+            return chunks, error
+        finally:
+            await provider.close()
+    return chunks, None
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+async def test_a_recorded_stream_gives_what_was_recorded_and_is_parsed_live(name: str) -> None:
+    data = STREAMS[name]
+    chunks, error = await replay(name)
+    said = summary(chunks)
+    assert type(error) is ERRORS.get(data["meta"]["name"], type(None))
+    assert said["text"] == recorded_text(data)
+    assert said["calls"] == recorded_calls(data)
+    assert said["stop"] == recorded_stop(data)
+    assert said["usage"] == recorded_usage(data)
+    assert isinstance(chunks[-1], StopChunk) if error is None else said["stop"] is None
+    check_native(chunks, recorded_calls(data))
+    for protocol in TEXT_PROTOCOLS if not said["calls"] else ():  # which are not asked with native tools
+        check_text(protocol, chunks, recorded_text(data))
+    if "-forced-" in name:
+        check_held_to_a_grammar("xml" if "xml" in name else "json_mix", chunks)
+
+
+def check_native(chunks: list[Chunk], calls: list[Any]) -> None:
+    content = collect(read(protocols.get("native").parser(TOLD), chunks))
+    expected = [(id_, name, json.loads(arguments)) for id_, name, arguments in calls]
+    assert [(call.id, call.name, call.input) for call in content.calls] == expected
+    assert not calls or content.errors == ()
+
+
+def check_text(protocol: str, chunks: list[Chunk], text: str) -> None:
+    """The laws hold, nothing is lost, and how the model's tokens cut the text does not matter."""
+    events = read(protocols.get(protocol).parser(TOLD), chunks)
+    check_laws(events, text)
+    live = collect(events)
+    others = [chunk for chunk in chunks if not isinstance(chunk, TextChunk)]
+    whole = collect(read(protocols.get(protocol).parser(TOLD), [TextChunk(text), *others]))
+    assert [(call.name, call.input) for call in live.calls] == [(call.name, call.input) for call in whole.calls]
+    assert live.text == whole.text and live.stop_reason == whole.stop_reason
+
+
+def check_held_to_a_grammar(protocol: str, chunks: list[Chunk]) -> None:
+    """It is one call, or it was cut and says so."""
+    content = collect(read(protocols.get(protocol).parser(TOLD), chunks))
+    was_cut = summary(chunks)["stop"] == "length"
+    assert (len(content.calls), bool(content.errors)) == ((0, True) if was_cut else (1, False))
+
+
+# Formats without a provider
+
+
+@asynccontextmanager
+async def playing(data: Any) -> AsyncIterator[str]:
+    """A server that sends the recorded lines to whoever asks for anything."""
+    body = "".join(f"{line}\n" for _, line in data["sse"]).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+@pytest.mark.parametrize("name", [name for name in STREAMS if "responses" in name])
+async def test_the_responses_of_a_real_server_are_read_by_the_official_sdk(name: str) -> None:
+    data = STREAMS[name]
+    async with playing(data) as url, openai.AsyncOpenAI(base_url=url, api_key="key", max_retries=0) as client:
+        events: Any = await client.responses.create(model="m", input="go", stream=True)
+        pieces = [event async for event in events]
+    kinds = ("response.output_text.delta", "response.function_call_arguments.delta")
+    assert "".join(piece.delta for piece in pieces if piece.type in kinds) == data["text"]
+    assert pieces[-1].type == "response.completed"
+
+
+@pytest.mark.parametrize("name", [name for name in STREAMS if "completion-raw" in name])
+def test_the_lines_of_the_servers_own_format_are_the_recorded_text(name: str) -> None:
+    assert "".join(line.get("content", "") for line in lines(STREAMS[name])) == STREAMS[name]["text"] != ""
+
+
+def test_every_recording_is_tested() -> None:
+    others = [name for name in STREAMS if "responses" in name or "completion-raw" in name]
+    assert len(STREAMS) == 58 and sorted([*REPLAYED, *others]) == sorted(STREAMS)
