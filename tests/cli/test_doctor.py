@@ -164,6 +164,7 @@ def test_what_comes_from_roo_code_is_named_with_what_becomes_of_it(here: Here) -
     here.write("work/.joey/rules-code/a.md", "a")
     here.write("work/.roo/commands/review.md", "Review it.")
     here.write("work/.roo/mcp.json", "{}")
+    here.write("work/.roo/skills/release/SKILL.md", "---\nname: release\ndescription: d\n---\nDo it.\n")
     here.write("work/.rooignore", "secret\n")
     here.write("work/AGENTS.md", "Hi")
     here.write("work/.clinerules", "c")
@@ -172,7 +173,8 @@ def test_what_comes_from_roo_code_is_named_with_what_becomes_of_it(here: Here) -
     assert found[".roo/rules"]["state"] == "ok"
     assert "not read, since .joey/rules-code" in found[".roo/rules-code"]["found"]
     assert "/review" in found[".roo/commands"]["found"]
-    assert {".roo/mcp.json", ".rooignore", "AGENTS.md", ".clinerules"} <= set(found)
+    assert found["this folder"]["state"] == "note", "its servers need trust"
+    assert {".roo/skills", ".roo/mcp.json", ".rooignore", "AGENTS.md", ".clinerules"} <= set(found)
 
 
 def test_a_mode_that_cannot_be_read_is_pointed_to(here: Here) -> None:

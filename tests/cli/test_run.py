@@ -56,6 +56,7 @@ class Runner:
 
     def __init__(self, folder: Path) -> None:
         self.home, self.workspace = folder / "home", folder / "project"
+        self.key = "test"
         self.home.mkdir()
         self.workspace.mkdir()
 
@@ -93,7 +94,7 @@ class Runner:
     @property
     def environment(self) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY") and key != "JOEY_MODEL"}
-        return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": "test", "OPENAI_API_KEY": "test"}
+        return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": self.key, "OPENAI_API_KEY": self.key}
 
 
 async def gone(process: int) -> None:
@@ -204,6 +205,18 @@ async def test_the_workspace_the_mode_and_a_picture_are_those_that_were_named(jo
     assert [block["type"] for block in first["messages"][0]["content"]].count("image") == 1
     [written] = [event for event in ran.events if event["type"] == "tool_run_finished" and event["call_id"] == "w"]
     assert written["result"]["is_error"], "architect writes Markdown alone"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+async def test_a_key_that_a_server_repeats_is_neither_shown_nor_kept(joey: Runner, provider: str) -> None:
+    joey.key = "sk-test-0123456789abcdef"
+    failure = Failure(401, f"Incorrect API key provided: {joey.key}.", "authentication_error")
+    ran = await joey([failure], "Do it", "--json", provider=provider)
+    assert ran.code == 1
+    assert ran.events[-1]["message"].startswith("Incorrect API key provided: [the key].")
+    kept = "".join(path.read_text() for path in joey.home.rglob("*") if path.is_file())
+    assert "Incorrect API key" in kept
+    assert joey.key not in ran.out + ran.err + kept
 
 
 async def test_what_is_piped_in_is_added_to_the_prompt(joey: Runner) -> None:

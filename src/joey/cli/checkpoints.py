@@ -35,7 +35,9 @@ ACTIONS = ("list", "diff", "show", "restore", "undo")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION")
+    parser.add_argument(
+        "action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="list when left out"
+    )
     parser.add_argument("number", nargs="?", type=int, metavar="N", help="which checkpoint")
     parser.add_argument("--task", default="last", metavar="ID", help="which task; the newest when left out")
     parser.add_argument("--what", choices=("files", "conversation", "both"), default="files", help="what goes back")

@@ -22,6 +22,9 @@ from joey.errors import UsageError
 if TYPE_CHECKING:
     from joey.config import Config
 
+_WIDEST = 40
+"""How wide the column of values may be; a longer one moves only its own place to the right."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -76,8 +79,9 @@ def _show(args: argparse.Namespace) -> int:
         print(json.dumps(_as_json(config, rows, keys), ensure_ascii=False, indent=2))
         return 0
     width = max(len(name) for name, *_ in rows)
+    wide = min(max(len(_shown(value)) for _, value, _ in rows), _WIDEST)
     for name, value, place in rows:
-        print(f"{name:<{width}}  {_shown(value):<24}  {place}")
+        print(f"{name:<{width}}  {_shown(value):<{wide}}  {place}")
     print("\nkeys")
     print("\n".join(f"  {variable:<{width - 2}}  {state}" for variable, state in keys.items()))
     for notice in notices(config):

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from joey.errors import JoeyError, UsageError
 
 if TYPE_CHECKING:
+    from joey.config import Config
     from joey.providers import Endpoint
 
 State: TypeAlias = Literal["ok", "note", "missing"]
@@ -328,10 +329,18 @@ def _settings(workspace: Path) -> Finding:
     except JoeyError as error:
         return Finding("settings", "missing", str(error), "mend the file; docs/guides/settings.md has every setting")
     files = [str(path) for path in (config.user_file, config.project_file) if path.is_file()]
-    model = config.value("model") or "not chosen"
-    found = f"{' and '.join(files) or 'no files, all defaults'}; model {model}, profile {profile}"
+    found = f"{' and '.join(files) or 'no files, all defaults'}; {_model_in(config)}, profile {profile}"
     told = notices(config)
     return Finding("settings", "note" if told else "ok", found, " ".join(told))
+
+
+def _model_in(config: Config) -> str:
+    from joey.app import default_model
+
+    try:
+        return f"model {config.value('model') or f'{default_model()}, since none was chosen'}"
+    except JoeyError:
+        return "no model"
 
 
 def _tasks(folder: Path) -> Finding:
@@ -348,12 +357,15 @@ def _tasks(folder: Path) -> Finding:
     return Finding("tasks", "ok", f"{len(entries)} in {folder}")
 
 
+_NEED_TRUST = (".joey/tools", ".joey/config.toml", ".joey/mcp.json", ".roo/mcp.json", ".mcp.json")
+
+
 def _trust(workspace: Path) -> Finding:
     from joey.trust import TrustStore
 
     if TrustStore().trusts(workspace):
         return Finding("this folder", "ok", f"{workspace} is trusted")
-    own = [name for name in ("tools", "config.toml", "mcp.json") if (workspace / ".joey" / name).exists()]
+    own = [name for name in _NEED_TRUST if (workspace / name).exists()]
     advice = "if it is yours, `joey tools --trust` lets it" if own else ""
     found = "not trusted: what it brings along is not run, and cannot give leave"
     return Finding("this folder", "note" if own else "ok", found, advice)
@@ -367,7 +379,7 @@ def _from_roo(workspace: Path) -> Iterator[Finding]:
     yield from _roo_rules(workspace)
     for name, what in (
         (".rooignore", "holds for every tool"),
-        ("AGENTS.md", "is told to the model"),
+        ("AGENTS.md", "told to the model"),
     ):
         if (workspace / name).is_file():
             yield Finding(name, "ok", f"read as it is: {what}")
@@ -380,7 +392,7 @@ def _roo_modes(workspace: Path) -> Iterator[Finding]:
     path = workspace / ".roomodes"
     if path.is_file():
         modes, problems = read_mode_file(path, "project")
-        found = f"{len(modes)} modes read: {', '.join(mode.slug for mode in modes) or 'none'}"
+        found = f"read as it is, modes: {', '.join(mode.slug for mode in modes) or 'none'}"
         advice = f"{problems[0]}" if problems else ""
         yield Finding(".roomodes", "note" if problems else "ok", found, advice)
 
@@ -408,3 +420,6 @@ def _mcp_and_commands(workspace: Path) -> Iterator[Finding]:
     if commands:
         found = f"{len(commands)} read as they are: /{commands[0].stem} in what you type (`joey commands` lists them)"
         yield Finding(".roo/commands", "ok", found)
+    skills = sorted((workspace / ".roo").glob("skills*/*/SKILL.md"))
+    if skills:
+        yield Finding(".roo/skills", "ok", f"{len(skills)} read as they are (`joey skills` lists them)")

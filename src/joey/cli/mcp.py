@@ -50,20 +50,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = commands.add_parser(
         "add", help="set up a server", usage="joey mcp add NAME [options] (-- COMMAND … | --url URL)"
     )
-    add.add_argument("name")
+    add.add_argument("name", help="what to call it")
     add.add_argument("--url", help="where the server is, for one that is not run here")
     add.add_argument(
         "--type", choices=["streamable-http", "sse"], default="streamable-http", help="how it is spoken to"
     )
-    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE")
+    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the program")
+    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="a header for each request")
     add.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a call may take (60)")
     add.add_argument(
         "--allow", action="append", default=[], metavar="TOOL", help="a tool that needs no leave; * is all"
     )
     add.add_argument("--project", action="store_true", help="for this project, not for you")
     remove = commands.add_parser("remove", help="forget a server")
-    remove.add_argument("name")
+    remove.add_argument("name", help="which server")
     remove.add_argument("--project", action="store_true", help="this project's, not yours")
 
 

@@ -33,7 +33,9 @@ ACTIONS = ("list", "search", "show", "export", "delete", "fork", "import")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION")
+    parser.add_argument(
+        "action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="list when left out"
+    )
     parser.add_argument("what", nargs="*", help="an ID, a folder, or words to look for")
     parser.add_argument("--turn", type=int, metavar="N", help="with fork: how many turns to keep")
     parser.add_argument("--model", metavar="PROVIDER/MODEL", default="", help="with import: the model to go on with")

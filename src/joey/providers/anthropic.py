@@ -106,7 +106,7 @@ class AnthropicProvider(Provider):
                 raise
             raise failures.AuthError("there is no key for Anthropic: set ANTHROPIC_API_KEY.") from error
         except (anthropic.AnthropicError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise _failure(error, began) from error
+            raise _failure(error, began).hiding(self._client.api_key) from error
 
     async def _streamed(self, request: Request, abilities: Abilities) -> AsyncIterator[Chunk]:
         events = await self._create(request, abilities, stream=True)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import email.utils
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from joey.errors import JoeyError
+
+_LEAST_KEY = 8
+"""Shorter ones, such as the `none` for local servers, are words that may stand in a message by themselves."""
 
 
 class ProviderError(JoeyError):
@@ -24,6 +27,12 @@ class ProviderError(JoeyError):
         super().__init__(f"{message} {self.advice}".strip() if self.advice else message)
         self.status = status
         self.retry_after = retry_after
+
+    def hiding(self, key: str | None) -> Self:
+        """The same, without the key where the provider's words repeat it: errors are shown, logged and kept."""
+        if key and len(key) >= _LEAST_KEY:
+            self.args = tuple(str(argument).replace(key, "[the key]") for argument in self.args)
+        return self
 
 
 class AuthError(ProviderError):

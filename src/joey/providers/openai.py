@@ -118,7 +118,7 @@ class OpenAIProvider(Provider):
                 for chunk in await self._whole(parameters):
                     yield chunk
         except (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise _failure(error, began) from error
+            raise _failure(error, began).hiding(self._client.api_key) from error
 
     async def _streamed(self, parameters: dict[str, Any], abilities: Abilities) -> AsyncIterator[Chunk]:
         options = {"stream_options": {"include_usage": True}} if abilities.stream_usage else {}
