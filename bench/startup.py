@@ -20,7 +20,7 @@ from bench.table import Table
 
 ROUNDS = 15
 JOEY = str(Path(sys.executable).parent / "joey")
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 
 
 def run() -> list[Table]:

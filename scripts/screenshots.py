@@ -26,7 +26,7 @@ from joey.testing.server import LocalServer
 
 PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "terminal.svg"
 SIZE = (104, 42)
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 TASK = "Add a /hello endpoint to server.py and try it"
 BEFORE = """\
 from http.server import BaseHTTPRequestHandler, HTTPServer

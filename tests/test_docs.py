@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import html
 import importlib
 import itertools
 import json
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +67,25 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         linked = {(page.parent / target).resolve() for target, _ in links if target.endswith(".md")}
         open_pages += linked - seen - set(open_pages)
     assert [name(page) for page in PAGES if page not in seen] == []
+
+
+# Pictures
+
+
+async def test_the_picture_shows_what_the_program_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for variable, value in {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "none"}.items():
+        monkeypatch.setenv(variable, value)
+    script = runpy.run_path(str(ROOT / "scripts" / "screenshots.py"))
+    taken = words_in(await script["take_picture"](tmp_path))
+    kept = words_in(script["PICTURE"].read_text(encoding="utf-8"))
+    assert taken == kept, "the terminal looks otherwise now: `make screenshots` takes the picture anew"
+
+
+def words_in(picture: str) -> list[str]:
+    """What can be read in a picture, without lines and boxes."""
+    texts = (html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", picture))
+    return [word for text in texts for word in text.split() if any(map(str.isalnum, word))]
 
 
 # Commands

@@ -508,10 +508,11 @@ def default_model(environment: Mapping[str, str] = os.environ) -> str:
         if find_key(variable, environment):
             return model
     raise UsageError(
-        "no model is set up. There are three ways forward:\n"
-        "  a key:          export ANTHROPIC_API_KEY=… or OPENAI_API_KEY=…, then run this again\n"
-        "  a local server: joey run --model ollama/qwen3 (or llamacpp/…, lmstudio/…, vllm/…; --base-url for others)\n"
-        "  the demo:       joey demo needs neither"
+        "no model is set up yet. There are three ways forward:\n\n"
+        "  a key           export ANTHROPIC_API_KEY=…   or OPENAI_API_KEY, or another of those in `joey models`\n"
+        "  a local model   joey local install           no key, no account; with a server: --model ollama/qwen3\n"
+        "  the demo        joey demo                    one whole task, offline; the model is scripted\n\n"
+        "`joey doctor` tells what this machine has."
     )
 
 

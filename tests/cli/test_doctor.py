@@ -69,7 +69,7 @@ def test_a_machine_with_a_key_is_ready_and_the_key_is_not_shown(here: Here, monk
 def test_without_a_key_or_a_server_the_ways_forward_are_shown(here: Here) -> None:
     code, out = here.doctor()
     assert code == 1 and "Needed and not there: a model." in out
-    assert "ANTHROPIC_API_KEY" in out and "local server" in out and "joey demo" in out
+    assert "ANTHROPIC_API_KEY" in out and "joey local install" in out and "joey demo" in out
 
 
 def test_a_model_in_this_process_is_enough_and_shows_size_memory_and_speed(

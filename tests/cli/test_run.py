@@ -302,6 +302,7 @@ async def test_no_key_shows_the_ways_forward(joey: Runner) -> None:
     _, err = await process.communicate()
     assert process.returncode == 2
     assert b"three ways forward" in err
+    assert all(way in err for way in (b"ANTHROPIC_API_KEY", b"joey local install", b"joey demo"))
 
 
 async def test_settings_choose_what_no_flag_does(joey: Runner) -> None:

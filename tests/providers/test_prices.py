@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from joey.app import default_model
 from joey.chunks import UsageChunk
 from joey.errors import UsageError
+from joey.providers.abilities import abilities_of
 from joey.providers.prices import KNOWN, LongContext, Price, Prices
 from vectors_data import cases
 
@@ -97,3 +99,21 @@ def test_users_put_their_prices_over_the_table() -> None:
 def test_a_wrong_price_is_refused(entry: Any) -> None:
     with pytest.raises(UsageError, match="'mine'"):
         Prices().extended({"mine": entry})
+
+
+def test_the_models_that_are_used_when_nobody_names_one_have_a_price_and_a_window() -> None:
+    for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        name = default_model({variable: "key", "PATH": ""}).partition("/")[2]
+        assert Prices().of(name) is not None, name
+        assert abilities_of(name).context_window, name
+
+
+def test_a_long_request_to_a_newer_model_costs_more() -> None:
+    short, long = UsageChunk(200_000, 1_000), UsageChunk(300_000, 1_000)
+    assert Prices().cost("gpt-6.1-sol", short) == pytest.approx(0.41)
+    assert Prices().cost("gpt-6.1-sol", long) == pytest.approx(1.215)
+
+
+@pytest.mark.parametrize(("model", "tools"), [("gpt-6.1-sol", False), ("gpt-5.6-luna", False), ("gpt-5.2", True)])
+def test_models_that_take_no_tools_in_chat_completions_are_known(model: str, tools: bool) -> None:
+    assert abilities_of(model).tools is tools

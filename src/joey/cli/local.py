@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     fetch = actions.add_parser("install", help="fetch a model's weights")
     fetch.add_argument("name", nargs="?", default=DEFAULT, help=f"one of {', '.join(CATALOGUE)} ({DEFAULT})")
     delete = actions.add_parser("remove", help="delete a model's weights")
-    delete.add_argument("name")
+    delete.add_argument("name", help=f"one of {', '.join(CATALOGUE)}")
     bench = actions.add_parser("bench", help="measure a model's speed on this machine")
     bench.add_argument("name", nargs="?", help="a model or a GGUF file (the best that is installed)")
     bench.add_argument("--threads", type=int, metavar="N", help="threads to compute with")

@@ -46,7 +46,10 @@ _KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
             r"o1-(mini|preview)",
             Abilities(system="none", tools=False, temperature=False, images=False, max_tokens="max_completion_tokens"),
         ),
-        (r"(o\d|gpt-([5-9]|\d\d))", _REASONERS),
+        # Chat Completions takes no tools for these beside their reasoning; a protocol in text needs none.
+        (r"gpt-(5\.6|[6-9]|\d\d)", replace(_REASONERS, tools=False)),
+        (r"(o\d|gpt-5)", _REASONERS),
+        (r"claude-[a-z]+-([5-9]|\d\d)", Abilities(temperature=False)),
         (r"deepseek-(reasoner|r1)", Abilities(merge_tool_result_text=True, images=False, temperature=False)),
         (r"(glm-|minimax-|kimi-k2-thinking)", Abilities(merge_tool_result_text=True, echo_reasoning=True)),
         (r"(mistral|codestral|devstral|magistral|ministral)-", Abilities(ids="mistral")),
@@ -57,7 +60,9 @@ _KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
 _WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(pattern), tokens)
     for pattern, tokens in (
+        (r"claude-[a-z]+-([5-9]|\d\d)(-|$)", 1_000_000),
         (r"claude-", 200_000),
+        (r"gpt-(5\.6|6)", 1_050_000),
         (r"gpt-5", 400_000),
         (r"gpt-4\.1", 1_047_576),
         (r"(gpt-4o|gpt-4-turbo|o1-(mini|preview))", 128_000),

@@ -1,7 +1,9 @@
 """What a request cost, from a table that users can extend. A model that is not in it has no price, not a guessed one.
 
-Prices are US dollars for a million tokens, as the providers published them; `Prices.extended` puts newer ones, or
-those of other models, over them. Tokens read from or written to a cache without a price of their own count as input.
+Prices are US dollars for a million tokens, read in November 2026 from platform.claude.com/docs (about-claude/pricing and
+the pages of the models) and from what quotes developers.openai.com/api/docs/pricing; the models that both have retired
+keep the last price they had. `Prices.extended` puts newer ones, or those of other models, over them. Tokens read from or
+written to a cache without a price of their own count as input.
 """
 
 from __future__ import annotations
@@ -54,7 +56,20 @@ class Price:
 
 
 _CLAUDE_LONG = LongContext(200_000, input=2, output=1.5, cache_write=2, cache_read=2)
+_HAIKU_LONG = LongContext(100_000, input=5, output=5, cache_write=5, cache_read=5)
+_GPT_LONG = LongContext(272_000, input=2, output=1.5, cache_write=2, cache_read=2)
 KNOWN: Mapping[str, Price] = {
+    "claude-fable-5-1": Price(10, 50, 12.5, 0.25),
+    "claude-fable-5": Price(10, 50, 12.5, 1),
+    "claude-opus-5-5": Price(4, 20, 5, 0.2),
+    "claude-opus-5": Price(5, 25, 6.25, 0.5),
+    "claude-sonnet-5-5": Price(2, 10, 2.5, 0.2),
+    "claude-sonnet-5": Price(2, 10, 2.5, 0.2),
+    "claude-haiku-5-5": Price(0.1, 0.5, 0.125, 0.01, _HAIKU_LONG),
+    "claude-opus-4-8": Price(5, 25, 6.25, 0.5),
+    "claude-opus-4-7": Price(5, 25, 6.25, 0.5),
+    "claude-opus-4-6": Price(5, 25, 6.25, 0.5),
+    "claude-sonnet-4-6": Price(3, 15, 3.75, 0.3),
     "claude-opus-4-5": Price(5, 25, 6.25, 0.5),
     "claude-opus-4-1": Price(15, 75, 18.75, 1.5),
     "claude-opus-4": Price(15, 75, 18.75, 1.5),
@@ -64,6 +79,17 @@ KNOWN: Mapping[str, Price] = {
     "claude-3-7-sonnet": Price(3, 15, 3.75, 0.3),
     "claude-3-5-sonnet": Price(3, 15, 3.75, 0.3),
     "claude-3-5-haiku": Price(0.8, 4, 1, 0.08),
+    "gpt-6.1-sol": Price(2, 10, 2.5, 0.1, _GPT_LONG),
+    "gpt-6.1-terra": Price(1, 5, None, 0.05, _GPT_LONG),
+    "gpt-6-astra": Price(10, 50, 12.5, 1, _GPT_LONG),
+    "gpt-6-sol": Price(2, 10, 2.5, 0.2, _GPT_LONG),
+    "gpt-6-luna": Price(0.1, 0.5, 0.125, 0.01, _GPT_LONG),
+    "gpt-5.6-sol": Price(4, 20, None, 0.4, _GPT_LONG),
+    "gpt-5.6-terra": Price(2, 12, None, 0.2, _GPT_LONG),
+    "gpt-5.6-luna": Price(0.2, 1.2, None, 0.02, _GPT_LONG),
+    "gpt-5.5": Price(5, 30, None, 0.5),
+    "gpt-5.4": Price(2.5, 15, None, 0.25),
+    "gpt-5.4-mini": Price(0.75, 4.5, None, 0.075),
     "gpt-5.2": Price(1.75, 14, None, 0.175),
     "gpt-5.1": Price(1.25, 10, None, 0.125),
     "gpt-5": Price(1.25, 10, None, 0.125),
