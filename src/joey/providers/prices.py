@@ -1,9 +1,9 @@
 """What a request cost, from a table that users can extend. A model that is not in it has no price, not a guessed one.
 
-Prices are US dollars for a million tokens, read in November 2026 from platform.claude.com/docs (about-claude/pricing and
-the pages of the models) and from what quotes developers.openai.com/api/docs/pricing; the models that both have retired
-keep the last price they had. `Prices.extended` puts newer ones, or those of other models, over them. Tokens read from or
-written to a cache without a price of their own count as input.
+Prices are US dollars for a million tokens, read in November 2026 from platform.claude.com/docs (about-claude/pricing,
+and the pages of the models) and from pages that quote developers.openai.com/api/docs/pricing; retired models keep the
+last price they had. `Prices.extended` puts newer ones, or those of other models, over them. Tokens read from or written
+to a cache without a price of their own count as input.
 """
 
 from __future__ import annotations
