@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", default="build", choices=("build", "search"), metavar="build | search")
+    parser.add_argument(
+        "action", nargs="?", default="build", choices=("build", "search"), metavar="ACTION", help="build when left out"
+    )
     parser.add_argument("question", nargs="?", metavar="QUESTION", help="what to search for")
     parser.add_argument("--status", action="store_true", help="say how large and how old the index is")
     parser.add_argument("--clear", action="store_true", help="throw the index away")
