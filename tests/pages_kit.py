@@ -75,7 +75,9 @@ class Pages:
             fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
             self.asked.append(f"{fields.get('host', '')}{path}")
             self._news.set()
-            self.bodies.append((await reader.readexactly(int(fields.get("content-length", "0")))).decode())
+            self.bodies.append(
+                (await reader.readexactly(int(fields.get("content-length", "0")))).decode(errors="replace")
+            )
             page = self._pages.get(path.partition("?")[0], Page("not here", 404))
             await asyncio.sleep(page.delay)
             writer.write(self._answer(page))

@@ -10,7 +10,6 @@ import asyncio
 import base64
 import contextlib
 import difflib
-import mimetypes
 import os
 import platform
 import sys
@@ -32,7 +31,8 @@ from joey.journal.store import TaskStore
 from joey.keyring import find_key
 from joey.mcp.config import configured_servers
 from joey.mcp.servers import McpServers
-from joey.messages import ImageBlock, Shown, ToolResult, ToolUseBlock
+from joey.messages import ImageBlock, Shown, TextBlock, ToolResult, ToolUseBlock
+from joey.pictures import fit, picture_type
 from joey.policy import Settings, Verdict, Workspace
 from joey.policy.layers import Approvals, Said, layered
 from joey.protocols import Parser, debug
@@ -51,6 +51,7 @@ from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.codebase.store import has_full_text
 from joey.tools.commands.job import shell
 from joey.tools.custom import CustomToolLoader, CustomTools
+from joey.tools.imaging import ImageEndpoint
 from joey.tools.model_preferences import choices_for
 from joey.tools.modes.files import LoadedModes, load_modes
 from joey.tools.modes.mode import Mode
@@ -188,6 +189,17 @@ def _features(config: Config) -> Iterator[Feature]:
     """What this machine has, and what the settings switch on."""
     if why_no_browser(config.value("browser.program")) is None:
         yield "browser"
+    if config.value("images.model"):
+        yield "image_generation"
+
+
+def _image_endpoint(config: Config) -> ImageEndpoint | None:
+    model, base_url = config.value("images.model"), config.value("images.base_url")
+    if not model:
+        return None
+    # OpenAI's key is for OpenAI alone: another server gets its own, or none.
+    found = find_key("JOEY_IMAGES_API_KEY") or (find_key("OPENAI_API_KEY") if base_url is None else None)
+    return ImageEndpoint(model, base_url, found.value if found else None)
 
 
 def builtin_options(config: Config, library: Library, *, sees_images: bool = True) -> BuiltinOptions:
@@ -199,6 +211,7 @@ def builtin_options(config: Config, library: Library, *, sees_images: bool = Tru
         kill_commands_after=config.value("tools.kill_commands_after"),
         browser_program=config.value("browser.program"),
         browser_sandbox=config.value("browser.sandbox"),
+        image_endpoint=_image_endpoint(config),
         library=library,
     )
 
@@ -318,7 +331,7 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
     servers = McpServers(configured.enabled)
     parts = make_parts(options, opened.model if opened else None, workspace, store, watch, servers)
     parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *configured.allowed)))
-    images = [read_image(Path(name)) for name in options.attach]
+    images = [await attached(Path(name), parts) for name in options.attach]
     servers.start()
     try:
         if entry is not None:
@@ -516,12 +529,24 @@ def default_model(environment: Mapping[str, str] = os.environ) -> str:
     )
 
 
+async def attached(path: Path, parts: Parts) -> ImageBlock:
+    """A picture that goes with a request. One that cannot be given is an error now, not a note to the model."""
+    abilities = parts.provider.abilities(parts.model)
+    if not abilities.images:
+        raise UsageError(f"{path} is not sent: {parts.label or parts.model} takes no pictures")
+    picture = await asyncio.to_thread(fit, read_image(path), abilities.pictures)
+    if isinstance(picture, TextBlock):
+        raise UsageError(f"{path}: {picture.text.strip('[]')}")
+    return picture
+
+
 def read_image(path: Path) -> ImageBlock:
     """A picture for the model, from a file."""
-    media_type = mimetypes.guess_type(path.name)[0] or ""
-    if media_type not in ("image/png", "image/jpeg", "image/gif", "image/webp"):
-        raise UsageError(f"{path} is no picture that models take: png, jpeg, gif or webp")
     try:
-        return ImageBlock(media_type, base64.b64encode(path.read_bytes()).decode("ascii"))
+        data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    media_type = picture_type(data)
+    if media_type is None:
+        raise UsageError(f"{path} is no picture that models take: png, jpeg, gif or webp")
+    return ImageBlock(media_type, base64.b64encode(data).decode("ascii"))

@@ -59,6 +59,8 @@ def test_a_machine_with_a_key_is_ready_and_the_key_is_not_shown(here: Here, monk
         "ripgrep",
         "shell",
         "codebase_search",
+        "browser",
+        "pictures",
         "settings folder",
         "state folder",
         "tasks",

@@ -89,6 +89,7 @@ def _machine(workspace: Path) -> Iterator[Finding]:
     yield _shell()
     yield _codebase_search()
     yield _browser(workspace)
+    yield _pictures()
 
 
 def _browser(workspace: Path) -> Finding:
@@ -103,6 +104,15 @@ def _browser(workspace: Path) -> Finding:
         return Finding("browser", "note", "browser_action is not offered", missing)
     path = find_chromium(chosen) or ""
     return Finding("browser", "ok", f"{_version(path)} ({path})")
+
+
+def _pictures() -> Finding:
+    from joey.pictures import can_shrink
+
+    if can_shrink():
+        return Finding("pictures", "ok", "Pillow makes large ones smaller for the model")
+    advice = "pip install 'joey[images]'"
+    return Finding("pictures", "note", "ones that are too large for the model are left out", advice)
 
 
 def _python() -> Finding:

@@ -135,6 +135,8 @@ KEYS: tuple[Key, ...] = (
     Key("tools.kill_commands_after", NUMBER, "seconds after which a command is ended"),
     Key("tools.edit_likeness", SHARE, "how alike lines must be for apply_diff to take them"),
     Key("browser.program", TEXT, "the Chromium to start, by path or name", variable="JOEY_BROWSER"),
+    Key("images.model", TEXT, "the model that makes pictures; generate_image is offered if it is set"),
+    Key("images.base_url", TEXT, "another server for it that speaks OpenAI's images API"),
     Key("browser.sandbox", SWITCH, "start it in its own sandbox (which it cannot have as root)", True),
 )
 

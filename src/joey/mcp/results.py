@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.messages import ImageBlock, ResultBlock, ShownText, TextBlock, ToolResult
+from joey.pictures import KINDS, can_shrink
 from joey.tools.base import ToolContext
 from joey.tools.commands.artifacts import CommandRecord, new_artifact, write_record
 from joey.tools.commands.shaping import joined_ends, shorten_output
@@ -32,8 +33,8 @@ from joey.tools.paths import reason
 from joey.wire import JsonObject
 
 LIMIT = 40_000
-_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _LARGEST_PICTURE = 5 * 1024 * 1024
+_LARGEST_TO_SHRINK = 20 * 1024 * 1024
 _MOST_PICTURES = 20
 _USER_LINES = 200
 
@@ -124,7 +125,7 @@ def _canonical(value: Any) -> str:
 
 
 def _bytes(data: str, media_type: str, what: str, context: ToolContext) -> ResultBlock:
-    if media_type in _PICTURES and len(data) <= _LARGEST_PICTURE:
+    if media_type in KINDS and len(data) <= (_LARGEST_TO_SHRINK if can_shrink() else _LARGEST_PICTURE):
         return ImageBlock(media_type, data)
     try:
         raw = base64.b64decode(data, validate=True)

@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
+from joey.pictures import PictureLimits
+
+USUAL_PICTURES = PictureLimits()
 IdRule: TypeAlias = Literal["anthropic", "openai", "mistral"]
 
 
@@ -24,6 +27,8 @@ class Abilities:
     tools: bool = True
     """A tools parameter. Without it, calls and results in the history are written as text."""
     images: bool = True
+    pictures: PictureLimits = USUAL_PICTURES
+    """How large and how many, if it takes any."""
     temperature: bool = True
     stream_usage: bool = True
     """Whether the endpoint takes the request to count tokens in a stream."""
@@ -38,7 +43,10 @@ class Abilities:
 
 
 USUAL = Abilities()
-_REASONERS = Abilities(system="developer", temperature=False, max_tokens="max_completion_tokens")
+_OPENAI_PICTURES = PictureLimits(longest_side=2048, refused_bytes=20 * 1024 * 1024, most_bytes=40 * 1024 * 1024)
+_REASONERS = Abilities(
+    system="developer", temperature=False, max_tokens="max_completion_tokens", pictures=_OPENAI_PICTURES
+)
 _KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
     (re.compile(pattern), abilities)
     for pattern, abilities in (

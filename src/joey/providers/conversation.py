@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
+from joey.pictures import PictureLimits
 from joey.providers.abilities import Abilities
 from joey.providers.base import Request
 from joey.providers.plain import without_tool_blocks
@@ -31,10 +33,43 @@ def prepare(request: Request, abilities: Abilities, shape: Callable[[Message], S
         messages = merge_neighbours(map(without_tool_blocks, messages))
     if not abilities.images:
         messages = [_without_images(message) for message in messages]
+    else:
+        messages = _within(messages, abilities.pictures)
     system = request.system
     if system and abilities.system == "none":
         messages, system = _with_system_inside(system, messages), ""
     return Conversation(system, tuple(messages), tools)
+
+
+def _within(messages: Sequence[Message], limits: PictureLimits) -> Sequence[Message]:
+    """The messages with as many pictures as one request may have: the oldest are left out.
+
+    Several at a time, so that the beginning of the conversation does not change with every new one.
+    """
+    sizes = [len(picture.data) for message in messages for picture in _pictures(message)]
+    excess = len(sizes) - limits.most
+    batch = max(1, limits.most // 4)
+    left_out = -(-excess // batch) * batch if excess > 0 else 0
+    while sum(sizes[left_out:]) > limits.most_bytes:
+        left_out += 1
+    if not left_out:
+        return messages
+    kept: list[Message] = []
+    for message in messages:
+        here = len(_pictures(message))
+        kept.append(_without_images(message, min(here, left_out), _too_many) if left_out and here else message)
+        left_out -= min(here, left_out)
+    return kept
+
+
+def _pictures(message: Message) -> list[ImageBlock]:
+    found: list[ImageBlock] = []
+    for block in message.content:
+        if isinstance(block, ImageBlock):
+            found.append(block)
+        elif isinstance(block, ToolResultBlock):
+            found += [part for part in block.content if isinstance(part, ImageBlock)]
+    return found
 
 
 def _with_system_inside(system: str, messages: Sequence[Message]) -> Sequence[Message]:
@@ -42,23 +77,30 @@ def _with_system_inside(system: str, messages: Sequence[Message]) -> Sequence[Me
     return merge_neighbours([first, *messages])
 
 
-def _without_images(message: Message) -> Message:
+def _without_images(
+    message: Message, count: int | None = None, mention: Callable[[ImageBlock], TextBlock] | None = None
+) -> Message:
+    """The message with its first `count` pictures (all, if None) only mentioned."""
     if not any(isinstance(block, (ImageBlock, ToolResultBlock)) for block in message.content):
         return message
-    return replace(message, content=tuple(map(_block_without_images, message.content)))
+    left = itertools.count() if count is None else iter(range(count))
+
+    def told(block: ResultBlock) -> ResultBlock:
+        if isinstance(block, ImageBlock) and next(left, None) is not None:
+            return (mention or _takes_none)(block)
+        return block
+
+    def content(block: Block) -> Block:
+        if isinstance(block, ToolResultBlock):
+            return replace(block, content=tuple(map(told, block.content)))
+        return told(block) if isinstance(block, ImageBlock) else block
+
+    return replace(message, content=tuple(map(content, message.content)))
 
 
-def _block_without_images(block: Block) -> Block:
-    if isinstance(block, ImageBlock):
-        return _mention(block)
-    if isinstance(block, ToolResultBlock):
-        return replace(block, content=tuple(map(_result_without_images, block.content)))
-    return block
-
-
-def _result_without_images(block: ResultBlock) -> ResultBlock:
-    return _mention(block) if isinstance(block, ImageBlock) else block
-
-
-def _mention(image: ImageBlock) -> TextBlock:
+def _takes_none(image: ImageBlock) -> TextBlock:
     return TextBlock(f"[A picture ({image.media_type}) is left out here: this model takes none.]")
+
+
+def _too_many(image: ImageBlock) -> TextBlock:
+    return TextBlock(f"[An older picture ({image.media_type}) is left out here: there are too many for one request.]")

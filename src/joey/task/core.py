@@ -28,7 +28,8 @@ from joey.events import (
 from joey.journal.journal import Journal
 from joey.journal.records import ModeSet, Record, UserSaid
 from joey.journal.replay import TaskState
-from joey.messages import ResultBlock, TextBlock, ToolResult
+from joey.messages import ImageBlock, ResultBlock, TextBlock, ToolResult
+from joey.pictures import fitted
 from joey.policy.paths import Workspace
 from joey.protocols.example import example_arguments
 from joey.providers.retry import Retry, with_retries
@@ -42,6 +43,7 @@ from joey.tools.registry import Registry
 from joey.tools.todos import STATE_KEY as TODOS
 
 T = TypeVar("T")
+B = TypeVar("B")
 
 NOBODY = "Nobody is there to answer. Decide by yourself, and say in the result what you assumed."
 
@@ -138,6 +140,13 @@ class TaskCore:
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
             state=self._tool_state,
         )
+
+    async def fitted(self, blocks: list[B]) -> list[B | ImageBlock | TextBlock]:
+        """The blocks with every picture as the model takes it. All that enters the conversation passes here."""
+        if not any(isinstance(block, ImageBlock) for block in blocks):
+            return [*blocks]
+        limits = self.parts.provider.abilities(self.parts.model).pictures
+        return [*await asyncio.to_thread(fitted, blocks, limits)]
 
     # The user
 

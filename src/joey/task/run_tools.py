@@ -122,7 +122,7 @@ class ToolRunner:
         result = await self._settle(call, ran)
         if result is None:
             return None
-        result = replace(result, content=(*said, *result.content))
+        result = replace(result, content=tuple(await core.fitted([*said, *result.content])))
         core.repetition.ran(call.name, call.arguments, result.text)
         return self._answered(call, result)
 

@@ -262,9 +262,10 @@ class Task:
         """
         core, heard, said = self._core, 0, list[Block]()
         try:
+            content = await core.fitted(content)
             while heard < len(core.state.queued):
                 brought = await core.brought(core.state.queued[heard].text)
-                said += [*_said(core.state.queued[heard]), *brought]
+                said += await core.fitted([*_said(core.state.queued[heard]), *brought])
                 heard += 1
         finally:
             said += [block for each in core.state.queued[heard:] for block in _said(each)]

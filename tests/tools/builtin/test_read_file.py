@@ -187,9 +187,9 @@ async def test_an_image_is_only_named_to_a_model_that_does_not_see(context: Tool
 
 
 async def test_an_image_that_is_too_large_is_refused(context: ToolContext) -> None:
-    write(context, "big.png", PNG + b"\0" * 5 * 1024 * 1024)
+    write(context, "big.png", PNG + b"\0" * 20 * 1024 * 1024)
     result = await read(context, ReadFile(sees_images=True), path="big.png")
-    assert result.is_error and "larger than 5.0 MB" in result.text
+    assert result.is_error and "larger than 20.0 MB" in result.text
 
 
 async def test_images_of_one_call_are_limited_together(context: ToolContext) -> None:

@@ -20,6 +20,7 @@ from joey.tools.builtin.codebase_search import CodebaseSearch
 from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.execute_command import ExecuteCommand
 from joey.tools.builtin.fetch_instructions import FetchInstructions
+from joey.tools.builtin.generate_image import GenerateImage
 from joey.tools.builtin.list_files import ListFiles
 from joey.tools.builtin.new_task import NewTask
 from joey.tools.builtin.read_command_output import ReadCommandOutput
@@ -32,6 +33,7 @@ from joey.tools.builtin.skill import LoadSkill
 from joey.tools.builtin.switch_mode import SwitchMode
 from joey.tools.builtin.update_todo_list import UpdateTodoList
 from joey.tools.builtin.write_to_file import WriteToFile
+from joey.tools.imaging import ImageEndpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class BuiltinOptions:
     """The Chromium that browser_action starts; None looks for one."""
     browser_sandbox: bool = True
     """Whether the browser is started in its own sandbox. As root it cannot be."""
+    image_endpoint: ImageEndpoint | None = None
+    """Who makes pictures."""
     library: Library | None = None
     """The user's slash commands and skills."""
 
@@ -70,6 +74,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         BrowserAction(program=options.browser_program, sandbox=options.browser_sandbox),
         ExecuteCommand(kill_after=options.kill_commands_after, never_killed=options.commands_never_killed),
         FetchInstructions(),
+        GenerateImage(options.image_endpoint, sees_images=options.sees_images),
         ListFiles(),
         NewTask(needs_todos=options.subtask_needs_todos),
         ReadCommandOutput(),

@@ -18,7 +18,8 @@ from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
 from joey.tools.browsing.chromium import find_chromium, why_no_browser
 from joey.tools.browsing.pointing import PointingError, keys_in, point_in, size_in
 from joey.tools.closing import close_with_task
-from joey.tools.paths import UnusablePathError, locate, reason
+from joey.tools.edit.changes import ChangeFailed, FileChange, commit, read_present
+from joey.tools.paths import UnusablePathError, locate
 
 if TYPE_CHECKING:
     from joey.tools.browsing.session import Session, View
@@ -95,7 +96,7 @@ class BrowserAction(Tool[BrowserActionParams]):
         try:
             done = await _act(session, params, context)
             view = await session.look()
-        except (sessions.BrowsingError, PointingError, UnusablePathError) as problem:
+        except (sessions.BrowsingError, PointingError, UnusablePathError, ChangeFailed) as problem:
             return failed(f"Error: {problem}")
         except sessions.Error as problem:  # whatever else the browser or the page came up with
             return failed(f"Error: {params.action} did not work: {sessions.first_lines(problem)}")
@@ -150,16 +151,12 @@ async def _act(session: Session, params: BrowserActionParams, context: ToolConte
 async def _screenshot(session: Session, given: str, context: ToolContext) -> str:
     path = locate(context, given)
     picture = await session.picture(_FORMATS[path.suffix.lower()])
-    try:
-        await asyncio.to_thread(_write, path, picture)
-    except OSError as problem:
-        raise UnusablePathError(f"{given} cannot be written: {reason(problem)}") from None
+    await asyncio.to_thread(_write, path, given, picture)
     return f"Wrote the picture to {given} ({len(picture)} bytes)"
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+def _write(path: Path, name: str, data: bytes) -> None:
+    commit([FileChange(path, name, read_present(path, name), data)])
 
 
 # What the model is told

@@ -15,12 +15,13 @@ from pydantic.json_schema import SkipJsonSchema
 from joey.actions import Action, ReadPath
 from joey.filenames import quoted
 from joey.messages import ImageBlock, ToolResult
+from joey.pictures import can_shrink, picture_type
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import MAX_LINE, number_lines
 from joey.tools.paths import UnusablePathError, locate, reason
 from joey.tools.reading.documents import DocumentError, extract, is_document
 from joey.tools.reading.excerpt import excerpt
-from joey.tools.reading.kinds import describe_binary, picture_type
+from joey.tools.reading.kinds import describe_binary
 from joey.tools.reading.lines import BlockOptions, Span, block_around, line_endings, slice_lines, split_lines
 from joey.tools.reading.older_shape import from_older_shape
 from joey.tools.seen_files import note_seen
@@ -153,8 +154,10 @@ class ReadFile(Tool[ReadFileParams]):
         words = f"{media_type}, {_size(len(data))}"
         if not self._sees_images:
             return _Part(f"Image file ({words}). This model cannot look at pictures, so it is not shown.")
-        if len(data) > _MAX_PICTURE:
-            raise _ReadError(f"the image ({words}) is larger than {_size(_MAX_PICTURE)}, the most that can be shown.")
+        # With something that makes it smaller before it is sent, it may be larger.
+        most = _MAX_PICTURES if can_shrink() else _MAX_PICTURE
+        if len(data) > most:
+            raise _ReadError(f"the image ({words}) is larger than {_size(most)}, the most that can be shown.")
         return _Part(f"Image file ({words})", ImageBlock(media_type, base64.b64encode(data).decode("ascii")))
 
 

@@ -1,13 +1,7 @@
-"""What a file that is no text is: a picture the model can see, or something to be named in a few words."""
+"""What a file is that is neither text nor a picture for the model, in a few words."""
 
 from __future__ import annotations
 
-_PICTURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 _OTHERS = (
     (b"BM", "a BMP picture"),
     (b"II*\0", "a TIFF picture"),
@@ -33,13 +27,6 @@ _OTHERS = (
     (b"wOF2", "a web font"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls, .ppt)"),
 )
-
-
-def picture_type(data: bytes) -> str | None:
-    """The media type, if this is a picture of a kind that models are shown."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media_type for start, media_type in _PICTURES if data.startswith(start)), None)
 
 
 def describe_binary(data: bytes) -> str:

@@ -1,0 +1,34 @@
+"""Pictures of any kind and size, made for a test."""
+
+from __future__ import annotations
+
+import base64
+import io
+import random
+from typing import Any
+
+from PIL import Image
+
+from joey.messages import ImageBlock
+
+
+def made(
+    width: int, height: int, kind: str = "PNG", *, noise: bool = False, mode: str = "RGB", **options: Any
+) -> bytes:
+    """A plain picture, or one that no format can make small."""
+    picture = Image.new(mode, (width, height), 120)
+    if noise:
+        channels = len(picture.getbands())
+        picture = Image.frombytes(mode, (width, height), random.Random(1).randbytes(width * height * channels))
+    out = io.BytesIO()
+    picture.save(out, kind, **options)
+    return out.getvalue()
+
+
+def block(data: bytes, media_type: str = "image/png") -> ImageBlock:
+    return ImageBlock(media_type, base64.b64encode(data).decode())
+
+
+def size(picture: ImageBlock) -> tuple[int, int]:
+    with Image.open(io.BytesIO(base64.b64decode(picture.data))) as opened:
+        return opened.size

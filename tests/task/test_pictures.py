@@ -1,0 +1,123 @@
+"""Pictures on their way into a conversation: attached, mentioned, in results, and too many of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from joey.commands import Say
+from joey.events import ToolRunFinished
+from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock
+from joey.pictures import PictureLimits
+from joey.providers.abilities import Abilities
+from joey.providers.base import Request
+from joey.providers.conversation import prepare
+from joey.testing.script import reply
+from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.toolset import build_toolset
+from picture_kit import block, made, size
+from task_kit import Kit, call, done
+
+LARGE = made(3000, 1000)
+
+
+def seeing(folder: Path, script: list[Any]) -> Kit:
+    """A task whose model is shown what it reads."""
+    kit = Kit(folder, script)
+    tools = builtin_tools(BuiltinOptions(sees_images=True))
+    kit.parts = replace(kit.parts, toolset=lambda mode: build_toolset(mode, tools))
+    return kit
+
+
+def sent_pictures(kit: Kit) -> list[ImageBlock]:
+    blocks = [block for message in kit.sent for block in message.content]
+    inside = [part for block in blocks if isinstance(block, ToolResultBlock) for part in block.content]
+    return [block for block in (*blocks, *inside) if isinstance(block, ImageBlock)]
+
+
+async def test_what_the_user_attaches_and_what_a_mention_brings_is_made_to_fit(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [done()])
+    await kit.run(images=[block(LARGE)], attached=[TextBlock("a.png"), block(LARGE)])
+    assert [size(picture) for picture in sent_pictures(kit)] == [(1568, 523), (1568, 523)]
+
+
+async def test_what_a_tool_answers_is_made_to_fit_before_it_is_written_down(tmp_path: Path) -> None:
+    kit = seeing(tmp_path, [reply(call("r", "read_file", path="big.png")), done()])
+    (kit.workspace / "big.png").write_bytes(LARGE)
+    await kit.run()
+    assert [size(picture) for picture in sent_pictures(kit)] == [(1568, 523)]
+    (ran,) = [event for event in kit.of(ToolRunFinished) if event.name == "read_file"]
+    assert [size(part) for part in ran.result.content if isinstance(part, ImageBlock)] == [(1568, 523)]
+    assert "Image file (image/png" in ran.result.text
+
+
+async def test_what_the_user_says_meanwhile_is_made_to_fit(tmp_path: Path) -> None:
+    kit = seeing(tmp_path, [reply(call("r", "list_files", path=".")), done()])
+
+    def say(task_id: str, event: Any) -> None:
+        if isinstance(event, ToolRunFinished) and event.name == "list_files" and kit.task:
+            kit.task.send(Say("and this", images=(block(LARGE),)))
+
+    kit.parts = replace(kit.parts, watch=say, headless=True)
+    await kit.run()
+    assert [size(picture) for picture in sent_pictures(kit)] == [(1568, 523)]
+
+
+async def test_a_damaged_picture_becomes_a_note_and_the_task_goes_on(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [done()])
+    assert (await kit.run(images=[ImageBlock("image/png", "!!")])).outcome == "completed"
+    assert sent_pictures(kit) == [] and "its data is damaged" in str(kit.sent)
+
+
+# One request
+
+
+PICTURE = block(made(4, 4))
+
+
+def conversation(count: int) -> list[Message]:
+    """A picture from the user, then screenshots in results."""
+    messages = [Message("user", (TextBlock("look"), PICTURE))]
+    for number in range(1, count):
+        result = ToolResultBlock(f"c{number}", (TextBlock("shot"), PICTURE))
+        messages += [Message("assistant", (call(f"c{number}", "look"),)), Message("user", (result,))]
+    return messages
+
+
+def pictures_sent(messages: list[Message], limits: PictureLimits) -> list[bool]:
+    """Of each picture, oldest first, whether it is sent."""
+    tools = tuple(tool.spec for tool in builtin_tools()[:1])
+    prepared = prepare(Request("m", tuple(messages), tools=tools), Abilities(pictures=limits))
+    flat = [part for message in prepared.messages for block in message.content for part in _parts(block)]
+    return [
+        isinstance(part, ImageBlock) for part in flat if isinstance(part, ImageBlock) or "older picture" in part.text
+    ]
+
+
+def _parts(block: Any) -> list[Any]:
+    if isinstance(block, ToolResultBlock):
+        return list(block.content)
+    return [block] if isinstance(block, (ImageBlock, TextBlock)) else []
+
+
+def test_of_too_many_pictures_the_newest_are_sent_and_the_rest_is_mentioned() -> None:
+    limits = PictureLimits(most=8)
+    assert pictures_sent(conversation(8), limits) == [True] * 8
+    assert pictures_sent(conversation(9), limits) == [False] * 2 + [True] * 7
+    assert pictures_sent(conversation(10), limits) == [False] * 2 + [True] * 8, (
+        "the beginning does not change each time"
+    )
+    assert pictures_sent(conversation(11), limits) == [False] * 4 + [True] * 7
+
+
+def test_pictures_that_are_too_much_together_are_left_out_from_the_oldest_on() -> None:
+    limits = PictureLimits(most_bytes=3 * len(PICTURE.data))
+    assert pictures_sent(conversation(5), limits) == [False, False, True, True, True]
+
+
+def test_messages_that_keep_their_pictures_stay_the_same_objects() -> None:
+    messages = conversation(9)
+    tools = tuple(tool.spec for tool in builtin_tools()[:1])
+    prepared = prepare(Request("m", tuple(messages), tools=tools), Abilities(pictures=PictureLimits(most=8)))
+    assert [one is other for one, other in zip(prepared.messages, messages, strict=True)].count(False) == 2
