@@ -267,7 +267,7 @@ class _BodyReader:
 
     def _char(self) -> int:
         char = self.body[self.at]
-        assert " " <= char <= "~", f"{char!r} is not plain ASCII"
+        assert char.isprintable() and not "\x7f" <= char <= "\xff", f"{char!r} should be escaped"
         self.at += 1
         if char != "\\":
             return ord(char)
@@ -277,6 +277,9 @@ class _BodyReader:
             return ord(_ESCAPES[kind])
         size = _CODES[kind]
         self.at += size
+        assert not re.match(r"[0-9a-fA-F]", self.body[self.at :]), (
+            "some readers would take this digit for part of the code"
+        )
         return int(self.body[self.at - size : self.at], 16)
 
 

@@ -71,10 +71,11 @@ def test_an_automaton_has_a_rule_for_each_state() -> None:
     )
 
 
-def test_literals_and_classes_are_written_in_plain_ascii() -> None:
-    assert literal('a"\\\n\x00é😀') == r'"a\x22\x5C\n\x00\u00E9\U0001F600"'
-    assert one_of("]^-x") == r"[\x2D\x5D\x5Ex]"
-    assert none_of("abcd z") == "[^ a-dz]"
+def test_characters_are_written_as_every_reader_of_grammars_takes_them() -> None:
+    assert literal('a"\\\n\x00é\u2028Ж😀\U000e0001') == r'"a\"\\\n\x00\xE9\u2028Ж😀\U000E0001"'
+    assert literal("\x01a\u2028b") == r'"\x01" "a\u2028" "b"'
+    assert one_of("]^-x") == r"[x\]\x2D\x5E]"
+    assert none_of("abcd z\x1f\xa0") == r"[^ a-dz\x1F\xA0]"
 
 
 @pytest.mark.property

@@ -17,6 +17,7 @@ are small everywhere.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -141,14 +142,21 @@ def matcher(words: Sequence[str]) -> Callable[[str, str], str]:
     return step
 
 
-# Notation
+# Notation. Readers of GBNF differ in their escapes: some lose the zeros that `\u00A0` begins with, some take every hex
+# digit behind `\x` for a part of it. So `\u` is for large codes only, and no such digit follows a code.
 
-_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
+_IN_LITERAL = {**_SHORT, '"': r"\""}
+_IN_CLASS = {**_SHORT, "[": r"\[", "]": r"\]", "^": r"\x5E", "-": r"\x2D"}
+_HEX_FOLLOWS = re.compile(r"(\\(?:x[0-9A-F]{2}|u[0-9A-F]{4}|U[0-9A-F]{8}))(?=[0-9a-fA-F])")
+_CODES = (r"\x", r"\u", r"\U")
 
 
 def literal(text: str) -> str:
     """Exactly this text."""
-    return '"' + "".join(_escaped(char, '"\\') for char in text) + '"'
+    written = "".join(_escaped(char, _IN_LITERAL) for char in text)
+    apart = _HEX_FOLLOWS.sub(r'\1" "', written)
+    return f'"{apart}"'
 
 
 def one_of(chars: str) -> str:
@@ -166,18 +174,21 @@ def _class(chars: str) -> str:
     codes = sorted(set(map(ord, chars)))
     found = []
     for _, group in itertools.groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0]):
-        row = [_escaped(chr(code), '[]^-\\"') for _, code in group]
-        found.append(f"{row[0]}-{row[-1]}" if len(row) > 2 else "".join(row))
-    return "".join(found)
+        row = [chr(code) for _, code in group]
+        found += [(row[0], row[-1])] if len(row) > 2 else [(char, char) for char in row]
+    # What ends in a code comes last, and of that first what begins with none.
+    written = [(_escaped(low, _IN_CLASS), _escaped(high, _IN_CLASS)) for low, high in found]
+    written.sort(key=lambda ends: (ends[1].startswith(_CODES), ends[0].startswith("\\")))
+    return "".join(low if low == high else f"{low}-{high}" for low, high in written)
 
 
-def _escaped(char: str, special: str) -> str:
+def _escaped(char: str, special: Mapping[str, str]) -> str:
     code = ord(char)
-    if char in _SHORT:
-        return _SHORT[char]
-    if char in special or code < 32 or code == 127:
+    if char in special:
+        return special[char]
+    if code < 256 and not 32 <= code < 127:
         return f"\\x{code:02X}"
-    if code < 127:
+    if char.isprintable():
         return char
     return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
 

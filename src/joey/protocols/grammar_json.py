@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from joey.protocols.coerce import resolve, type_of
-from joey.protocols.grammar import EMPTY, Rules, Way, either, literal, matcher, moves, optional
+from joey.protocols.grammar import EMPTY, Rules, Way, either, literal, matcher, moves, one_of, optional
 from joey.wire import JsonObject, JsonValue
 
 _MOST_ITEMS = 12
@@ -40,6 +40,8 @@ _DIGITS = 18
 _MOST = 10**_DIGITS - 1
 _DEEPEST = 40
 _CONTROLS = "".join(map(chr, range(32)))
+_QUOTE, _BACKSLASH = literal('"'), literal("\\")
+_ESCAPABLE = '"\\/bfnrt'
 
 Branch: TypeAlias = Mapping[str, Any]
 """A schema without references and unions: `{"const": …}`, or at most one `type`."""
@@ -210,7 +212,7 @@ class JsonRules:
         kind = f"{self._name}-string" if self._avoid else "string"
         return self._rules.rule(
             f"{kind}-filled" if at_least_one else kind,
-            f'"\\x22" {self._characters("not-empty" if at_least_one else "")}',
+            f"{_QUOTE} {self._characters('not-empty' if at_least_one else '')}",
         )
 
     def _characters(self, start: str) -> str:
@@ -226,8 +228,8 @@ class JsonRules:
                 for read, after in moves(named, lambda char: step(text, char), never='"\\' + _CONTROLS)
                 if after not in self._avoid
             ]
-            found.append((f'"\\x5C" {self._escape}', ""))
-            return found if state == "not-empty" else [*found, ('"\\x22"', None)]
+            found.append((f"{_BACKSLASH} {self._escape}", ""))
+            return found if state == "not-empty" else [*found, (_QUOTE, None)]
 
         key = f"{self._name}-characters-{start}" if self._avoid else f"characters-{start}"
         if key not in self._made:
@@ -237,10 +239,10 @@ class JsonRules:
     @property
     def _escape(self) -> str:
         """What may follow a backslash. Halves of surrogate pairs are no characters, so they come in pairs."""
-        four, pair = "[dD] [0-7] hex hex", '[dD] [89abAB] hex hex "\\x5Cu" [dD] [c-fC-F] hex hex'
+        four, pair = "[dD] [0-7] hex hex", f'[dD] [89abAB] hex hex {_BACKSLASH} "u" [dD] [c-fC-F] hex hex'
         self._rules.rule("hex", "[0-9a-fA-F]")
         code = self._rules.rule("code", f"[0-9a-cA-CefEF] hex hex hex | {four} | {pair}")
-        return self._rules.rule("escape", f'[\\x22\\x5C/bfnrt] | "u" {code}')
+        return self._rules.rule("escape", f'{one_of(_ESCAPABLE)} | "u" {code}')
 
     # Containers
 

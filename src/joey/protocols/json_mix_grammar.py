@@ -15,6 +15,7 @@ from joey.protocols.grammar import EMPTY, Rules, Way, callable_tools, either, li
 from joey.protocols.grammar_json import JsonRules, properties_of
 from joey.toolspec import ToolChoice, ToolSpec
 
+_NAME, _ARGUMENTS = literal('{"name":'), literal('"arguments":')
 _DONE = "done"
 
 
@@ -44,8 +45,8 @@ def json_mix_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, tags: tuple[
 
 def call_rule(tools: Sequence[ToolSpec], rules: Rules) -> str:
     """A rule for a call of one of the tools as a JSON object."""
-    calls = [f'{_name(tool)} "," " "? "\\x22arguments\\x22:" " "? {_arguments(tool, rules)}' for tool in tools]
-    return rules.rule("call", f'"{{\\x22name\\x22:" " "? {either(calls)} "}}"')
+    calls = [f'{_name(tool)} "," " "? {_ARGUMENTS} " "? {_arguments(tool, rules)}' for tool in tools]
+    return rules.rule("call", f'{_NAME} " "? {either(calls)} "}}"')
 
 
 def _name(tool: ToolSpec) -> str:

@@ -220,8 +220,10 @@ def samples(branch: Branch, root: JsonObject, depth: int = 0) -> list[JsonValue]
             return [[item] * count for count in (0, 1, 2, least) if least <= count and (most is None or count <= most)]
         case "object":
             declared, required = properties_of(branch)
-            whole = {key: _sample(schema, root, depth) for key, schema in declared.items() if depth < _DEEPEST}
-            return [whole or {"a": "b"}, *([{}] if not required else [])]
+            extra = branch.get("additionalProperties", {})
+            entries = declared or ({} if extra is False else {"a": extra})
+            whole = {key: _sample(schema, root, depth) for key, schema in entries.items() if depth < _DEEPEST}
+            return [whole, *([{}] if whole and not required else [])]
     return ["ab"]
 
 
