@@ -1,21 +1,28 @@
-"""`python -m bench [NAME…]`: every benchmark, or the named ones. Ratios only: machines are shared and noisy."""
+"""`python -m bench [NAME…]`: every benchmark, or the named ones, in one table of ratios: machines are shared and noisy.
+
+What is being measured goes to stderr, the table to stdout at the end.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
 
+from bench.table import Table, together
+
 BENCHMARKS = ("install", "startup", "parsing", "text_protocols", "search", "loop")
 
 
 def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"there is no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    tables: list[Table] = []
     for name in names or BENCHMARKS:
-        if name not in BENCHMARKS:
-            print(f"there is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
-            return 2
-        for table in importlib.import_module(f"bench.{name}").run():
-            print(table, flush=True)
-            print()
+        print(f"measuring: {name} …", file=sys.stderr, flush=True)
+        tables += importlib.import_module(f"bench.{name}").run()
+    print(together(tables))
     return 0
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
+
 
 class Table:
     def __init__(self, title: str, columns: list[str]) -> None:
@@ -12,13 +15,25 @@ class Table:
         assert len(cells) == len(self._rows[0]), "a row has as many cells as the table has columns"
         self._rows.append(list(cells))
 
+    @property
+    def widths(self) -> list[int]:
+        return [max(map(len, column)) for column in zip(*self._rows, strict=True)]
+
     def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(*self._rows, strict=True)]
+        return self.drawn(self.widths)
+
+    def drawn(self, widths: list[int]) -> str:
         lines = [
             "  ".join(
                 cell.ljust(width) if number == 0 else cell.rjust(width)
-                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+                for number, (cell, width) in enumerate(zip(row, widths, strict=False))
             )
             for row in self._rows
         ]
         return "\n".join([self.title, lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def together(tables: Sequence[Table]) -> str:
+    """The tables as parts of one, with columns of the same widths."""
+    widths = [max(column) for column in zip_longest(*(table.widths for table in tables), fillvalue=0)]
+    return "\n\n".join(table.drawn(widths) for table in tables)

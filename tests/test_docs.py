@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from joey.cli import COMMANDS, main
 from joey.config import read_config
@@ -182,7 +183,13 @@ def test_json_that_is_shown_is_json(text: str, tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("text", blocks("yaml"))
-def test_modes_that_are_shown_are_modes(text: str, tmp_path: Path) -> None:
+def test_modes_that_are_shown_are_modes_and_jobs_run_commands_that_exist(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "jobs" in (job := yaml.safe_load(text)):
+        steps = [step["run"] for each in job["jobs"].values() for step in each["steps"] if "run" in step]
+        test_commands_that_are_shown_are_understood("\n".join(steps), capsys)
+        return
     file = tmp_path / "docs.yaml"
     file.write_text(text, encoding="utf-8")
     modes, problems = read_mode_file(file, "project")

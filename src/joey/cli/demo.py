@@ -188,7 +188,9 @@ def _closing(finished: TaskFinished, kept: Path | None) -> Text:
     folder = f"The files are in {kept}." if kept else "The scratch folder is removed."
     words = f"\nNothing is left running. {folder}"
     if finished.outcome == "completed":
-        words = f"{words}\nThat was a whole task. With a real model: joey run --help"
+        joey = sys.argv[0] if "/" in sys.argv[0] else "joey"
+        model = f"set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `{joey} local install`"
+        words = f"{words}\nThat was a whole task. For a real one, {model}; then type `{joey}` in a project."
     return Text(words, style="dim")
 
 
