@@ -84,15 +84,22 @@ class Element:
 
     def take(self, text: str) -> ToolCallDelta | None:
         """If the piece is nothing but more of a string argument, the delta of it. The quick way."""
-        call, reader = self._call, self._reader
-        if self._end[0] in text or self._tail or self._doubted is not None or call.name is None:
+        call, reader, end = self._call, self._reader, self._end
+        if self._doubted is not None or call.name is None:
             return None
+        tail = ""
+        if self._tail or end[0] in text:
+            window = self._tail + text
+            if end in window:
+                return None
+            tail = partial_suffix(window, end)
         where, path = self._mapped
         if where is not reader.where:
             path = self._argument_path(reader.where)
         grown = reader.take(text) if path else None
         if grown is None or path is None:
             return None
+        self._tail = tail
         call.raws.append(text)
         return ToolCallDelta(call.call_id, path, grown, text)
 

@@ -112,10 +112,10 @@ class MorphXmlParser(Parser):
                 self._offset += len(text)
                 self._emit_text(text)
                 return
-        elif call.flows and "<" not in text and "&" not in text and text:
+        elif call.flows and "<" not in text and text and not ("&" in text and _PARTIAL_ENTITY.search(text)):
             self._offset += len(text)
             call.source.add(text)
-            self._out.append(ToolCallDelta(call.id, call.path, text, text))
+            self._out.append(ToolCallDelta(call.id, call.path, rxml.decode_entities(text), text))
             return
         self._scan(text)
 
