@@ -18,6 +18,9 @@ from pathlib import Path
 
 from joey.errors import JoeyError
 
+_AT_ONCE = 1 << 20
+"""Bytes that are written together."""
+
 
 class ContentPack:
     """The contents of one task. Adds until `limit` bytes are used."""
@@ -28,6 +31,8 @@ class ContentPack:
         self.size = self._pack.stat().st_size if self._pack.is_file() else 0
         self._places = dict(_read_index(self._index, self.size))
         self._file = -1
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
         self._lines: list[str] = []
 
     def add(self, data: bytes) -> str | None:
@@ -38,32 +43,60 @@ class ContentPack:
         packed = zlib.compress(data, 1)
         if self.size + len(packed) > self._limit:
             return None
-        if self._file < 0:
-            self._file = _open(self._pack)
-        _write(self._file, packed)
+        self._waiting.append(packed)
+        self._waiting_bytes += len(packed)
+        if self._waiting_bytes > _AT_ONCE:
+            self._write_out()
         self._places[name] = (self.size, len(packed))
         self._lines.append(f"{name} {self.size} {len(packed)}\n")
         self.size += len(packed)
         return name
 
+    def _write_out(self) -> None:
+        if not self._waiting:
+            return
+        try:
+            if self._file < 0:
+                self._file = _open(self._pack)
+            _append(self._file, b"".join(self._waiting))
+        except OSError:
+            self._forget_what_is_not_on_the_disk()
+            raise
+        self._waiting, self._waiting_bytes = [], 0
+
     def flush(self) -> None:
         """Wait until what was added is on the disk, then name it in the index."""
-        if self._file >= 0:
-            os.fdatasync(self._file)
-            os.close(self._file)
-            self._file = -1
+        self._write_out()
+        self._close(sync=True)
         if self._lines:
             index = _open(self._index)
             try:
-                _write(index, "".join(self._lines).encode("ascii"))
+                _append(index, "".join(self._lines).encode("ascii"))
             finally:
                 os.close(index)
             self._lines = []
+
+    def _close(self, *, sync: bool) -> None:
+        file, self._file = self._file, -1
+        if file >= 0:
+            try:
+                if sync:
+                    os.fdatasync(file)
+            finally:
+                os.close(file)
+
+    def _forget_what_is_not_on_the_disk(self) -> None:
+        self._close(sync=False)
+        self._waiting, self._waiting_bytes = [], 0
+        self.size = self._pack.stat().st_size if self._pack.is_file() else 0
+        self._places = {name: place for name, place in self._places.items() if sum(place) <= self.size}
+        self._lines = [line for line in self._lines if line.split()[0] in self._places]
 
     def read(self, name: str) -> bytes:
         place = self._places.get(name)
         if place is None:
             raise JoeyError(f"{self._pack} does not hold the content {name}; the checkpoint was not written whole")
+        self._write_out()
         with self._pack.open("rb") as file:
             file.seek(place[0])
             data = zlib.decompress(file.read(place[1]))
@@ -81,10 +114,16 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
-def _write(file: int, data: bytes) -> None:
+def _append(file: int, data: bytes) -> None:
+    """All of it or nothing: what follows must stand where it is said to stand."""
+    size = os.fstat(file).st_size
     view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
+    try:
+        while view:
+            view = view[os.write(file, view) :]
+    except OSError:
+        os.ftruncate(file, size)
+        raise
 
 
 def _read_index(path: Path, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
