@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,13 @@ HERE = Path(__file__).parent / "mcp"
 def kit_config(name: str = "kit", **fields: Any) -> ServerConfig:
     """The server made with the SDK."""
     return ServerConfig(
-        name, "stdio", Path("mcp.json"), "user", command=sys.executable, args=(str(HERE / "sdk_server.py"),), **fields
+        name,
+        "stdio",
+        Path("mcp.json"),
+        "user",
+        command=sys.executable,
+        args=(str(HERE.parent / "mcp_kit_server.py"),),
+        **fields,
     )
 
 
@@ -39,6 +46,15 @@ async def running(*configs: ServerConfig, first_pause: float = 0.05) -> AsyncIte
         yield servers
     finally:
         await servers.close()
+
+
+async def until(condition: Callable[[], bool], *, what: str) -> None:
+    """Wait for a condition to hold, as long as the test may run."""
+    for _ in range(3_000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"never happened: {what}")
 
 
 async def call(servers: McpServers, server: str, tool: str, context: ToolContext, **arguments: Any) -> ToolResult:

@@ -40,7 +40,7 @@ def test_a_server_is_added_tested_listed_and_removed(joey: Run, tmp_path: Path) 
     code, out, _ = joey()
     assert code == 0 and "lies  enabled" in out and "without asking: good" in out
     code, out, _ = joey("test", "lies")
-    assert code == 0 and "lies: works. 5 tools (about " in out and "mcp--lies--good: Works." in out
+    assert code == 0 and "lies: works. 12 tools (about " in out and "mcp--lies--good: Works." in out
     assert "problem: tool 'array' was left out" in out and "note: mcp--lies--required: " in out
     assert joey("remove", "lies")[0] == 0
     assert "No MCP server is set up" in joey()[1]

@@ -24,7 +24,7 @@ from joey.tools.base import ToolContext
 from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.toolset import Toolset, build_toolset
-from mcp_kit import kit_config, raw_config, running
+from mcp_kit import raw_config, running
 
 MODES = {mode.slug: mode for mode in BUILTIN_MODES}
 WRITER = ListedTool(
@@ -148,24 +148,8 @@ def test_disabled_tools_are_not_offered() -> None:
     assert [tool.tool.name for tool in Catalogue(servers).tools] == ["write"]
 
 
-async def test_resources_are_read_where_a_server_has_some(context: ToolContext) -> None:
-    async with running(kit_config()) as servers:
-        offer = offers(servers, in_text=False)
-        first = offer()
-        assert first.has_resources and offer() is first, "the same object as long as nothing changed"
-        servers.servers[0]._become("ready", "")
-        assert offer() is not first
-        resource, _ = offer().builtin
-        assert "- kit: kit://notes/first" in resource.description
-        params = resource.params(server_name="kit", uri="kit://notes/first")
-        assert (await resource.run(params, context)).text == "the first note"
-        assert resource.actions(params, context) == (CallServer("kit"),)
-        missing = await resource.run(resource.params(server_name="kit", uri="kit://nothing"), context)
-        assert missing.is_error and "the server answered with error" in missing.text
-        nobody = await resource.run(resource.params(server_name="who", uri="x"), context)
-        assert json.loads(nobody.text)["type"] == "unknown_server"
-    without = toolset(still(WRITER))
-    assert [each.reason for each in without.withheld] == ["No MCP server offers resources."]
+def test_without_resources_their_tool_is_withheld() -> None:
+    assert [each.reason for each in toolset(still(WRITER)).withheld] == ["No MCP server offers resources."]
 
 
 NAMES = st.sampled_from(["a", "b", "path"])

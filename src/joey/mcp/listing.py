@@ -43,6 +43,10 @@ class Listing:
     problems: tuple[str, ...] = ()
 
 
+DEEPEST = 100
+"""Levels of nesting in what is said of a tool. Readers of JSON stop somewhere beyond, and take the whole list along."""
+
+
 def mended_tools(tools: Sequence[Any]) -> tuple[list[JsonObject], list[str]]:
     """The usable entries of a tools/list answer, and what was wrong with the others."""
     kept: list[JsonObject] = []
@@ -69,7 +73,24 @@ def _what_is_wrong(entry: JsonValue, names: set[str]) -> str | None:
     schema = entry.get("inputSchema", {})
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return f"tool {name!r} was left out: its input schema must be of an object, and is not"
+    if _deeper(entry, DEEPEST):
+        return f"tool {name!r} was left out: its schema is nested more than {DEEPEST} levels deep"
     return None
+
+
+def _deeper(value: JsonValue, levels: int) -> bool:
+    """Whether a value is nested deeper. Level by level: whoever sends it chooses how deep it is."""
+    level: list[JsonValue] = [value]
+    for _ in range(levels + 1):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _mended(entry: JsonObject) -> JsonObject:

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import anyio
-import httpx2
 import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.session import IncomingMessage
@@ -29,6 +28,7 @@ from pydantic import ValidationError
 from joey import __version__
 from joey.mcp.config import ServerConfig
 from joey.mcp.failure import CallError
+from joey.mcp.http import http_client
 from joey.mcp.last_words import LastWords
 from joey.mcp.listing import ListedResource, ListedTool, Listing, mended_tools
 from joey.mcp.stdio import stdio_transport
@@ -36,7 +36,6 @@ from joey.wire import JsonObject
 
 _MOST_PAGES = 200
 _MOST_ENTRIES = 5_000
-_CONNECT_SECONDS = 30.0
 _LOST_SESSION = "Session terminated"
 
 PageT = TypeVar("PageT", bound=types.PaginatedResult)
@@ -143,11 +142,11 @@ class Session:
                 request, types.CallToolResult, self._config.timeout, progress_callback=progressed
             ),
         )
-        return _plain(answer)
+        return _plain(tool, answer)
 
     async def read(self, uri: str) -> JsonObject:
         """A resource, as it came."""
-        return _plain(await self._asked(uri, lambda: self._client.session.read_resource(uri)))
+        return _plain(uri, await self._asked(uri, lambda: self._client.session.read_resource(uri)))
 
     async def listen(self) -> None:
         """On newer servers, ask to be told of changes; older ones tell by themselves."""
@@ -179,6 +178,8 @@ class Session:
         except ValidationError as error:
             places = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
             raise CallError(f"{what}: the server's answer is not what the protocol asks for ({places})") from None
+        except ValueError as error:  # nested deeper than the SDK reads
+            raise _unreadable(what, error) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError) as error:
             self.ended.set()
             raise _lost(what, str(error)) from None
@@ -192,8 +193,15 @@ def _lost(what: str, message: str) -> CallError:
     )
 
 
-def _plain(answer: types.Result) -> JsonObject:
-    plain: JsonObject = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+def _unreadable(what: str, error: ValueError) -> CallError:
+    return CallError(f"{what}: the server's answer cannot be read ({error})")
+
+
+def _plain(what: str, answer: types.Result) -> JsonObject:
+    try:
+        plain: JsonObject = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    except ValueError as error:
+        raise _unreadable(what, error) from None
     return plain
 
 
@@ -220,18 +228,13 @@ def _transport(config: ServerConfig, words: LastWords) -> AbstractAsyncContextMa
     if config.transport == "stdio":
         return stdio_transport(config, words)
     if config.transport == "sse":
-        return sse_client(config.url, headers=dict(config.headers), timeout=_CONNECT_SECONDS)
-    return _streamable_http(config)
+        return sse_client(config.url, httpx_client_factory=lambda *_, **__: http_client(config, words))
+    return _streamable_http(config, words)
 
 
 @asynccontextmanager
-async def _streamable_http(config: ServerConfig) -> AsyncIterator[Any]:
-    # Reading has no limit of its own: every request has one.
-    limits = httpx2.Timeout(_CONNECT_SECONDS, read=None)
-    async with (
-        httpx2.AsyncClient(headers=dict(config.headers), timeout=limits) as client,
-        streamable_http_client(config.url, http_client=client) as streams,
-    ):
+async def _streamable_http(config: ServerConfig, words: LastWords) -> AsyncIterator[Any]:
+    async with http_client(config, words) as client, streamable_http_client(config.url, http_client=client) as streams:
         yield streams
 
 

@@ -12,23 +12,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from joey.mcp.config import ServerConfig
 from joey.mcp.last_words import LastWords
 
 MAX_MESSAGE = 32 * 1024 * 1024
 _CHUNK = 64 * 1024
+_ANSWER = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,\s*"(?:result|error)"')
+_BRACKETS = re.compile(rb"[{}\[\]]")
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_DEEPEST, _LONGEST_DEEP = 500, 1024 * 1024
 _GRACE = 1.0
 """Seconds a server has to leave by itself, and again after it was told to."""
 
@@ -93,8 +99,32 @@ def _message(line: bytes, words: LastWords) -> SessionMessage | None:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
+        pass
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_python(_deep_json(line), by_name=False))
+    except (ValueError, RecursionError):
         words.add(b"\n[not a message] " + line[:500] + b"\n")
+        return _unreadable_answer(line)
+
+
+def _deep_json(line: bytes) -> Any:
+    """The fast parser stops at some 200 levels, and schemas may go deeper; beyond _DEEPEST nobody can read them."""
+    depth, deepest = 0, 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", line)) if len(line) < _LONGEST_DEEP else ():
+        depth += 1 if bracket in b"{[" else -1
+        deepest = max(deepest, depth)
+    if not 0 < deepest <= _DEEPEST:
+        raise ValueError("nested too deep, or no JSON")
+    return json.loads(line)
+
+
+def _unreadable_answer(line: bytes) -> SessionMessage | None:
+    """An answer that cannot be read is an error, told at once: whoever waits for it would wait for nothing."""
+    start = _ANSWER.match(line)
+    if start is None:
         return None
+    problem = ErrorData(code=PARSE_ERROR, message="its answer cannot be read as JSON")
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(start[1]), error=problem))
 
 
 async def _write(

@@ -1,0 +1,61 @@
+"""The way to servers at an address: a client that sends the configured headers, and takes no message that is too long.
+
+The limit is that of servers run here (stdio.py). It holds for one message: a whole answer, or one event of a stream,
+which ends with an empty line. A stream may go on for as long as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx2
+
+from joey.mcp.config import ServerConfig
+from joey.mcp.last_words import LastWords
+from joey.mcp.stdio import MAX_MESSAGE
+
+_CONNECT_SECONDS = 30.0
+
+
+_HINTS = {
+    401: ": it wants to know who calls; a token in its headers says so (docs/guides/mcp.md)",
+    403: ": it does not let this caller in; look at the token in its headers",
+    404: ": there is no server at this address",
+}
+
+
+def http_client(config: ServerConfig, words: LastWords) -> httpx2.AsyncClient:
+    """Reading has no limit in time: every request has one of its own, and a stream may be silent for hours."""
+
+    async def looked_at(response: httpx2.Response) -> None:
+        if response.is_error and response.request.method == "POST":
+            words.note(f"it answered HTTP {response.status_code}{_HINTS.get(response.status_code, '')}")
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Limited(response.stream, words)
+
+    return httpx2.AsyncClient(
+        headers=dict(config.headers),
+        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
+        event_hooks={"response": [looked_at]},
+    )
+
+
+class _Limited(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, words: LastWords) -> None:
+        self._inner, self._words = inner, words
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size, end = 0, b""
+        async for piece in self._inner:
+            size += len(piece)
+            if size > MAX_MESSAGE // 2:  # only then is it worth looking where messages end
+                last = max((end + piece).rfind(blank) for blank in (b"\n\n", b"\r\n\r\n", b"\r\r"))
+                size = len(end + piece) - last if last >= 0 else size
+            if size > MAX_MESSAGE:
+                self._words.note(f"cut off: it sent a message of more than {MAX_MESSAGE // 1024 // 1024} MB")
+                raise httpx2.ReadError("the message is too long")
+            end = piece[-3:]
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

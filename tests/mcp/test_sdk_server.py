@@ -1,0 +1,87 @@
+"""A server made with the official SDK, run as a program. It takes a while to start, so the tests share it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from joey.actions import CallServer
+from joey.mcp.offer import offers
+from joey.mcp.servers import McpServers
+from joey.tools.base import ToolContext
+from mcp_kit import call, kit_config, running, until
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def servers() -> AsyncIterator[McpServers]:
+    os.environ["KEY_OF_OURS"] = "secret"
+    try:
+        async with running(kit_config(env=(("GIVEN", "yes"),))) as started:
+            yield started
+    finally:
+        del os.environ["KEY_OF_OURS"]
+
+
+async def test_its_tools_can_be_called(servers: McpServers, context: ToolContext) -> None:
+    assert (await call(servers, "kit", "add", context, a=1, b="2")).text == "3"
+    long = await call(servers, "kit", "long_text", context, size=200_000)
+    assert "was kept whole" in long.text and len(long.text) < 50_000
+
+
+async def test_it_gets_the_environment_it_was_given_and_nothing_of_ours(
+    servers: McpServers, context: ToolContext
+) -> None:
+    assert (await call(servers, "kit", "environment", context, name="GIVEN")).text == "yes"
+    hidden = await call(servers, "kit", "environment", context, name="KEY_OF_OURS")
+    assert hidden.text == "(not set)", "our keys are none of a server's business"
+
+
+async def test_it_shows_progress_and_hears_that_a_call_was_cancelled(
+    servers: McpServers, context: ToolContext, tmp_path: Path
+) -> None:
+    seen, shown, marker = asyncio.Event(), list[str](), tmp_path / "marker"
+
+    def show(text: str) -> None:
+        shown.append(text)
+        seen.set()
+
+    calling = asyncio.create_task(call(servers, "kit", "slow", replace(context, progress=show), marker=str(marker)))
+    await seen.wait()
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    await until(marker.exists, what="the server hears that the call was cancelled")
+    assert shown == ["half of it (1/2)\n"]
+
+
+async def test_a_tool_it_adds_can_be_called(servers: McpServers, context: ToolContext) -> None:
+    before = servers.version
+    assert (await call(servers, "kit", "grow", context)).text == "there is one more"
+    await until(lambda: servers.version > before, what="the list is read again")
+    assert (await call(servers, "kit", "grown", context)).text == "grown"
+
+
+async def test_its_resources_are_read(servers: McpServers, context: ToolContext) -> None:
+    offer = offers(servers, in_text=False)
+    first = offer()
+    assert first.has_resources and offer() is first, "the same object as long as nothing changed"
+    servers.servers[0]._become("ready", "")
+    assert offer() is not first
+    resource, _ = offer().builtin
+    assert "- kit: kit://notes/first" in resource.description
+    params = resource.params(server_name="kit", uri="kit://notes/first")
+    assert (await resource.run(params, context)).text == "the first note"
+    assert resource.actions(params, context) == (CallServer("kit"),)
+    missing = await resource.run(resource.params(server_name="kit", uri="kit://nothing"), context)
+    assert missing.is_error and "the server answered with error" in missing.text
+    nobody = await resource.run(resource.params(server_name="who", uri="x"), context)
+    assert json.loads(nobody.text)["type"] == "unknown_server"
