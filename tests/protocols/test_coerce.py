@@ -149,3 +149,7 @@ def test_what_fits_a_member_of_a_union_is_not_changed_for_an_earlier_one() -> No
     schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "object", "properties": {"a": {}}}]}
     assert coerce({"a": 1}, schema) == {"a": 1}
     assert coerce(7, schema) == [7]
+    lists = {"anyOf": [{"type": "array", "items": {"type": "array"}}, {"type": "array", "items": {"type": "string"}}]}
+    assert coerce(["a"], lists) == ["a"] and coerce([["a"]], lists) == [["a"]]
+    inside = {"anyOf": [{"properties": {"a": {"type": "array"}}}, {"properties": {"a": {"type": "integer"}}}]}
+    assert coerce({"a": 3}, inside) == {"a": 3}

@@ -213,6 +213,24 @@ def test_schemas_may_refer_to_themselves() -> None:
     assert not legal.admits('{"name": "a", "in": [{}]}')
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_schemas_that_come_back_to_themselves_in_many_ways_end(protocol: str) -> None:
+    twice = {"$ref": "#/$defs/many"}
+    schema = {
+        "type": "object",
+        "properties": {"list": {"$ref": "#/$defs/list"}, "many": twice, "all": {"$ref": "#/$defs/all"}},
+        "$defs": {
+            "list": {"type": "array", "items": {"$ref": "#/$defs/list"}},
+            "many": {"minimum": 0, "anyOf": [twice, {"oneOf": [twice, twice]}, twice, {"type": "integer"}]},
+            "all": {"allOf": [{"$ref": "#/$defs/all"}, {"type": "array", "items": {"$ref": "#/$defs/all"}}]},
+        },
+    }
+    odd = ToolSpec("run", "", schema)
+    calls: list[dict[str, Any]] = [{"list": [[], [[]]]}, {"many": 3}, {"all": [[]]}]
+    for arguments in calls:
+        assert not grammar(protocol, odd).refusal(encoded(protocol, odd, arguments))
+
+
 bounds = st.integers(-1200, 1200) | st.integers(-(10**12), 10**12)
 
 

@@ -146,7 +146,7 @@ class _Coercion:
             if value.strip() == "null" and any(_is_of_type(None, member) for member in resolved):
                 return None
         else:  # what fits a member already is not changed for the sake of another
-            resolved.sort(key=lambda member: not self._fits(value, member))
+            resolved.sort(key=lambda member: not self._fits_deeply(value, member, depth))
         for member in resolved:
             result = self.apply(value, member, depth + 1)
             if self._fits(result, member):
@@ -162,6 +162,21 @@ class _Coercion:
         if not _is_of_type(value, schema):
             return False
         return not isinstance(value, dict) or self._fits_object(value, schema)
+
+    def _fits_deeply(self, value: JsonValue, schema: Schema, depth: int) -> bool:
+        """Whether a value and all that is in it are of the schema's kind as they are."""
+        schema = resolve(schema, self._root)
+        members = list(_members(schema))
+        if depth > MAX_DEPTH or not self._fits(value, schema):
+            return False
+        if members and not any(self._fits_deeply(value, member, depth + 1) for member in members):
+            return False
+        if isinstance(value, dict) and isinstance(schema, Mapping):
+            known = _properties(schema)
+            return all(self._fits_deeply(value[key], known[key], depth + 1) for key in value if key in known)
+        if isinstance(value, list) and isinstance(schema, Mapping) and "items" in schema:
+            return all(self._fits_deeply(item, schema["items"], depth + 1) for item in value)
+        return True
 
     def _fits_object(self, value: dict[str, Any], schema: Mapping[str, Any]) -> bool:
         properties = _properties(schema)

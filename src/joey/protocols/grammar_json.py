@@ -38,7 +38,6 @@ from joey.wire import JsonObject, JsonValue
 _MOST_ITEMS = 12
 _DIGITS = 18
 _MOST = 10**_DIGITS - 1
-_DEEPEST = 40
 _CONTROLS = "".join(map(chr, range(32)))
 _QUOTE, _BACKSLASH = literal('"'), literal("\\")
 _ESCAPABLE = '"\\/bfnrt'
@@ -47,22 +46,22 @@ Branch: TypeAlias = Mapping[str, Any]
 """A schema without references and unions: `{"const": …}`, or at most one `type`."""
 
 
-def branches(schema: JsonValue, root: JsonObject, depth: int = 0) -> Iterator[Branch]:
-    """The alternatives a schema comes down to."""
+def branches(schema: JsonValue, root: JsonObject, above: tuple[int, ...] = ()) -> Iterator[Branch]:
+    """The alternatives a schema comes down to. `above` are the unions that are being taken apart: no schema is its own
+    alternative."""
     schema = resolve(schema, root)
-    if schema is False or depth > _DEEPEST:
+    if schema is False:
         return
     if not isinstance(schema, Mapping):
         yield {}
         return
-    union = next((key for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)), None)
+    union = next((key for key in ("anyOf", "oneOf", "allOf") if isinstance(schema.get(key), list)), None)
     if union:
+        members = schema[union]
         rest = {key: value for key, value in schema.items() if key != union}
-        for member in schema[union]:
-            yield from branches(_joined([rest, member], root), root, depth + 1)
-    elif isinstance(schema.get("allOf"), list):
-        rest = {key: value for key, value in schema.items() if key != "allOf"}
-        yield from branches(_joined([rest, *schema["allOf"]], root), root, depth + 1)
+        known = [] if id(members) in above else members
+        for parts in [known] if union == "allOf" else ([member] for member in known):
+            yield from branches(_joined([rest, *parts], root), root, (*above, id(members)))
     elif "const" in schema or isinstance(schema.get("enum"), list):
         values = [schema["const"]] if "const" in schema else schema["enum"]
         yield from ({"const": value} for value in values if _is_of(value, schema.get("type")))

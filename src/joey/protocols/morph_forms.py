@@ -71,7 +71,9 @@ class Forms:
         match branch.get("type"):
             case "null":
                 return self._const(None)
-            case "string" | None:
+            case None:  # anything
+                return [*self._text(branch), *self._const(None), *self._repeated(branch)]
+            case "string":
                 return self._text(branch)
             case "array":
                 return [*self._repeated(branch), *self._as_json(branch)]
@@ -216,6 +218,8 @@ def samples(branch: Branch, root: JsonObject, depth: int = 0) -> list[JsonValue]
             return [None]
         case "array":
             least, most = item_bounds(branch)
+            if depth >= _DEEPEST:
+                return [[]]
             item = _sample(branch.get("items"), root, depth)
             return [[item] * count for count in (0, 1, 2, least) if least <= count and (most is None or count <= most)]
         case "object":
