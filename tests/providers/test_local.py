@@ -67,10 +67,10 @@ async def test_words_come_as_they_are_decoded_then_usage_and_a_reason_to_stop() 
 
 @needs_model
 async def test_what_was_read_of_a_conversation_is_not_read_again() -> None:
-    question = ask("Tell me about the sea.", system="You are a sailor. " * 20, max_tokens=2)
+    question = ask("Tell me about the sea.", system="You are a sailor. " * 12, max_tokens=1)
     await read(smol(), question)
     usage = summary(await read(smol(), question))["usage"]
-    assert usage.cache_read_tokens > 80 > usage.input_tokens
+    assert usage.cache_read_tokens > 50 > usage.input_tokens
 
 
 @needs_model
@@ -81,8 +81,8 @@ async def test_closing_the_stream_stops_the_reading_of_a_long_prompt() -> None:
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading
-    usage = summary(await read(provider, ask("word " * 600, max_tokens=1)))["usage"]
-    assert usage.cache_read_tokens < 500, "the prompt had been read to its end"
+    usage = summary(await read(provider, ask("word " * 300, max_tokens=1)))["usage"]
+    assert usage.cache_read_tokens < 300, "the prompt had been read on"
 
 
 @needs_model
@@ -250,7 +250,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_model
-@pytest.mark.parametrize(("end", "code_of_end"), [("", 0), ("raise SystemExit(3)", 3), ("raise ValueError('oops')", 1)])
+@pytest.mark.parametrize(("end", "code_of_end"), [("", 0), ("raise ValueError('oops')", 1)])
 def test_the_engine_ends_with_the_process_and_says_nothing(end: str, code_of_end: int) -> None:
     code = (
         "import joey.providers.engine as e\nfrom pathlib import Path\n"

@@ -21,6 +21,8 @@ _VERSIONS = (2, 3)
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _LONGEST_TEXT = 64 * 1024 * 1024
+_MOST_DIMENSIONS = 8
+_ALIGNMENT = 32
 _PLAIN = {0: (1, 4), 1: (1, 2), 30: (1, 2)}  # F32, F16, BF16
 _QUANTS = {2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34)}  # Q4_0 … Q8_0
 _K_QUANTS = {10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210)}  # Q2_K … Q6_K
@@ -65,7 +67,8 @@ def why_unreadable(path: Path) -> str | None:
             start = file.tell()
     except GgufError as error:
         return str(error)
-    alignment = facts.get("general.alignment", 32)
+    said = facts.get("general.alignment")
+    alignment = said if isinstance(said, int) and said > 0 else _ALIGNMENT
     needed = -(-start // alignment) * alignment + max(ends, default=0)
     there = path.stat().st_size
     return None if there >= needed else f"{path} is cut short: it has {there:,} bytes of {needed:,}"
@@ -108,11 +111,13 @@ def _value(file: BinaryIO, kind: int, path: Path) -> Any:
 
 def _skip_array(file: BinaryIO, path: Path) -> None:
     kind, length = _numbers(file, "IQ", path)
-    if kind in _SCALARS:
+    if kind == _STRING:
+        for _ in range(length):
+            _text(file, path)
+    elif kind in _SCALARS and length < _LONGEST_TEXT:
         file.seek(struct.calcsize(f"<{_SCALARS[kind]}") * length, os.SEEK_CUR)
-        return
-    for _ in range(length):
-        _value(file, kind, path)
+    else:
+        raise GgufError(f"{path} is damaged: it has a list of {length:,} values of type {kind}")
 
 
 def _text(file: BinaryIO, path: Path) -> str:
@@ -126,6 +131,8 @@ def _tensor_end(file: BinaryIO, path: Path) -> int:
     """Where the next tensor ends, counted from the beginning of the first; for an unknown type, where it begins."""
     _text(file, path)
     (dimensions,) = _numbers(file, "I", path)
+    if dimensions > _MOST_DIMENSIONS:
+        raise GgufError(f"{path} is damaged: it has a tensor of {dimensions:,} dimensions")
     *shape, kind, offset = _numbers(file, "Q" * dimensions + "IQ", path)
     values = 1
     for length in shape:
