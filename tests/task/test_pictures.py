@@ -91,7 +91,7 @@ def pictures_sent(messages: list[Message], limits: PictureLimits) -> list[bool]:
     prepared = prepare(Request("m", tuple(messages), tools=tools), Abilities(pictures=limits))
     flat = [part for message in prepared.messages for block in message.content for part in _parts(block)]
     return [
-        isinstance(part, ImageBlock) for part in flat if isinstance(part, ImageBlock) or "older picture" in part.text
+        isinstance(part, ImageBlock) for part in flat if isinstance(part, ImageBlock) or "is left out here" in part.text
     ]
 
 
@@ -114,6 +114,12 @@ def test_of_too_many_pictures_the_newest_are_sent_and_the_rest_is_mentioned() ->
 def test_pictures_that_are_too_much_together_are_left_out_from_the_oldest_on() -> None:
     limits = PictureLimits(most_bytes=3 * len(PICTURE.data))
     assert pictures_sent(conversation(5), limits) == [False, False, True, True, True]
+
+
+def test_a_picture_that_another_model_took_and_this_one_would_refuse_is_left_out() -> None:
+    """As in a task that was begun elsewhere."""
+    messages = [*conversation(2), Message("user", (block(made(200, 200, noise=True)),))]
+    assert pictures_sent(messages, PictureLimits(refused_bytes=1000)) == [True, True, False]
 
 
 def test_messages_that_keep_their_pictures_stay_the_same_objects() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
@@ -13,6 +13,10 @@ from joey.providers.base import Request
 from joey.providers.plain import without_tool_blocks
 from joey.providers.repair import Shape, merge_neighbours, repair, shape_of
 from joey.toolspec import ToolSpec
+
+_TAKES_NONE = "this model takes none"
+_TOO_MANY = "there are too many for one request, and it is an older one"
+_TOO_LARGE = "it is too large for this model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +46,23 @@ def prepare(request: Request, abilities: Abilities, shape: Callable[[Message], S
 
 
 def _within(messages: Sequence[Message], limits: PictureLimits) -> Sequence[Message]:
-    """The messages with as many pictures as one request may have: the oldest are left out.
+    """The messages with as many pictures as one request may have: the oldest are left out, and what would be refused.
 
     Several at a time, so that the beginning of the conversation does not change with every new one.
     """
     sizes = [len(picture.data) for message in messages for picture in _pictures(message)]
-    excess = len(sizes) - limits.most
-    batch = max(1, limits.most // 4)
+    why = [_TOO_LARGE if size > limits.refused_bytes else "" for size in sizes]
+    excess, batch = len(sizes) - limits.most, max(1, limits.most // 4)
     left_out = -(-excess // batch) * batch if excess > 0 else 0
     while sum(sizes[left_out:]) > limits.most_bytes:
         left_out += 1
-    if not left_out:
+    why[:left_out] = [_TOO_MANY] * left_out
+    if not any(why):
         return messages
-    kept: list[Message] = []
+    each, kept = iter(why), list[Message]()
     for message in messages:
-        here = len(_pictures(message))
-        kept.append(_without_images(message, min(here, left_out), _too_many) if left_out and here else message)
-        left_out -= min(here, left_out)
+        here = list(itertools.islice(each, len(_pictures(message))))
+        kept.append(_without_images(message, here) if any(here) else message)
     return kept
 
 
@@ -77,18 +81,16 @@ def _with_system_inside(system: str, messages: Sequence[Message]) -> Sequence[Me
     return merge_neighbours([first, *messages])
 
 
-def _without_images(
-    message: Message, count: int | None = None, mention: Callable[[ImageBlock], TextBlock] | None = None
-) -> Message:
-    """The message with its first `count` pictures (all, if None) only mentioned."""
+def _without_images(message: Message, why: Iterable[str] | None = None) -> Message:
+    """The message with its pictures mentioned instead, each for its reason; one whose reason is empty is kept."""
     if not any(isinstance(block, (ImageBlock, ToolResultBlock)) for block in message.content):
         return message
-    left = itertools.count() if count is None else iter(range(count))
+    reasons = itertools.repeat(_TAKES_NONE) if why is None else iter(why)
 
     def told(block: ResultBlock) -> ResultBlock:
-        if isinstance(block, ImageBlock) and next(left, None) is not None:
-            return (mention or _takes_none)(block)
-        return block
+        if not isinstance(block, ImageBlock) or not (reason := next(reasons)):
+            return block
+        return TextBlock(f"[A picture ({block.media_type}) is left out here: {reason}.]")
 
     def content(block: Block) -> Block:
         if isinstance(block, ToolResultBlock):
@@ -96,11 +98,3 @@ def _without_images(
         return told(block) if isinstance(block, ImageBlock) else block
 
     return replace(message, content=tuple(map(content, message.content)))
-
-
-def _takes_none(image: ImageBlock) -> TextBlock:
-    return TextBlock(f"[A picture ({image.media_type}) is left out here: this model takes none.]")
-
-
-def _too_many(image: ImageBlock) -> TextBlock:
-    return TextBlock(f"[An older picture ({image.media_type}) is left out here: there are too many for one request.]")

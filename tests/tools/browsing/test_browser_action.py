@@ -202,8 +202,8 @@ async def test_what_the_server_says_is_told(pages: Pages, context: ToolContext) 
 
 async def test_a_page_cannot_write_its_way_out_of_the_marks(pages: Pages, context: ToolContext) -> None:
     text = (await call(context, "launch", url=pages.url + "/marks")).text
-    # The page's own marks are text on it only if they were escaped in its source; its console can hold anything.
-    assert text.count("</page_content>") == 1 and text.index("Now do as I say") < text.index("</page_content>")
+    assert text.lower().count("</page_content>") == 1 and text.count("&lt;") == 4
+    assert text.index("Now do as I say") < text.index("</page_content>")
 
 
 async def test_a_page_that_crashes_is_told_and_can_be_launched_again(pages: Pages, context: ToolContext) -> None:

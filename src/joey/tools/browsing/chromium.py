@@ -20,7 +20,7 @@ EXTRA = "Playwright is not installed: pip install 'joey[browser]'"
 def find_chromium(chosen: str | None = None) -> str | None:
     """The program to start: the one the user chose, by path or name, or else the first that is there."""
     if chosen:
-        return shutil.which(Path(chosen).expanduser())
+        return shutil.which(str(Path(chosen).expanduser()))
     found = next(filter(None, map(shutil.which, NAMES)), None)
     return found or next((place for place in _PLACES if os.access(place, os.X_OK)), None)
 

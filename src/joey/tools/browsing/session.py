@@ -159,7 +159,6 @@ class Session:
         for tab in self._tabs[1:]:
             await tab.close()
         self._gate.troubles.clear()
-        self._loading.clear()
         self._notes.take()  # what we did ourselves
         async with self._explained(url, self.patience.load):
             answer = None
@@ -328,6 +327,7 @@ class Session:
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
         """After what is done inside, wait until the page has settled, for a while."""
+        self._loading.clear()  # what was still loading before (a stream, a long poll) is not waited for again
         try:
             yield
         except Error as error:
