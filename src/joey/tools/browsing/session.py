@@ -21,7 +21,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -40,6 +40,7 @@ from playwright.async_api import (
 from joey.hosts import host_of
 from joey.tools.browsing.gate import Gate, Trouble
 from joey.tools.browsing.pointing import Size
+from joey.tools.browsing.view import Told, View
 
 VIEWPORT = Size(900, 600)
 _QUIET = (
@@ -49,7 +50,7 @@ _QUIET = (
 )  # fmt: skip
 """No traffic of the browser's own, and none that goes around the gate."""
 _START, _CLOSE, _STEP = 30.0, 10.0, 0.1
-_MOST_LINES, _LONGEST_LINE, _MOST_TABS = 100, 500, 10
+_MOST_TABS = 10
 _TEXT = "() => document.body ? document.body.innerText.slice(0, 20000) : ''"
 _SCROLL = "() => [window.scrollY, document.documentElement.scrollHeight].map(Math.round)"
 
@@ -68,44 +69,6 @@ class Patience:
 
 class BrowsingError(Exception):
     """Words for the model on what did not work."""
-
-
-@dataclass(slots=True)
-class Told:
-    """What the page said and did since it was last looked at. What is too much is counted, not kept."""
-
-    lines: list[str] = field(default_factory=list)
-    dropped: int = 0
-
-    def add(self, text: str) -> None:
-        line = " ".join(text.split())
-        if len(self.lines) >= _MOST_LINES:
-            self.dropped += 1
-        else:
-            self.lines.append(line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…")
-
-    def take(self) -> tuple[str, ...]:
-        more = [f"({self.dropped} more lines)"] if self.dropped else []
-        taken = (*self.lines, *more)
-        self.lines, self.dropped = [], 0
-        return taken
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What there is to see."""
-
-    url: str
-    picture: bytes | None
-    picture_size: Size
-    viewport: Size
-    mouse: tuple[int, int] | None
-    scrolled: tuple[int, int] | None
-    """How far down, of how much, in pixels."""
-    title: str
-    text: str
-    console: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
 class Session:
@@ -160,12 +123,13 @@ class Session:
             await tab.close()
         self._gate.troubles.clear()
         self._notes.take()  # what we did ourselves
-        async with self._explained(url, self.patience.load):
-            answer = None
-            async with self._watched():
-                answer = await self._tabs[0].goto(url, timeout=self.patience.load * 1000, wait_until="domcontentloaded")
-            if answer is not None and answer.status >= 400:
-                self._notes.add(f"The server answered with HTTP {answer.status}.")
+        async with self._explained(url, self.patience.load), self._watched():
+            await _again(lambda: self._goto(url), "interrupted by another navigation")
+
+    async def _goto(self, url: str) -> None:
+        answer = await self._tabs[0].goto(url, timeout=self.patience.load * 1000, wait_until="domcontentloaded")
+        if answer is not None and answer.status >= 400:
+            self._notes.add(f"The server answered with HTTP {answer.status}.")
 
     def _grant(self, host: str) -> None:
         self._granted |= {host, host.removeprefix("www."), f"www.{host}"}
@@ -382,7 +346,10 @@ class Session:
             self._notes.add(f"Not connected to {_place(trouble)}: {trouble.reason}. {_how_to_ask(trouble)}")
 
     async def picture(self, kind: str) -> bytes:
-        """The viewport as png, jpeg or webp; for the model (webp) not larger than it looks at."""
+        """The viewport as png, jpeg or webp, not larger than the model looks at."""
+        return await _again(lambda: self._taken(kind), "Not attached to an active page")
+
+    async def _taken(self, kind: str) -> bytes:
         assert self._context is not None
         options: dict[str, Any] = {"format": kind, **({} if kind == "png" else {"quality": 80})}
         scale = min(1.0, self._longest_side / max(self.viewport.width, self.viewport.height))
@@ -414,6 +381,18 @@ def first_lines(error: Exception) -> str:
     """The beginning of an error, without the log that Playwright adds."""
     text = str(error) or type(error).__name__
     return " ".join(text.split("Call log:")[0].split())[:300]
+
+
+async def _again(work: Callable[[], Awaitable[T]], passing: str) -> T:
+    """What the work returns; tried a few times if it fails for a reason that passes while a page makes way."""
+    for _ in range(3):
+        try:
+            return await work()
+        except Error as error:
+            if passing not in error.message:
+                raise
+            await asyncio.sleep(_STEP)
+    return await work()
 
 
 async def _bounded(work: Callable[[], Awaitable[Any]]) -> None:

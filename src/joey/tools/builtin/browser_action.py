@@ -17,12 +17,13 @@ from joey.messages import ImageBlock, ResultBlock, ToolResult
 from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
 from joey.tools.browsing.chromium import find_chromium, why_no_browser
 from joey.tools.browsing.pointing import PointingError, keys_in, point_in, size_in
+from joey.tools.browsing.view import View
 from joey.tools.closing import close_with_task
 from joey.tools.edit.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.paths import UnusablePathError, locate
 
 if TYPE_CHECKING:
-    from joey.tools.browsing.session import Session, View
+    from joey.tools.browsing.session import Session
 
 _KEY = "browser"
 _MOST_TEXT = 4_000
