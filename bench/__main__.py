@@ -10,7 +10,7 @@ import sys
 
 from bench.table import Table, together
 
-BENCHMARKS = ("install", "startup", "parsing", "text_protocols", "search", "loop")
+BENCHMARKS = ("install", "startup", "parsing", "text_protocols", "search", "checkpoints", "loop")
 
 
 def main(names: list[str]) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -315,6 +318,47 @@ def test_a_torn_line_is_as_if_it_had_never_been(tmp_path: Path) -> None:
     again = a_store(tmp_path)
     again.take("second", whole=True)
     assert [checkpoint.label for checkpoint in a_store(tmp_path).checkpoints] == ["first", "second"]
+
+
+@contextmanager
+def full_disk(most: int) -> Iterator[None]:
+    """No file may grow beyond so many bytes: writing more fails, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_costs_the_checkpoint_and_nothing_else(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    fill(store.workspace, {"a.txt": "first\n"})
+    store.take("kept", whole=True)
+    chance = random.Random(1)
+    fill(store.workspace, {f"{n}.bin": chance.randbytes(50_000) for n in range(60)})
+    with full_disk(200_000), pytest.raises(OSError, match="too large"):
+        store.take("does not fit", whole=True)
+    assert [checkpoint.label for checkpoint in store.checkpoints] == ["kept"]
+    before = tree(store.workspace)
+    store.take("fits again", whole=True)
+    for opened in (store, a_store(tmp_path)):
+        shutil.rmtree(opened.workspace)
+        opened.workspace.mkdir()
+        go_back(opened, 2)
+        assert tree(opened.workspace) == before
+
+
+def test_a_disk_that_fills_up_while_going_back_leaves_whole_files(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    fill(store.workspace, {"a.txt": "small\n", "b.txt": "x" * 300_000})
+    store.take("kept", touched=["a.txt", "b.txt"])
+    fill(store.workspace, {"a.txt": "other\n", "b.txt": "changed\n"})
+    with full_disk(200_000):
+        left = go_back(store, 1)
+    assert "too large" in left["b.txt"] and set(left) == {"b.txt"}
+    assert sorted(path.read_text() for path in store.workspace.iterdir()) == ["changed\n", "small\n"]
+    assert go_back(store, 1) == {}
 
 
 def test_damaged_contents_are_noticed_not_written(tmp_path: Path) -> None:
