@@ -158,7 +158,7 @@ def test_a_forced_call_is_a_json_object_without_tags() -> None:
     ("schema", "good", "bad"),
     [
         ({"type": "integer"}, ["0", "-7", "9007199254740993"], ["007", "1.0", "1e3", "+1", "-", '"1"']),
-        ({"type": "number"}, ["0", "-0.5", "1e-9", "9.99e307", "1E+5"], [".5", "1.", "1e999", "10e307", "NaN", "01"]),
+        ({"type": "number"}, ["0", "-0.5", "1e-9", "9.99e307", "1E+5"], [".5", "1.", "1e309", "10e307", "NaN", "01"]),
         ({"type": "number", "exclusiveMinimum": 0}, ["0.001", "12", "1e-5"], ["0", "0.0", "-1", "0e5"]),
         ({"type": "number", "minimum": 0}, ["0", "2.5"], ["-1"]),
         ({"type": "boolean"}, ["true", "false"], ["True", "1", "null"]),
@@ -173,6 +173,8 @@ def test_a_forced_call_is_a_json_object_without_tags() -> None:
         ({"type": "array", "prefixItems": [{"type": "integer"}], "items": False}, ["[]", "[1]"], ["[1,2]", "[true]"]),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, ["{}", '{"a":1, "b":2}'], ['{"a":"b"}']),
         ({"type": "object", "additionalProperties": False}, ["{}"], ['{"a":1}']),
+        ({"type": "file"}, ["{}", "1"], [""]),
+        ({"type": 3, "items": {"type": []}, "required": "x", "anyOf": {}}, ["[1]"], [""]),
         ({}, ["null", '{"a":[1,{}]}', '"x"', "[[]]"], ["", "{a:1}", "nul"]),
         (
             {"properties": {"a": {"const": 1}, "b": {"const": 2}, "c": {"const": 3}}, "required": ["b"]},
@@ -325,6 +327,7 @@ def test_a_string_that_may_not_be_empty_is_more_than_what_is_trimmed() -> None:
         ("Use `<read>` for it.", False),
         ("Use `<rea` for it.\n<read>\n<path>a</path>\n</read>", True),
         ("`x` <read>\n<path>a</path>\n</read>", False),
+        ("Use `x` <read>\n<path>a</path>\n</read>", False),
         ("```xml\n<read>\n```\n<read>\n<path>a</path>\n</read>", True),
         ("```xml\n<read>\n``` \n  > ~~~~\n<read>\n~~~\n~~~~~\t\nok", True),
         ("``` `a\n<read>\n<path>a</path>\n</read>", True),
@@ -339,3 +342,32 @@ def test_calls_stand_outside_code_in_xml(text: str, legal: bool) -> None:
     assert auto.admits(text) is legal
     if legal:
         assert parse(text, protocol="xml", tools=[READ]).errors == ()
+
+
+def test_a_string_in_morph_xml_holds_no_tag_that_would_end_it() -> None:
+    morph = grammar("morph_xml", WRITE, READ)
+    call = "<write>\n  <path>a</path>\n  <content>{}</content>\n</write>"
+    for good in ("a < b", "<contents>", "<p>\n</p>", "</writer>", "<read>", "&lt;/content>", "</content", "]]>"):
+        text = call.replace("{}", good)
+        assert not morph.refusal(text)
+        assert parse(text, protocol="morph_xml", tools=[WRITE, READ]).errors == ()
+    for bad in ("<content>", "<content a=1>", "</content >", "</ content>", "</write>", "</write\n>", "<content/>"):
+        assert not morph.admits(call.replace("{}", bad))
+
+
+def test_lists_and_objects_in_morph_xml_are_elements_or_json() -> None:
+    options = {"type": "object", "properties": {"a": TEXT, "b": {"type": "integer"}}}
+    odd = tool("run", options=options, names={"type": "array", "items": TEXT, "maxItems": 3})
+    morph = grammar("morph_xml", odd)
+    names = ("<names>[]</names>", "<names>\n<item>x</item>\n</names>", "<names>x</names>\n<names>y</names>")
+    for inside in ("{}", '{"a": "x", "b": 3}', "\n<a>x</a>\n", "\n    <a>&lt;</a>\n    <b>3</b>\n  "):
+        for listed in names:
+            assert not morph.refusal(f"<run>\n  <options>{inside}</options>\n  {listed}\n</run>")
+    for inside, listed in (
+        ("\n", names[0]),
+        ("\n<b>x</b>\n", names[0]),
+        ("\n<a><</a>\n", names[0]),
+        ("\n<a>x</a>\n", "<names>x</names>"),
+        ("\n<a>x</a>\n", "<names>x</names>\n<names>y</names>\n<names>y</names>\n<names>y</names>"),
+    ):
+        assert not morph.admits(f"<run>\n  <options>{inside}</options>\n  {listed}\n</run>")

@@ -5,9 +5,9 @@ grammar together (`xml_grammar`, `json_mix_grammar`, `morph_grammar`); here is w
 
 `Rules` collects rules and gives each a name. Expressions are plain GBNF text: a literal, a class of characters, the
 name of a rule, or several of them joined. GBNF cannot say "any text without this tag", so that is written as an
-automaton, one rule a state: each state lists what may be read next and which state follows. `automaton` takes such a
-machine; `until` is the usual one, any text up to and including the first occurrence of its end (Knuth, Morris and
-Pratt's machine, which never reads back).
+automaton, one rule a state: each state lists what may be read next and which state follows. `Rules.automaton` takes
+such a machine. `matcher` is the heart of most: it looks for words without ever reading back (after Knuth, Morris and
+Pratt), and `moves` makes of its steps what may be read, one class of characters for each next state.
 
 Three things keep servers quick. Rules recurse on the right only, so that the stack of a parser does not grow with the
 text. No rule can loop without reading a character. Repetition with a bound is written out by servers, so that bounds
@@ -77,17 +77,6 @@ class Rules:
             self.define(names[state], " | ".join(alternatives))
         return names[start]
 
-    def until(self, name: str, end: str) -> str:
-        """A rule for any text up to and including the first place where `end` stands."""
-        step = matcher([end])
-
-        def ways(state: str) -> list[Way[str]]:
-            return [
-                (read, None if after == end else after) for read, after in moves(end, lambda char: step(state, char))
-            ]
-
-        return self.shared(end, lambda: self.automaton(name, "", ways))
-
     def shared(self, key: Hashable, make: Callable[[], str]) -> str:
         """What `make` makes, once for each key."""
         if key not in self._shared:
@@ -103,8 +92,6 @@ class Rules:
 
 OTHER = ""
 """Stands for every character that is not named."""
-
-
 DEAD: Any = "dead"
 """The state that cannot be entered: what leads to it cannot be read."""
 

@@ -40,6 +40,7 @@ _DIGITS = 18
 _MOST = 10**_DIGITS - 1
 _CONTROLS = "".join(map(chr, range(32)))
 _QUOTE, _BACKSLASH = literal('"'), literal("\\")
+_KINDS = ("string", "integer", "number", "boolean", "null", "array", "object")
 _ESCAPABLE = '"\\/bfnrt'
 
 Branch: TypeAlias = Mapping[str, Any]
@@ -65,11 +66,11 @@ def branches(schema: JsonValue, root: JsonObject, above: tuple[int, ...] = ()) -
     elif "const" in schema or isinstance(schema.get("enum"), list):
         values = [schema["const"]] if "const" in schema else schema["enum"]
         yield from ({"const": value} for value in values if _is_of(value, schema.get("type")))
-    elif isinstance(schema.get("type"), list):
-        yield from ({**schema, "type": kind} for kind in schema["type"])
     else:
+        named = schema.get("type")
         kind = type_of(schema) or ("object" if schema.get("required") else None)
-        yield {**schema, "type": kind} if kind else {}
+        for each in named if isinstance(named, list) else [kind]:
+            yield {**schema, "type": each} if each in _KINDS else {}
 
 
 _WORDS = frozenset({"title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id"})
