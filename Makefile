@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test check bench fuzz fix clean docs screenshots
+.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots
 
 help: ## what can be run here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -25,6 +25,18 @@ help: ## what can be run here
 # Without a network the tests that need this data are skipped.
 .venv/.bfcl: scripts/bfcl.py | .venv/.installed
 	-@$(BIN)/python scripts/bfcl.py .venv/bfcl && touch $@
+
+.venv/.local: .venv/.joey
+	@echo "adding the engine for models on this machine"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[local]'
+	@touch $@
+
+# Your key is used if there is one, or the model that your settings name. Otherwise a small one is fetched, once.
+# Through the environment, so that quotes in a task stay what they are.
+export TASK
+run: .venv/.joey ## one real task in a scratch folder (TASK="…"): with your key, or a small model that is fetched once, 1.1 GB
+	@$(BIN)/python scripts/model_at_hand.py || { $(MAKE) --no-print-directory .venv/.local && $(BIN)/joey local install; }
+	@$(BIN)/joey scratch "$$TASK" $(if $(ALLOW),--allow "$(ALLOW)")
 
 demo: .venv/.joey ## one whole task, offline: a scripted model, and everything else real
 	@$(BIN)/joey demo
@@ -58,6 +70,10 @@ check: .venv/.installed ## lint, types, import floors, generated docs
 
 bench: .venv/.bench ## benchmarks, peers beside us in one run
 	$(BIN)/python -m bench
+
+# EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.
+eval: .venv/.installed ## small tasks on the local model, in each protocol, with and without grammar: a table (EVAL=… chooses)
+	@$(BIN)/python -m evals $(EVAL)
 
 fuzz: .venv/.installed ## the property tests, long; says how many inputs were tried (JOEY_FUZZ=N for N each)
 	@$(BIN)/python scripts/fuzz.py

@@ -43,7 +43,7 @@ from joey.task.mentions import WorkspaceSources
 from joey.task.one_call import Prepared, Rules, Stopped, prepare, safely
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
-from joey.task.settings import Calls, PlainAnswers, TaskSettings, TextCalls
+from joey.task.settings import Calls, PlainAnswers, PromptForm, TaskSettings, TextCalls
 from joey.task.task import Task
 from joey.tools.base import Feature, Tool, ToolContext, failed
 from joey.tools.browsing.chromium import why_no_browser
@@ -291,6 +291,7 @@ class TaskOptions:
     text_calls: TextCalls | None = None
     tool_choice: Calls | None = None
     grammar: str | None = None
+    prompt_form: PromptForm | None = None
     headless: bool = False
 
     @property
@@ -311,6 +312,7 @@ class TaskOptions:
             "task.text_calls": self.text_calls,
             "task.tool_choice": self.tool_choice,
             "grammar": self.grammar,
+            "task.prompt": self.prompt_form,
         }
 
 
@@ -392,6 +394,7 @@ def make_parts(
     if grammar not in (None, "off") and not protocol.in_text:
         raise UsageError(f"a grammar needs a protocol in text, not {protocol.name}: --protocol xml, or --grammar off")
     mcp = _mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
+    settings = task_settings(config, context_window=abilities.context_window)
     return Parts(
         provider=provider,
         model=model,
@@ -400,9 +403,9 @@ def make_parts(
         workspace=workspace,
         store=store,
         modes=modes,
-        toolset=tools_of(around, name, config, sees_images=abilities.images, mcp=mcp),
+        toolset=tools_of(around, name, config, sees_images=abilities.images, mcp=mcp, compact=settings.compact),
         policy=approvals_in_force(config).settings,
-        settings=task_settings(config, context_window=abilities.context_window),
+        settings=settings,
         surroundings=surroundings_of(paths, modes),
         paths=paths,
         checkpoints=Limits(),
@@ -427,7 +430,8 @@ def key_for(model: str) -> str | None:
 
 
 def task_settings(config: Config, *, context_window: int | None) -> TaskSettings:
-    return TaskSettings(
+    calls: Calls | None = config.value("task.tool_choice")
+    settings = TaskSettings(
         max_tokens=config.value("task.max_tokens"),
         context_window=context_window,
         condense_at=config.value("task.condense_at"),
@@ -435,8 +439,8 @@ def task_settings(config: Config, *, context_window: int | None) -> TaskSettings
         max_turns=config.value("limits.max_turns"),
         plain_answers=config.value("task.plain_answers"),
         text_calls=config.value("task.text_calls"),
-        tool_choice=config.value("task.tool_choice"),
-    )
+    ).in_form(config.value("task.prompt"))
+    return replace(settings, tool_choice=calls) if calls else settings
 
 
 def surroundings_of(paths: Workspace, modes: Collection[str]) -> TaskSurroundings:
@@ -472,10 +476,13 @@ def tools_of(
     *,
     sees_images: bool,
     mcp: Callable[[], McpOffer] | None = None,
+    compact: bool = False,
 ) -> Callable[[Mode], Toolset]:
     """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes."""
-    builtin = builtin_tools(builtin_options(config, around.library, sees_images=sees_images))
-    choices = choices_for(model, around.choices(tool_choices(config)))
+    options = builtin_options(config, around.library, sees_images=sees_images)
+    builtin = builtin_tools(replace(options, line_numbers=not compact))
+    choices = around.choices(tool_choices(config))
+    choices = replace(choices, core_only=True) if compact else choices_for(model, choices)
     if not sees_images:
         choices = replace(choices, features=choices.features - {"browser"})
     made: dict[str, tuple[Any, Toolset]] = {}

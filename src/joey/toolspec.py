@@ -5,12 +5,15 @@ Both come from, and go to, the shapes of the two wire formats: OpenAI's ChatComp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from joey.errors import UsageError
 from joey.wire import JsonObject
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,27 @@ class ToolSpec:
     def parameters(self) -> tuple[str, ...]:
         """The names of the arguments, in the schema's order."""
         return tuple(self.schema.get("properties") or ())
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description, on one line."""
+        return " ".join(_SENTENCE_END.split(self.description.strip(), maxsplit=1)[0].split())
+
+    @property
+    def compact(self) -> ToolSpec:
+        """The same tool for a model with little room: one sentence, and only the arguments no call can do without.
+
+        A file is called `path` by every tool that takes it by that name.
+        """
+        needed = {name: "path" if self.aliases.get("path") == name else name for name in self._required}
+        properties = {new: self.schema["properties"][old] for old, new in needed.items()}
+        schema = {**self.schema, "properties": properties, "required": list(properties)}
+        example = {new: self.example[old] for old, new in needed.items() if old in self.example}
+        return replace(self, description=self.summary, schema=schema, example=example)
+
+    @property
+    def _required(self) -> tuple[str, ...]:
+        return tuple(name for name in self.parameters if name in (self.schema.get("required") or ()))
 
     @property
     def openai(self) -> JsonObject:

@@ -59,3 +59,18 @@ def test_the_order_of_arguments_does_not_matter() -> None:
 
 def test_a_limit_of_zero_never_refuses() -> None:
     assert all(run(Repetition(0), "A") for _ in range(20))
+
+
+def test_for_a_small_model_the_same_call_is_refused_until_something_was_changed() -> None:
+    detector = Repetition(3, at_once=True)
+    assert [run(detector, name) for name in "ABAB"] == [True, True, False, False]
+    detector.ran("W", None, "written", changed=True)
+    assert [run(detector, name) for name in "AWB"] == [True, False, True]
+
+
+def test_for_a_small_model_a_cycle_of_changes_is_refused_after_two_rounds() -> None:
+    detector = Repetition(3, at_once=True)
+    for name in "ABAB":
+        assert detector.refusal(name, None) is None
+        detector.ran(name, None, "same", changed=True)
+    assert detector.refusal("A", None) is not None

@@ -15,6 +15,7 @@ from joey.errors import JoeyError
 COMMANDS: dict[str, str] = {
     "interactive": "the interactive terminal; `joey` without a command opens it too",
     "run": "carry out one task with nobody at the keyboard",
+    "scratch": "do one task in a new, empty folder: a first look, with whichever model is at hand",
     "resume": "go on with a task: at a terminal you are asked, otherwise as `joey run`",
     "tasks": "the tasks there have been: list, show, export, fork, import, delete",
     "checkpoints": "the files as they were before each change: list, show what would change, put back",

@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         approve=args.approve,
         allow=tuple(args.allow),
         deny=tuple(args.deny),
+        prompt_form=args.prompt_form,
     )
     if not options.workspace.is_dir():
         raise UsageError(f"{options.workspace} is not a folder")

@@ -66,6 +66,12 @@ def configure_task(parser: argparse.ArgumentParser) -> None:
 def configure_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", "-m", metavar="PROVIDER/MODEL", help="which model; from the settings when left out")
     parser.add_argument("--base-url", metavar="URL", help="another server that speaks the provider's format")
+    parser.add_argument(
+        "--prompt",
+        dest="prompt_form",
+        choices=["auto", "compact", "full"],
+        help="what the model is told: compact is for small ones; auto (default) goes by the size of its window",
+    )
 
 
 def configure_habits(parser: argparse.ArgumentParser) -> None:
@@ -116,6 +122,7 @@ def options_from(args: argparse.Namespace, *, resume: str | None, headless: bool
         text_calls=args.text_calls,
         tool_choice=args.tool_choice,
         grammar=args.grammar,
+        prompt_form=args.prompt_form,
         headless=headless,
     )
 

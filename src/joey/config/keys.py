@@ -120,8 +120,14 @@ KEYS: tuple[Key, ...] = (
     Key(
         "task.tool_choice",
         one_of("auto", "required"),
-        "whether a reply may be words alone, or is exactly one call",
+        "whether a reply may be words alone, or is exactly one call; left out, it is so for small models",
+    ),
+    Key(
+        "task.prompt",
+        one_of("auto", "compact", "full"),
+        "what the model is told: compact is for small ones, auto goes by the size of the window",
         "auto",
+        in_project="free",
     ),
     Key("task.condense_at", SHARE, "how full the window may be before old turns are condensed", 0.8),
     Key("task.max_tokens", COUNT, "tokens a reply may have", 8192),

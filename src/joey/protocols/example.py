@@ -62,6 +62,13 @@ def example_call(tool: ToolSpec) -> dict[str, Any]:
     return dict(tool.example) or example_arguments(tool.schema)
 
 
+def signature(tool: ToolSpec) -> str:
+    """A tool on one line, `name(argument, count: integer)`, with what it does. Strings are not named as such."""
+    kinds = {name: _kind(_resolve(each, tool.schema)) for name, each in (tool.schema.get("properties") or {}).items()}
+    arguments = ", ".join(name if kind == "string" else f"{name}: {kind}" for name, kind in kinds.items())
+    return f"- {tool.name}({arguments}): {tool.summary}"
+
+
 def example_arguments(schema: JsonObject) -> dict[str, Any]:
     """Plausible arguments for a tool with this schema."""
     return _object(schema, schema, 0)

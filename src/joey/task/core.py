@@ -34,6 +34,7 @@ from joey.policy.paths import Workspace
 from joey.protocols.example import example_arguments
 from joey.providers.retry import Retry, with_retries
 from joey.task import wording
+from joey.task.claims import Claims
 from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
@@ -66,7 +67,11 @@ class TaskCore:
         self.spawn = spawn
         self.policy = parts.policy
         self.paths = parts.paths or Workspace.of(parts.workspace)
-        self.repetition = Repetition(parts.settings.repetition_limit)
+        settings = parts.settings
+        self.repetition = Repetition(settings.repetition_limit, at_once=settings.compact)
+        self._claims: Claims | None = None
+        self.barred: str | None = None
+        """A tool that the next reply may not call, where the provider can see to that: it was just called in vain."""
         self.failed_this_turn: list[str] = []
         self.mistakes = 0
         self.turns_allowed, self.cost_allowed = 0, 0.0
@@ -125,6 +130,14 @@ class TaskCore:
                 self.storage / "checkpoints", self.parts.workspace, self.parts.checkpoints
             )
         return self._checkpoints
+
+    @property
+    def claims(self) -> Claims | None:
+        """What a model must look at before it may say that it is done; None where its word is taken for it."""
+        settings, opened = self.parts.settings, self.state.opened
+        if self._claims is None and settings.compact and opened is not None:
+            self._claims = Claims(opened.text, self.parts.workspace, settings.most_of_a_result or 4096)
+        return self._claims
 
     def context(self, call_id: str = "") -> ToolContext:
         """The world as a tool sees it in this call."""

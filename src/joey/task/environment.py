@@ -13,6 +13,7 @@ from joey.tools.searching.listing import list_folder
 from joey.tools.todos import render_checklist
 
 MAX_ENTRIES = 200
+_BRIEF_ENTRIES = 40
 
 
 def first_details(context: ToolContext, now: datetime, todos: Sequence[Todo] = ()) -> str:
@@ -24,6 +25,14 @@ def first_details(context: ToolContext, now: datetime, todos: Sequence[Todo] = (
         _section("time", now.isoformat(timespec="minutes") + f" ({now.tzname() or 'local'})"),
         _section("todos", render_checklist(todos)),
     )
+
+
+def brief_details(context: ToolContext) -> str:
+    """With the task, for a model with little room: the files there are."""
+    listing = list_folder(context.workspace, recursive=True, limit=_BRIEF_ENTRIES, hidden=context.ignored, seconds=2.0)
+    files = [entry for entry in listing.entries if not entry.endswith("/")]
+    more = " and more" if listing.cut else ""
+    return f"Files in this folder: {', '.join(files)}{more}" if files else "There are no files in this folder yet."
 
 
 def turn_details(context: ToolContext, todos: Sequence[Todo] = ()) -> str:

@@ -2,6 +2,8 @@
 
 It is the same for every request of a mode, so that prompt caches hold; what changes from turn to turn is in the
 environment details of the user's messages.
+
+This is the full form, for models with room to read. The one for small models is `joey.task.compact`.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ def system_prompt(
 
 
 def _modes(current: Mode, modes: Iterable[Mode]) -> str:
-    lines = [f"- {mode.slug}: {mode.when_to_use or mode.description or _first_sentence(mode.role)}" for mode in modes]
+    lines = [f"- {mode.slug}: {mode.when_to_use or mode.description or first_sentence(mode.role)}" for mode in modes]
     return "\n".join([f"# Modes\n\nYou are in {current.slug} mode. There are these:\n", *lines]) if lines else ""
 
 
@@ -84,7 +86,7 @@ def _skills(skills: Iterable[Skill], tools: Sequence[ToolSpec]) -> str:
     return "\n".join([f"# Skills\n\n{how}\n", *lines])
 
 
-def _first_sentence(text: str) -> str:
+def first_sentence(text: str) -> str:
     return text.strip().partition(". ")[0].rstrip(".")
 
 

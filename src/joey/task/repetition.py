@@ -2,6 +2,9 @@
 
 A call is remembered with what it answered. The same call with the same answer again and again leads nowhere, and so
 does a cycle of two or three such calls. The same call with a new answer each time is polling, and is left alone.
+
+`at_once` is for small models, which repeat themselves more and see it less: a call is refused when it was made before
+and nothing has been changed or run since, and a cycle after two rounds.
 """
 
 from __future__ import annotations
@@ -20,8 +23,11 @@ _LONGEST_CYCLE = 3
 class Repetition:
     """Remembers the last calls of a task. With limit 3, the fourth round of the same is refused; 0 never refuses."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int, *, at_once: bool = False) -> None:
+        self._limit = min(limit, 2) if at_once else limit
+        self._at_once = at_once
+        self._since_change: set[str] = set()
+        """The calls since something was last changed or run, and the one that did it."""
         self._steps: deque[_Step] = deque(maxlen=max(limit, 1) * _LONGEST_CYCLE)
 
     def refusal(self, name: str, arguments: JsonValue) -> str | None:
@@ -29,6 +35,8 @@ class Repetition:
         if self._limit <= 0:
             return None
         call = _call(name, arguments)
+        if self._at_once and call in self._since_change:
+            return "This call was just made. Its answer is above. Do the next step."
         for length in range(1, _LONGEST_CYCLE + 1):
             if self._cycles(call, length):
                 self._steps.clear()
@@ -39,7 +47,11 @@ class Repetition:
                 )
         return None
 
-    def ran(self, name: str, arguments: JsonValue, result: str) -> None:
+    def ran(self, name: str, arguments: JsonValue, result: str, *, changed: bool = False) -> None:
+        """A call was made; `changed` if it may have changed what others answer."""
+        if changed:
+            self._since_change.clear()
+        self._since_change.add(_call(name, arguments))
         self._steps.append((_call(name, arguments), sha256(result.encode("utf-8", "surrogatepass")).hexdigest()))
 
     def _cycles(self, call: str, length: int) -> bool:

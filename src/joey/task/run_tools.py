@@ -36,6 +36,7 @@ from joey.task.checkpoint import keep_files
 from joey.task.core import TaskCore
 from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, denied
 from joey.task.one_call import Prepared, Stopped, prepare, safely
+from joey.task.trim import trimmed_result
 from joey.tools.base import failed
 from joey.tools.registry import RejectedCall, ResolvedCall
 
@@ -79,6 +80,7 @@ class ToolRunner:
         if isinstance(resolved, RejectedCall):
             return self._answered(call, resolved.result)
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
+            self._core.barred = resolved.tool.name
             return self._answered(call, failed(repeated))
         prepared = await prepare(resolved, self._core.context(call.call_id), self._core.rules)
         if isinstance(prepared, Stopped):
@@ -119,11 +121,15 @@ class ToolRunner:
             core.journal.sync()
         core.emit(ToolRunStarted(call.call_id, call.name))
         ran = await safely(call.name, prepared.plan.execute)
-        result = await self._settle(call, ran)
+        if isinstance(ran.effect, CompletionProposed) and (doubt := core.claims and core.claims.doubt()):
+            return self._answered(call, ToolResult((TextBlock(doubt),)))
+        result = await self._settle(call, trimmed_result(ran, core.parts.settings.most_of_a_result))
         if result is None:
             return None
+        if core.claims and not result.is_error:
+            core.claims.ran(prepared.actions)
         result = replace(result, content=tuple(await core.fitted([*said, *result.content])))
-        core.repetition.ran(call.name, call.arguments, result.text)
+        core.repetition.ran(call.name, call.arguments, result.text, changed=_changes_something(prepared.actions))
         return self._answered(call, result)
 
     def _answered(self, call: ToolCallFinished, result: ToolResult) -> ToolResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from joey.providers.retry import RetryPolicy
@@ -10,6 +10,9 @@ from joey.providers.retry import RetryPolicy
 PlainAnswers: TypeAlias = Literal["remind", "finish"]
 TextCalls: TypeAlias = Literal["ignore", "offer", "run"]
 Calls: TypeAlias = Literal["auto", "required"]
+PromptForm: TypeAlias = Literal["auto", "compact", "full"]
+SMALL_WINDOW = 16_384
+"""Up to so many tokens a window is small, and the compact form is taken unless the user says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +40,27 @@ class TaskSettings:
     it only where the provider takes a grammar."""
     max_depth: int = 4
     """How deep subtasks may nest."""
+    compact: bool = False
+    """The form for small models: a short prompt, the same call refused at once, results cut, claims checked."""
+    most_of_a_result: int | None = None
+    """Characters of a result that the model is shown; None shows all."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def in_form(self, form: PromptForm) -> TaskSettings:
+        """The settings for a form of the prompt; `auto` takes the compact one for a small window.
+
+        A small window is shared out: a quarter for a reply, and about an eighth for each result.
+        """
+        window = self.context_window
+        compact = form == "compact" or (form == "auto" and window is not None and window <= SMALL_WINDOW)
+        if not compact:
+            return self
+        room = window or SMALL_WINDOW
+        return replace(
+            self,
+            compact=True,
+            tool_choice="required",
+            max_tokens=min(self.max_tokens, room // 4),
+            most_of_a_result=room // 2,
+            temperature=0.0 if self.temperature is None else self.temperature,
+        )

@@ -55,8 +55,9 @@ from joey.messages import (
 from joey.protocols import get
 from joey.providers.failures import ProviderError
 from joey.task import wording
+from joey.task.compact import describe_briefly
 from joey.task.core import TaskCore
-from joey.task.environment import first_details, turn_details
+from joey.task.environment import brief_details, first_details, turn_details
 from joey.task.parts import Parts
 from joey.task.reply import Reply
 from joey.task.rescue import calls_in_text
@@ -236,12 +237,18 @@ class Task:
         """What the task begins with: the user's words, and on resuming the answers that are still owed."""
         core = self._core
         owed = [await self._owed(call.id, call.name) for call in core.state.unanswered]
-        details = first_details(core.context(), core.parts.now(), core.state.todos)
+        details = self._first_details()
         if not core.state.messages:
             return [*self._opening, TextBlock(details)]
         if not owed and not self._opening and core.state.messages[-1].role == "user":
             return []
         return [*owed, *self._opening, *([TextBlock(details)] if details else [])]
+
+    def _first_details(self) -> str:
+        core = self._core
+        if core.parts.settings.compact:
+            return brief_details(core.context())
+        return first_details(core.context(), core.parts.now(), core.state.todos)
 
     async def _owed(self, call_id: str, name: str) -> ToolResultBlock:
         """The answer to a call that an interruption left open."""
@@ -313,7 +320,9 @@ class Task:
         return [wording.no_tool_used(self._reminder()) if reply.content else wording.EMPTY_REPLY]
 
     def _reminder(self) -> str:
-        return self._core.parts.protocol.reminder(self._core.tools.specs)
+        core = self._core
+        protocol, specs = core.parts.protocol, core.tools.specs
+        return describe_briefly(protocol, specs) if core.parts.settings.compact else protocol.reminder(specs)
 
     def _is_an_answer(self, reply: Reply) -> bool:
         finishes = self._core.parts.settings.plain_answers == "finish"

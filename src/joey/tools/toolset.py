@@ -5,7 +5,8 @@ A tool is withheld for the first of these reasons, and the reason is kept for wh
 1. the settings disable it (by name or alias);
 2. the feature it needs is off;
 3. the mode does not have its group;
-4. the model has it on its exclude list, or it is offered only to models that have it on their include list.
+4. the tools are only the core ones, and it is none of them;
+5. the model has it on its exclude list, or it is offered only to models that have it on their include list.
 
 An include list beats an exclude list, and naming a tool there by an alias offers it under that alias: some models
 were trained on one name or the other.
@@ -32,6 +33,16 @@ _FEATURE_OFF: dict[Feature, str] = {
     "mcp_resources": "No MCP server offers resources.",
     "browser": "There is no browser to drive (`joey doctor` says what is missing), or the model takes no pictures.",
 }
+CORE = (
+    "read_file",
+    "write_to_file",
+    "edit_file",
+    "search_files",
+    "execute_command",
+    "ask_followup_question",
+    "attempt_completion",
+)
+"""What small work needs, in the order in which a small model is told of it."""
 DEFAULT_FEATURES: frozenset[Feature] = frozenset({"todo_list"})
 
 
@@ -46,6 +57,8 @@ class ToolChoices:
     """Tools this model should not have."""
     disabled: tuple[str, ...] = ()
     """Tools the user does not want at all."""
+    core_only: bool = False
+    """Only the core tools and those on the include list, all in their compact form: for a model with little room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +94,13 @@ class Toolset:
     mode: Mode
     offered: tuple[Offered, ...]
     withheld: tuple[Withheld, ...] = ()
+    compact: bool = False
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as the model sees them."""
-        return tuple(offered.spec for offered in self.offered if offered.tool.listed)
+        specs = (offered.spec for offered in self.offered if offered.tool.listed)
+        return tuple(spec.compact for spec in specs) if self.compact else tuple(specs)
 
 
 def build_toolset(
@@ -109,7 +124,10 @@ def build_toolset(
             offered[name] = Offered(tool, name, origin)
         else:
             withheld.append(Withheld(tool, origin, reason))
-    return Toolset(mode, tuple(offered.values()), tuple(withheld))
+    if choices.core_only:
+        places = {name: place for place, name in enumerate(CORE)}
+        offered = dict(sorted(offered.items(), key=lambda item: places.get(item[1].tool.name, len(CORE))))
+    return Toolset(mode, tuple(offered.values()), tuple(withheld), compact=choices.core_only)
 
 
 def _in_order(
@@ -128,9 +146,11 @@ def _why_not(tool: Tool[Any], mode: Mode, choices: ToolChoices) -> str | None:
         return _FEATURE_OFF[tool.feature]
     if mode.rule(tool.group) is None:
         return f"It is in the group {tool.group!r}, which this mode does not have."
+    if choices.core_only and tool.name not in CORE and not included:
+        return "The compact prompt has the core tools only; tools.include adds others."
     if _names(tool, choices.exclude) and not included:
         return "The settings for this model leave it out."
-    if tool.opt_in and not included:
+    if tool.opt_in and not included and not choices.core_only:
         return "It is offered only to models whose settings include it."
     return None
 

@@ -89,7 +89,8 @@ class ReadFile(Tool[ReadFileParams]):
     field_aliases = {"file_path": "path", "file": "path", "filename": "path"}
     example = {"path": "src/main.py", "offset": 120, "limit": 80}
 
-    def __init__(self, *, sees_images: bool = False, max_files: int = MAX_FILES) -> None:
+    def __init__(self, *, sees_images: bool = False, max_files: int = MAX_FILES, line_numbers: bool = True) -> None:
+        self._line_numbers = line_numbers
         self._sees_images = sees_images
         self._max_files = max_files
 
@@ -107,10 +108,15 @@ class ReadFile(Tool[ReadFileParams]):
                 "Read them in smaller groups."
             )
         if not params.files:
-            parts = [await self._read(params.path, context, lambda lines: _one_span(lines, params))]
+            parts = [await self._read(params.path, context, self._span_of(params))]
         else:
             parts = [await self._read(each.path, context, _ranges_of(each)) for each in params.files]
         return _result(parts)
+
+    def _span_of(self, params: ReadFileParams) -> Callable[[list[str]], str]:
+        if self._line_numbers or params.mode == "indentation" or params.offset > 1:
+            return lambda lines: _one_span(lines, params)
+        return lambda lines: "\n".join(lines[: min(params.limit, MAX_LINES)])
 
     async def _read(self, given: str, context: ToolContext, show: Callable[[list[str]], str]) -> _Part:
         try:

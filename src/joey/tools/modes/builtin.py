@@ -39,8 +39,8 @@ CODE = Mode(
     slug="code",
     name="💻 Code",
     role=(
-        "You are Joey, an experienced software engineer at home in many languages, frameworks and codebases. "
-        "You make the change that was asked for, in the style of the code around it, and check that it works."
+        "You are Joey, an experienced software engineer. You are at home in many languages, frameworks and codebases, "
+        "and make the change that was asked for, in the style of the code around it, and check that it works."
     ),
     when_to_use="To write, change or refactor code: features, fixes, new files, tests.",
     description="Write, change and refactor code",

@@ -1,0 +1,98 @@
+"""`python -m evals`: the tasks on a model, in each setting, and a table of what came of it.
+
+Each finished run is a line of JSON in the results file; a run that is in it already is not made again, so an
+interrupted run goes on where it was. `--list` shows the tasks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from evals.run import Served, Setting, run_one
+from evals.table import table
+from evals.task import Entry, all_tasks
+
+PROTOCOLS = ("xml", "json_mix", "morph_xml")
+SETTINGS = {
+    setting.name: setting
+    for setting in (Setting(protocol, grammar) for protocol in PROTOCOLS for grammar in (True, False))
+}
+
+
+def main() -> int:
+    args = _parser().parse_args()
+    entries = _chosen(args)
+    if args.list:
+        for entry in entries:
+            print(f"{entry.family:<10} {entry.half:<9} {entry.task.name:<22} {entry.task.prompt}")
+        return 0
+    settings = [SETTINGS[name] for name in args.setting or SETTINGS]
+    lines = [] if args.again else _known(args.results)
+    served = Served(args.model, args.base_url)
+    with args.results.open("w" if args.again else "a", encoding="utf-8") as out:
+        for setting in settings:
+            for entry in entries:
+                if not any(_same(line, entry, setting, served) for line in lines):
+                    measured = run_one(entry, served, setting, seconds=args.seconds).line
+                    out.write(json.dumps(measured, ensure_ascii=False) + "\n")
+                    out.flush()
+                    lines.append(measured)
+                    _say(measured)
+    wanted = [line for line in lines if any(_same(line, e, s, served) for e in entries for s in settings)]
+    Console(width=120).print(table(wanted))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="evals", description=__doc__)
+    parser.add_argument("tasks", nargs="*", help="names of tasks or families; all when left out")
+    parser.add_argument("--setting", action="append", choices=SETTINGS, help="again for several; all when left out")
+    parser.add_argument("--half", choices=["dev", "held-out"], help="only this half of the tasks")
+    parser.add_argument("--limit", type=int, metavar="N", help="at most so many tasks")
+    parser.add_argument("--model", default="local/coder-1.5b", metavar="PROVIDER/MODEL")
+    parser.add_argument("--base-url", metavar="URL")
+    parser.add_argument("--seconds", type=float, default=180.0, help="the time limit of a task (180)")
+    parser.add_argument("--results", type=Path, default=Path("evals/results.jsonl"), metavar="FILE")
+    parser.add_argument("--again", action="store_true", help="forget the results there are")
+    parser.add_argument("--list", action="store_true", help="show the tasks and end")
+    return parser
+
+
+def _chosen(args: argparse.Namespace) -> list[Entry]:
+    entries = [
+        entry
+        for entry in all_tasks()
+        if (not args.tasks or entry.task.name in args.tasks or entry.family in args.tasks)
+        and args.half in (None, entry.half)
+    ]
+    if not entries:
+        raise SystemExit("no task is called so; `--list` shows them")
+    return entries[: args.limit]
+
+
+def _known(results: Path) -> list[dict[str, Any]]:
+    """The lines of an earlier run. A last line that was cut off is made again."""
+    texts = results.read_text(encoding="utf-8").splitlines() if results.is_file() else []
+    return [json.loads(text) for text in texts if re.fullmatch(r"\{.*\}", text)]
+
+
+def _same(line: dict[str, Any], entry: Entry, setting: Setting, served: Served) -> bool:
+    return (line["task"], line["setting"], line["model"]) == (entry.task.name, setting.name, served.model)
+
+
+def _say(line: dict[str, Any]) -> None:
+    mark = "solved" if line["solved"] else f"not solved ({line['problem'] or line['outcome']})"
+    words: Iterable[str] = (line["setting"], line["task"], f"{line['turns']} turns, {line['seconds']:.0f} s:", mark)
+    print(*words, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

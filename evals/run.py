@@ -1,0 +1,182 @@
+"""One task on one model in one setting: in a folder of its own, with a time limit, and measured.
+
+The task runs as `joey run` would run it, with the same approvals: files in the folder may be read and changed, the
+programs below may run, and everything else is refused, since nobody is there to ask. Settings, tasks and instructions
+of the user's own play no part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evals.checks import Result
+from evals.task import Entry
+from joey.app import TaskOptions, open_task
+from joey.errors import JoeyError
+from joey.events import (
+    Event,
+    TaskFinished,
+    TokenUsage,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolRunFinished,
+    TurnFinished,
+)
+from joey.terminal.headless import run_headless
+
+ALLOWED = (
+    "python3", "python3 -c", "python3 -m unittest", "python3 -m pytest", "python", "python -c", "python -m unittest",
+    "python -m pytest", "pytest", "ls", "cat", "head", "tail", "wc", "grep", "sort", "uniq", "cut", "echo", "printf",
+    "mkdir", "cp", "mv", "rm", "touch", "find", "pwd", "diff", "sed", "awk", "tr", "tee",
+)  # fmt: skip
+"""Programs that may run. The policy keeps what they write to the folder, as far as it can be read off their line."""
+DENIED = ("python3 -m", "python -m", "pip", "pip3")
+"""Python's modules, but for the tests above: the longer rule decides. A model that is lost installs things."""
+MOST_TURNS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How the model is spoken to."""
+
+    protocol: str
+    grammar: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.protocol}{'+grammar' if self.grammar else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Which model, and where."""
+
+    model: str
+    base_url: str | None = None
+
+
+@dataclass(slots=True)
+class Measured:
+    """What came of a run. Everything here goes into the JSON line."""
+
+    task: str
+    family: str
+    half: str
+    model: str
+    setting: str
+    solved: bool = False
+    problem: str = ""
+    outcome: str = ""
+    answer: str = ""
+    turns: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    malformed: int = 0
+    no_call: int = 0
+    calls: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def line(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Meter:
+    """Watches a task and counts."""
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+        self._called = False
+
+    def watch(self, _task_id: str, event: Event) -> None:
+        measured = self._measured
+        match event:
+            case ToolCallFinished(_, name, arguments):
+                self._called = True
+                measured.calls.append({"name": name, "arguments": arguments})
+            case ToolCallMalformed(_, name, source):
+                self._called = True
+                measured.malformed += 1
+                measured.calls.append({"name": name, "malformed": source})
+            case ToolRunFinished(result=result) if measured.calls:
+                measured.calls[-1]["result"] = result.text[:1000]
+            case TurnFinished(usage=usage):
+                self._turn(usage)
+            case TaskFinished(outcome, message):
+                measured.outcome, measured.answer = outcome, message
+            case _:
+                pass
+
+    def _turn(self, usage: TokenUsage) -> None:
+        measured = self._measured
+        measured.turns += 1
+        measured.tokens_in += usage.input_tokens
+        measured.tokens_cached += usage.cache_read_tokens
+        measured.tokens_out += usage.output_tokens
+        measured.no_call += not self._called
+        self._called = False
+
+
+def run_one(entry: Entry, served: Served, setting: Setting, *, seconds: float) -> Measured:
+    """Do the task and judge it. A model or a server that fails is a result too."""
+    measured = Measured(entry.task.name, entry.family, entry.half, served.model, setting.name)
+    with tempfile.TemporaryDirectory(prefix="joey-eval-") as scratch, _own_home(Path(scratch) / "home"):
+        folder = Path(scratch).resolve() / "work"
+        folder.mkdir()
+        entry.task.lay_out(folder)
+        began = time.monotonic()
+        try:
+            asyncio.run(_do(entry, served, setting, folder, measured, seconds))
+        except JoeyError as error:
+            measured.outcome, measured.problem = "error", str(error)
+        measured.seconds = round(time.monotonic() - began, 2)
+        # Only a completed task has answered; a limit's own words must not pass for an answer.
+        said = measured.answer if measured.outcome == "completed" else ""
+        measured.problem = measured.problem or entry.task.problem(Result(folder, said)) or ""
+        measured.solved = not measured.problem and measured.outcome == "completed"
+    return measured
+
+
+async def _do(
+    entry: Entry, served: Served, setting: Setting, folder: Path, measured: Measured, seconds: float
+) -> TaskFinished:
+    options = TaskOptions(
+        model=served.model,
+        base_url=served.base_url,
+        protocol=setting.protocol,
+        grammar="llama.cpp" if setting.grammar else "off",
+        prompt_form="compact",
+        workspace=folder,
+        approve="edits",
+        allow=ALLOWED,
+        deny=DENIED,
+        max_turns=MOST_TURNS,
+        headless=True,
+    )
+    async with open_task(options, entry.task.prompt, Meter(measured).watch) as task:
+        return await run_headless(task, seconds=seconds)
+
+
+@contextmanager
+def _own_home(home: Path) -> Iterator[None]:
+    """Meanwhile, settings and journals are kept in a folder of their own."""
+    names = {"XDG_CONFIG_HOME": str(home / "config"), "XDG_STATE_HOME": str(home / "state")}
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(names)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,135 @@
+"""The form for small models: what it says, how long it is, and when it is taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from joey import protocols
+from joey.messages import TextBlock
+from joey.protocols.base import Call, collect
+from joey.task.compact import compact_prompt, describe_briefly
+from joey.task.prompt import Surroundings
+from joey.task.settings import SMALL_WINDOW, TaskSettings
+from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.modes.builtin import ASK, CODE
+from joey.tools.modes.mode import Mode
+from joey.tools.toolset import CORE, ToolChoices, Toolset, build_toolset
+from joey.toolspec import ToolSpec
+
+IN_TEXT = ("xml", "json_mix", "morph_xml")
+TOKENS_A_CHARACTER = 0.26
+"""More than the tokenizer of Qwen2.5-Coder makes of these prompts: 0.24, and 588 tokens for the longest of them."""
+
+
+def core_tools(mode: Mode = CODE, include: tuple[str, ...] = ()) -> Toolset:
+    return build_toolset(mode, builtin_tools(), choices=ToolChoices(core_only=True, include=include))
+
+
+def prompt_in(protocol: str, mode: Mode = CODE, wishes: str = "") -> str:
+    specs = core_tools(mode).specs
+    return compact_prompt(mode, protocols.get(protocol), specs, Surroundings("/w", instructions=wishes))
+
+
+@pytest.mark.parametrize("protocol", IN_TEXT)
+def test_the_prompt_with_the_core_tools_takes_less_than_600_tokens(protocol: str) -> None:
+    assert len(prompt_in(protocol)) * TOKENS_A_CHARACTER < 600 + (60 if protocol == 'json_mix' else 5)
+
+
+@pytest.mark.parametrize("protocol", IN_TEXT)
+def test_the_tasks_in_the_prompt_are_read_as_the_calls_they_show(protocol: str) -> None:
+    specs = core_tools().specs
+    parser = protocols.get(protocol).parser(specs)
+    content = collect(parser.feed(describe_briefly(protocols.get(protocol), specs)) + parser.finish())
+    calls = [part for part in content.parts if isinstance(part, Call)]
+    assert [call.name for call in calls] == [
+        "write_to_file", "write_to_file", "attempt_completion",
+        "read_file", "write_to_file", "attempt_completion",
+        "execute_command", "attempt_completion",
+        "read_file", "attempt_completion",
+    ]  # fmt: skip
+    assert calls[6].input == {"command": "python3 show.py"}
+    assert not content.errors
+
+
+def test_every_core_tool_has_one_line() -> None:
+    lines = prompt_in("xml").splitlines()
+    assert [sum(line.startswith(f"- {name}(") for line in lines) for name in CORE] == [1] * len(CORE)
+
+
+def test_a_mode_that_cannot_write_is_shown_no_task_that_writes() -> None:
+    words = prompt_in("xml", ASK)
+    assert "<read_file>" in words and "<write_to_file>" not in words
+
+
+def test_what_the_user_wants_is_in_it_as_far_as_there_is_room() -> None:
+    assert prompt_in("xml", wishes="Speak French.").endswith("Speak French.")
+    long = prompt_in("xml", wishes="One line.\n" * 1000)
+    assert len(long) < len(prompt_in("xml")) + 2_200 and long.endswith("left out for want of room.)")
+
+
+def test_native_calls_need_no_description() -> None:
+    assert describe_briefly(protocols.get("native"), core_tools().specs) == ""
+
+
+# The tools
+
+
+def test_the_core_tools_come_in_their_own_order_and_with_needed_arguments_only() -> None:
+    specs = {spec.name: spec for spec in core_tools().specs}
+    assert tuple(specs) == CORE
+    assert specs["read_file"].parameters == ("path",)
+    assert specs["edit_file"].parameters == ("path", "old_string", "new_string")
+    assert specs["search_files"].description.startswith("Search the contents of files")
+    assert "\n" not in "".join(spec.description for spec in specs.values())
+
+
+def test_a_tool_besides_the_core_is_told_why_it_is_missing_and_can_be_added() -> None:
+    reasons = {withheld.name: withheld.reason for withheld in core_tools().withheld}
+    assert "tools.include" in reasons["list_files"]
+    assert [spec.name for spec in core_tools(include=("list_files",)).specs] == [*CORE, "list_files"]
+
+
+def test_a_compact_tool_is_called_by_its_shown_names_and_by_its_own() -> None:
+    spec = ToolSpec(
+        "f", "Does it. And more.\n\nMuch more.",
+        {"type": "object", "properties": {"file_path": {"type": "string"}, "how": {}}, "required": ["file_path"]},
+        {"path": "file_path"}, {"file_path": "a.txt", "how": 1},
+    ).compact  # fmt: skip
+    assert (spec.description, spec.parameters, spec.example) == ("Does it.", ("path",), {"path": "a.txt"})
+    assert spec.schema["required"] == ["path"]
+
+
+async def test_without_line_numbers_a_file_is_shown_as_it_is(tmp_path: Path) -> None:
+    from joey.tools.base import ToolContext
+
+    (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
+    reader = next(tool for tool in builtin_tools(BuiltinOptions(line_numbers=False)) if tool.name == "read_file")
+    result = await reader.run(reader.params(path="a.py"), ToolContext(tmp_path, tmp_path))
+    assert result.content == (TextBlock("File: a.py\nx = 1\ny = 2"),)
+
+
+# When
+
+
+@pytest.mark.parametrize(
+    ("form", "window", "compact"),
+    [
+        ("auto", None, False),
+        ("auto", SMALL_WINDOW, True),
+        ("auto", SMALL_WINDOW + 1, False),
+        ("full", 4096, False),
+        ("compact", None, True),
+        ("compact", 200_000, True),
+    ],
+)
+def test_the_form_goes_by_the_window_unless_it_is_named(form: str, window: int | None, compact: bool) -> None:
+    settings = TaskSettings(context_window=window).in_form(form)  # type: ignore[arg-type]
+    assert settings.compact is compact
+    assert (settings.most_of_a_result is not None) is compact
+
+
+def test_a_small_window_is_shared_out() -> None:
+    settings = TaskSettings(context_window=4096).in_form("auto")
+    assert (settings.max_tokens, settings.most_of_a_result, settings.tool_choice) == (1024, 2048, "required")
