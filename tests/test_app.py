@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
-from joey.app import CallRunner, Question
+from joey.app import CallRunner, Question, default_model, notices, settings_in_force
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
 from joey.policy import Settings, Workspace
 from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
 from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry
 from joey.tools.toolset import build_toolset
+from joey.weights import known
 
 
 class Spy(Tool[Params]):
@@ -105,3 +106,31 @@ async def test_a_plan_s_own_refusal_waits_for_leave_to_look(tmp_path: Path) -> N
     text, asked = await run(spy, tmp_path, "edits", answer=False)
     assert "secret" not in text and len(asked) == 1
     assert (await run(spy, tmp_path, "edits", answer=True))[0] == "the line was: secret"
+
+
+def install_coder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the model's name and size: nobody looks further before it is loaded."""
+    monkeypatch.setenv("JOEY_MODELS", str(folder))
+    weights = known("coder-1.5b")
+    with weights.path().open("wb") as file:
+        file.truncate(weights.size)
+
+
+def test_without_a_key_the_installed_model_does_the_work_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "JOEY_MODEL"):
+        monkeypatch.delenv(variable, raising=False)
+    install_coder(tmp_path, monkeypatch)
+    assert default_model() == "local/coder-1.5b"
+    (notice,) = notices(settings_in_force(tmp_path))
+    assert notice.startswith("no key is set, so local/coder-1.5b does the work, on this machine")
+
+
+def test_a_key_comes_before_the_installed_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    install_coder(tmp_path, monkeypatch)
+    assert default_model({"ANTHROPIC_API_KEY": "key"}).startswith("anthropic/")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    assert notices(settings_in_force(tmp_path)) == ()

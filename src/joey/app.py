@@ -10,6 +10,7 @@ import asyncio
 import base64
 import contextlib
 import difflib
+import importlib.util
 import os
 import platform
 import sys
@@ -58,6 +59,8 @@ from joey.tools.modes.mode import Mode
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
 from joey.trust import TrustStore
+from joey.weights import DEFAULT as LOCAL_MODEL
+from joey.weights import known
 
 if TYPE_CHECKING:
     from joey.mcp.offer import McpOffer
@@ -164,7 +167,14 @@ def notices(config: Config) -> tuple[str, ...]:
     refused = approvals_in_force(config).refused
     held_back = {each.name for each in config.held_back}
     notice = config.without_leave(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
-    return (notice,) if notice else ()
+    return tuple(each for each in (notice, _without_a_key(config)) if each)
+
+
+def _without_a_key(config: Config) -> str | None:
+    """That a model of this machine is used, where nobody asked for it by name."""
+    if config.value("model") or any(find_key(variable) for variable in _USUAL_MODELS) or not _local_model_is_there():
+        return None
+    return f"no key is set, so {default_model()} does the work, on this machine: a small model, for small things"
 
 
 @contextmanager
@@ -520,13 +530,20 @@ def _mcp_offers(servers: McpServers, *, in_text: bool) -> Callable[[], McpOffer]
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
 
 
+def _local_model_is_there() -> bool:
+    """Whether the coder model is installed, and the engine that runs it."""
+    return known(LOCAL_MODEL).is_installed() and importlib.util.find_spec("xllamacpp") is not None
+
+
 def default_model(environment: Mapping[str, str] = os.environ) -> str:
-    """The model to use when nobody named one: $JOEY_MODEL, or the usual one of a provider with a key."""
+    """The model to use when nobody named one: $JOEY_MODEL, the usual one of a provider with a key, or our own."""
     if environment.get("JOEY_MODEL"):
         return environment["JOEY_MODEL"]
     for variable, model in _USUAL_MODELS.items():
         if find_key(variable, environment):
             return model
+    if _local_model_is_there():
+        return f"{LOCAL}/{LOCAL_MODEL}"
     raise UsageError(
         "no model is set up yet. There are three ways forward:\n\n"
         "  a key           export ANTHROPIC_API_KEY=…   or OPENAI_API_KEY, or another of those in `joey models`\n"

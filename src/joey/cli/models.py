@@ -67,7 +67,7 @@ def _chosen() -> str:
     if setting.value:
         return f"tasks here use {setting.value} ({setting.where})"
     try:
-        return f"tasks here use {default_model()} (a usual model of a provider whose key there is)"
+        return f"tasks here use {default_model()} (nobody named another)"
     except UsageError:
         return "tasks here have no model yet: set a key, name a local one with --model, or see `joey demo`"
 

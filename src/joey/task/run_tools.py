@@ -91,7 +91,10 @@ class ToolRunner:
             refused = replace(refused, content=(*refused.content, *await self._core.brought(leave.comment)))
             return self._stopped(call, Stopped(refused, denied=True))
         refusal = prepared.plan.refusal
-        return self._answered(call, refusal) if refusal else await self._execute(call, prepared, leave.comment)
+        if refusal is None:
+            return await self._execute(call, prepared, leave.comment)
+        self._core.repetition.ran(call.name, call.arguments, refusal.text)
+        return self._answered(call, refusal)
 
     def _stopped(self, call: ToolCallFinished, stopped: Stopped) -> ToolResult:
         if stopped.denied:
