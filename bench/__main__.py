@@ -10,7 +10,9 @@ import sys
 
 from bench.table import Table, together
 
-BENCHMARKS = ("install", "startup", "parsing", "text_protocols", "search", "checkpoints", "loop")
+BENCHMARKS = (
+    "install", "startup", "parsing", "text_protocols", "search", "search_quality", "indexing", "checkpoints", "loop",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> int:

@@ -460,7 +460,7 @@ def surroundings_of(paths: Workspace, modes: Collection[str]) -> TaskSurrounding
     instructions = InstructionFiles(
         workspace,
         user_folder(),
-        hidden=lambda path: paths.locate(str(path)).hidden_by is not None,
+        hidden=paths.hides,
         ignore_files=tuple(name for name, _ in paths.ignore.specs),
     )
     return TaskSurroundings(

@@ -151,3 +151,10 @@ def test_a_loop_of_links_is_an_error_and_a_missing_tail_is_not(tmp_path: Path) -
         resolve(str(tmp_path / "loop" / "x"))
     real = Path(resolve(str(tmp_path)))
     assert resolve(str(tmp_path / "a" / "b")) == str(real / "a" / "b")
+
+
+def test_a_walk_can_ask_whether_a_file_is_hidden(tmp_path: Path) -> None:
+    assert not Workspace.of(tmp_path).hides(tmp_path / "secret.py")
+    (tmp_path / ".rooignore").write_text("secret*\n")
+    assert Workspace.of(tmp_path).hides(tmp_path / "secret.py")
+    assert not Workspace.of(tmp_path).hides(tmp_path / "open.py")

@@ -70,13 +70,7 @@ def open_index(workspace: Path) -> CodebaseIndex:
         raise UsageError(f"{workspace} is not a folder")
     if reason := too_wide(workspace):
         raise UsageError(reason)
-    paths = Workspace.of(workspace)
-    return CodebaseIndex(
-        workspace,
-        index_folder(workspace),
-        model.load,
-        hidden=lambda path: paths.locate(str(path)).hidden_by is not None,
-    )
+    return CodebaseIndex(workspace, index_folder(workspace), model.load, hidden=Workspace.of(workspace).hides)
 
 
 # Building

@@ -267,7 +267,7 @@ async def _call(
         state_folder() / "try",
         mode=args.mode,
         modes=surroundings.modes.slugs,
-        ignored=lambda path: workspace.locate(str(path)).hidden_by is not None,
+        ignored=workspace.hides,
         progress=screen.live,
     )
     options = builtin_options(settings_in_force(surroundings.workspace), surroundings.library)

@@ -104,6 +104,10 @@ class Workspace:
         found = [self._locate(each, base or self.root) for each in dict.fromkeys((path, path.replace("\\", "/")))]
         return max(found, key=_strictness)
 
+    def hides(self, path: Path) -> bool:
+        """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
+        return bool(self.ignore.specs) and self.locate(str(path)).hidden_by is not None
+
     def join(self, base: str, path: str) -> str:
         """A path from a folder, `~` being the home folder (or somebody else's, which is outside as well)."""
         if path == "~" or path.startswith("~/"):

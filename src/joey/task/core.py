@@ -148,7 +148,7 @@ class TaskCore:
             mode=self.mode.slug,
             modes=tuple(self.parts.modes),
             failed_this_turn=tuple(self.failed_this_turn),
-            ignored=lambda path: self.paths.locate(str(path)).hidden_by is not None,
+            ignored=self.paths.hides,
             may_visit=lambda url: self.rules.verdict((VisitUrl(url),)).allowed,
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
             state=self._tool_state,

@@ -69,7 +69,7 @@ class WorkspaceSources:
         return ToolContext(
             self._folder,
             self._folder,
-            ignored=lambda path: self.paths.locate(str(path)).hidden_by is not None,
+            ignored=self.paths.hides,
         )
 
     # Folders

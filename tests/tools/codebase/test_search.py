@@ -100,9 +100,9 @@ def test_any_question_can_be_asked(workshop: Workshop, question: str) -> None:
 def test_vectors_are_kept_in_memory_while_nothing_changes(workshop: Workshop) -> None:
     workshop.write("a.py", function("delete_user"))
     workshop.search("delete")
-    before = workshop.index._vectors
+    before = workshop.index.ranker.kept
     workshop.search("user")
-    assert workshop.index._vectors is before
+    assert workshop.index.ranker.kept is before
     workshop.write("b.py", function("delete_group"))
     assert "b.py" in workshop.paths("delete group")
 

@@ -1,14 +1,6 @@
-"""Asking an index: pieces ranked by their words and by what they mean, and the two rankings made one.
-
-    score = 0.8 * cosine + 0.2 * (keyword score / the best keyword score)
-
-Measured on questions made from docstrings (`python -m bench search_quality`), this finds more than either alone and
-than reciprocal ranks; the cosine has the larger part as it says how near a piece is, not only that it is the nearest.
-Without the model, or for an index without vectors, the second part alone is the score.
-
-Before it is asked, an index is brought up to date within an allowance, so that an answer never takes long; what is
-left over is said. The allowance for vectors goes first to the pieces that rank best by keywords: where little is
-embedded yet, those are the ones whose order matters.
+"""Asking an index. Before it is asked, it is brought up to date within an allowance, so that an answer never takes
+long; what is left over is said. The allowance for vectors goes first to the pieces that rank best by keywords: where
+little is embedded yet, those are the ones whose order matters.
 """
 
 from __future__ import annotations
@@ -19,17 +11,12 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from joey.tools.codebase.model import Embedder
+from joey.tools.codebase.ranking import Ranker, fused
 from joey.tools.codebase.store import Counts, DamagedIndexError, IndexProblemError, IndexStore, KeptPiece
 from joey.tools.codebase.update import Allowance, Freshness, Progress, Updating, only_writer
-from joey.tools.codebase.vectors import Vectors
-from joey.tools.codebase.words import asked
 
-MEANING = 0.8
-"""The part of the cosine in the score; the rest is that of the keywords."""
-_CANDIDATES = 200
 _EMBEDDED_FIRST = 48
 _LEAST = 0.15
 """What scores less by meaning has nothing to do with the question."""
@@ -92,7 +79,7 @@ class CodebaseIndex:
         self._load_model = load_model
         self._hidden = hidden
         self._turn = threading.RLock()
-        self._vectors: tuple[int, Vectors] | None = None
+        self.ranker = Ranker()
 
     @property
     def file(self) -> Path:
@@ -132,7 +119,7 @@ class CodebaseIndex:
     def clear(self) -> None:
         """Throw it away."""
         with self._turn:
-            self._vectors = None
+            self.ranker = Ranker()
             if self.folder.exists():
                 shutil.rmtree(self.folder)
 
@@ -157,7 +144,7 @@ class CodebaseIndex:
             return IndexStore(self.file), (_MADE_ANEW,)
 
     def _throw_away(self) -> None:
-        self._vectors = None
+        self.ranker = Ranker()
         for name in (self.file.name, f"{self.file.name}-journal"):
             (self.folder / name).unlink(missing_ok=True)
 
@@ -195,13 +182,13 @@ class CodebaseIndex:
         updating.look()
         if not store.read_only:
             updating.read()
-        by_words = store.by_words(asked(what.question), what.under, _CANDIDATES)
+        by_words = self.ranker.by_words(store, what.question, what.under)
         if not store.read_only:
-            updating.embed([piece for piece, _ in by_words[:_EMBEDDED_FIRST]])
+            updating.embed(list(by_words)[:_EMBEDDED_FIRST])
             updating.embed()
         freshness = updating.finish()
-        by_meaning = self._by_meaning(store, model, what) if model is not None else {}
-        scores = _fused(dict(by_words), by_meaning)
+        by_meaning = self.ranker.by_meaning(store, model, what.question, what.under)
+        scores = fused(by_words, by_meaning)
         found = _best(scores, store.pieces(scores), what.most, freshness, self._visible)
         return Answer(tuple(found), freshness, store.counts(), bool(by_meaning), notes)
 
@@ -209,24 +196,6 @@ class CodebaseIndex:
         """Not gone, and not hidden since: an index that could not be updated may still know what is."""
         file = self.workspace.resolve() / path
         return file.is_file() and not file.is_symlink() and not self._hidden(file)
-
-    def _by_meaning(self, store: IndexStore, model: Embedder, what: Asked) -> dict[int, float]:
-        changes = store.changes
-        if self._vectors is None or self._vectors[0] != changes:
-            self._vectors = changes, Vectors(store.vectors())
-        texts = store.texts_of(what.under)
-        wanted: Any = model.embed([what.question])[0]
-        return self._vectors[1].nearest(wanted, texts, _CANDIDATES)
-
-
-def _fused(by_words: dict[int, float], by_meaning: dict[int, float]) -> dict[int, float]:
-    best = max(by_words.values(), default=0.0) or 1.0
-    if not by_meaning:
-        return {piece: score / best for piece, score in by_words.items()}
-    every = by_words.keys() | by_meaning.keys()
-    return {
-        piece: MEANING * by_meaning.get(piece, 0.0) + (1 - MEANING) * by_words.get(piece, 0.0) / best for piece in every
-    }
 
 
 def _best(

@@ -9,7 +9,7 @@ sixty nodes deep: definitions there belong to the one around them.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -158,8 +158,3 @@ def _one_a_line(found: Iterator[Definition]) -> tuple[Definition, ...]:
         if not kept or each.first > kept[-1].last:
             kept.append(each)
     return tuple(kept)
-
-
-def names(definitions: Sequence[Definition]) -> list[str]:
-    """All names, depth first: for looking at an outline."""
-    return [name for each in definitions for name in (each.name, *names(each.inner))]
