@@ -89,6 +89,8 @@ def call(params: dict[str, Any]) -> dict[str, Any] | None:
         for step in range(10**9):
             send(method="notifications/progress", params={"progressToken": token, "progress": step})
             time.sleep(0.0002)
+    if BEHAVIOUR == "moody":
+        send(method="notifications/tools/list_changed")
     if BEHAVIOUR == "changing":
         state["grown"] = 1
         for _ in range(1_000):
@@ -145,8 +147,10 @@ def main() -> None:
         request = json.loads(line)
         if BEHAVIOUR == "hung" or "id" not in request:
             continue
-        if request["method"] == "server/discover":
-            reply: dict[str, Any] = {"error": {"code": -32601, "message": "Method not found"}}
+        if BEHAVIOUR == "moody" and request["method"] == "tools/list" and state["lists read"]:
+            reply: dict[str, Any] = {"error": {"code": -32603, "message": "not now"}}
+        elif request["method"] == "server/discover":
+            reply = {"error": {"code": -32601, "message": "Method not found"}}
         else:
             state["request"] = request["id"]
             result = answer(request["method"], request.get("params") or {})

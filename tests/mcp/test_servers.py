@@ -57,6 +57,15 @@ async def test_a_list_that_changes_is_read_again_but_not_as_often_as_the_server_
         assert (await call(servers, "changing", "grown", context)).text in ("lists read: 2", "lists read: 3")
 
 
+async def test_a_server_that_will_not_list_its_tools_again_keeps_those_it_had(context: ToolContext) -> None:
+    async with running(raw_config("moody")) as servers:
+        (server,) = servers.servers
+        await call(servers, "moody", "good", context)
+        await until(lambda: bool(server.listing.problems), what="the refusal is noted")
+        assert "not now" in server.listing.problems[0] and server.state == "ready"
+        assert (await call(servers, "moody", "good", context, x=2)).text == "called with {'x': 2}"
+
+
 async def test_a_server_that_dies_in_a_call_is_started_again_and_calls_fail_clearly(context: ToolContext) -> None:
     servers = McpServers([raw_config("dying")], first_pause=0.2)
     servers.start()

@@ -18,6 +18,7 @@ import importlib.util
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from joey.mcp.config import ServerConfig
@@ -146,7 +147,13 @@ class Server:
         if not self._changed.is_set() or session.ended.is_set():
             return
         self._changed.clear()
-        listing = await session.listing()
+        try:
+            listing = await session.listing()
+        except CallError as error:
+            if error.lost:
+                raise
+            # What it said before still holds, as far as anybody knows.
+            listing = replace(self.listing, problems=(str(error),))
         if listing != self.listing:
             self._publish(listing)
         # A server that calls out changes without end must not keep us listing.
