@@ -73,6 +73,7 @@ bench: .venv/.bench ## benchmarks, peers beside us in one run
 
 # EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.
 eval: .venv/.installed ## small tasks on the local model, in each protocol, with and without grammar: a table (EVAL=… chooses)
+	@case "$(EVAL)" in *--model*|*--list*) ;; *) $(BIN)/joey local install ;; esac
 	@$(BIN)/python -m evals $(EVAL)
 
 fuzz: .venv/.installed ## the property tests, long; says how many inputs were tried (JOEY_FUZZ=N for N each)

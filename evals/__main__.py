@@ -19,6 +19,7 @@ from rich.console import Console
 from evals.run import Served, Setting, run_one
 from evals.table import table
 from evals.task import Entry, all_tasks
+from joey.errors import JoeyError
 
 PROTOCOLS = ("xml", "json_mix", "morph_xml")
 SETTINGS = {
@@ -95,4 +96,7 @@ def _say(line: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        raise SystemExit(main())
+    except JoeyError as error:
+        raise SystemExit(f"evals: {error}") from None

@@ -20,7 +20,6 @@ from typing import Any
 from evals.checks import Result
 from evals.task import Entry
 from joey.app import TaskOptions, open_task
-from joey.errors import JoeyError
 from joey.events import (
     Event,
     TaskFinished,
@@ -127,17 +126,14 @@ class Meter:
 
 
 def run_one(entry: Entry, served: Served, setting: Setting, *, seconds: float) -> Measured:
-    """Do the task and judge it. A model or a server that fails is a result too."""
+    """Do the task and judge it. A server that fails is a result too; a model that is not there is a UsageError."""
     measured = Measured(entry.task.name, entry.family, entry.half, served.model, setting.name)
     with tempfile.TemporaryDirectory(prefix="joey-eval-") as scratch, _own_home(Path(scratch) / "home"):
         folder = Path(scratch).resolve() / "work"
         folder.mkdir()
         entry.task.lay_out(folder)
         began = time.monotonic()
-        try:
-            asyncio.run(_do(entry, served, setting, folder, measured, seconds))
-        except JoeyError as error:
-            measured.outcome, measured.problem = "error", str(error)
+        asyncio.run(_do(entry, served, setting, folder, measured, seconds))
         measured.seconds = round(time.monotonic() - began, 2)
         # Only a completed task has answered; a limit's own words must not pass for an answer.
         said = measured.answer if measured.outcome == "completed" else ""

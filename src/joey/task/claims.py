@@ -1,10 +1,10 @@
 """Whether a model that says it is done has looked at what it did.
 
-Small models report success falsely: they write the same bug back, leave out the second file, never run what they were
-told to run, and say that all is well. So the first claim of completion after a change that was neither read nor run
-is not taken to the user. Instead the model is shown the facts: the task once more, the files as they are now, whether
-they can be read as what they are, which files the task names that do not exist. Then it may claim again, and the user
-has the last word as always. It is told once for the same state of things, so a model that insists gets through.
+Small models report success falsely: they write the same bug back, leave out the second file, and say that all is well.
+So a claim of completion is not taken to the user at once if there are facts against it: a file that the task names and
+that never came to be, or a change that was neither read nor run since. The model is shown the facts, and may claim
+again; the user has the last word as always. Each missing file is named once, and what was written is shown once in a
+task, so a model that insists gets through. What it is shown does not repeat the task: then it would begin again.
 
 Not judged here is whether the work is right: that would need another model. Facts only.
 """
@@ -25,18 +25,21 @@ _SUFFIXES = "py|txt|md|json|toml|ya?ml|ini|cfg|csv|html?|css|jsx?|tsx?|sh|log|xm
 _FILE_NAME = re.compile(rf"(?<![\w/.:-])[\w-][\w./-]*\.(?:{_SUFFIXES})(?![\w/])")
 """Only what is certainly meant as a file: to be told that `e.g` does not exist would mislead."""
 _MOST_FILES = 4
-_MOST_OF_THE_TASK = 1_000
 
 
 class Claims:
-    """What was changed in a task and not looked at since. `most` is how many characters may be shown."""
+    """What was changed in a task and not looked at since. Made when the task begins: what exists then is not missed.
+
+    `most` is how many characters may be shown.
+    """
 
     def __init__(self, task: str, workspace: Path, most: int) -> None:
-        self._task = task
         self._workspace = workspace
         self._most = most
         self._unseen: dict[str, None] = {}
-        self._missing_told: set[str] = set()
+        self._shown = False
+        named = dict.fromkeys(_FILE_NAME.findall(task))
+        self._awaited = [name for name in named if not (workspace / name).exists()]
 
     def ran(self, actions: Sequence[Action]) -> None:
         """A call was carried out and went well."""
@@ -51,19 +54,13 @@ class Claims:
 
     def doubt(self) -> str | None:
         """What to look at before the task is called complete; None if there is nothing new to say."""
-        changed, missing = list(self._unseen), self._missing()
-        if not changed and not missing:
-            return None
-        self._unseen.clear()
-        self._missing_told.update(missing)
-        shown = [self._file(path) for path in changed[:_MOST_FILES]]
-        lost = [f"{name} does not exist." for name in missing]
-        task = f"Check before you complete. The task was:\n{trimmed(self._task, _MOST_OF_THE_TASK)}"
-        return "\n\n".join([task, *shown, *lost, _HOW])
-
-    def _missing(self) -> list[str]:
-        named = dict.fromkeys(_FILE_NAME.findall(self._task))
-        return [name for name in named if name not in self._missing_told and not (self._workspace / name).exists()]
+        missing = [name for name in self._awaited if not (self._workspace / name).exists()]
+        self._awaited = []
+        if missing:
+            return "\n".join(_MISSING.format(name=name) for name in missing)
+        changed = [] if self._shown else list(self._unseen)[:_MOST_FILES]
+        self._shown = self._shown or bool(changed)
+        return "\n\n".join([*map(self._file, changed), _HOW]) if changed else None
 
     def _file(self, path: str) -> str:
         try:
@@ -74,7 +71,8 @@ class Claims:
         return "\n".join([f"{path} is now:", trimmed(text, self._most // _MOST_FILES), *([problem] if problem else [])])
 
 
-_HOW = "Is all of it done? What is missing or wrong, do now. If all is well, call attempt_completion again."
+_MISSING = "{name} does not exist. If the task asks for it, make it now."
+_HOW = "If this is right, call attempt_completion again with the same result. If not, put it right."
 
 
 def problem_in(path: str, text: str) -> str | None:

@@ -246,7 +246,7 @@ class Task:
 
     def _first_details(self) -> str:
         core = self._core
-        if core.parts.settings.compact:
+        if core.claims is not None:  # made now, to know what there was before anything was done
             return brief_details(core.context())
         return first_details(core.context(), core.parts.now(), core.state.todos)
 
