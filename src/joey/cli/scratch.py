@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_model(parser)
     parser.add_argument("--protocol", "-p", metavar="NAME", help="how the model calls tools: native, xml, json_mix, …")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="commands that may run, as words")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="how long it may take, at most")
     configure_habits(parser)
 
 
