@@ -267,3 +267,10 @@ def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> Non
         "protocol", "mode", "task.plain_answers", "tools.disabled", "tools.include", "tools.exclude",
         "tools.completion_needs_closed_todos",
     }  # fmt: skip
+
+
+def test_a_number_in_the_environment_is_a_number(places: Places) -> None:
+    config = places.config(environment={"JOEY_LOCAL_THREADS": "2", "JOEY_MODEL": "ollama/7"})
+    assert config.value("local.threads") == 2 and config.value("model") == "ollama/7"
+    with pytest.raises(UsageError, match=r"\$JOEY_LOCAL_CONTEXT: local\.context must be a whole number of 1 or more"):
+        places.config(environment={"JOEY_LOCAL_CONTEXT": "many"})

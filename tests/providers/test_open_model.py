@@ -7,7 +7,6 @@ import pytest
 
 from joey.errors import UsageError
 from joey.providers import AuthError, abilities_of, open_model
-from joey.providers.base import is_on_this_machine
 
 
 def _python(code: str) -> str:
@@ -74,19 +73,3 @@ def test_a_grammar_is_only_for_servers_that_speak_openai_s_format() -> None:
     assert not open_model("llamacpp/qwen")[0].takes_grammar
     with pytest.raises(UsageError, match="anthropic takes no grammar"):
         open_model("anthropic/claude", api_key="key", grammar="llama.cpp")
-
-
-@pytest.mark.parametrize(
-    ("address", "local"),
-    [
-        ("http://localhost:11434/v1", True),
-        ("http://127.0.0.2:1", True),
-        ("http://[::1]:8000/v1", True),
-        ("https://api.openai.com/v1", False),
-        ("http://10.0.0.1", False),
-        ("http://localhost.example.com", False),
-        ("nonsense", False),
-    ],
-)
-def test_only_this_machine_is_on_this_machine(address: str, local: bool) -> None:
-    assert is_on_this_machine(address) is local

@@ -198,9 +198,9 @@ def _codebase_search() -> Finding:
 
 def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
     """One finding for each key that is set and each local server; one that says so if no model can be asked at all."""
+    from joey.hosts import host_of, is_this_machine
     from joey.keyring import find_key
     from joey.providers import ENDPOINTS
-    from joey.providers.base import is_on_this_machine
 
     usable, without = False, []
     for name, endpoint in ENDPOINTS.items():
@@ -209,7 +209,7 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
             usable = True
             yield Finding(f"{name} key", "ok", f"{endpoint.key_variable} is set in {key.where}")
         address = _address(endpoint)
-        if is_on_this_machine(address):
+        if is_this_machine(host_of(address)):
             answers = _answers(address)
             usable = usable or answers
             yield Finding(name, "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
@@ -252,7 +252,7 @@ def _in_this_process() -> Iterator[Finding]:
 def _own_server(workspace: Path) -> Finding | None:
     """The server that the settings name in place of a provider's."""
     from joey.app import settings_in_force
-    from joey.providers.base import is_on_this_machine
+    from joey.hosts import host_of, is_this_machine
 
     try:
         address = settings_in_force(workspace).value("base_url")
@@ -260,7 +260,7 @@ def _own_server(workspace: Path) -> Finding | None:
         return None  # which is a finding of its own
     if address is None:
         return None
-    if not is_on_this_machine(address):
+    if not is_this_machine(host_of(address)):
         return Finding("base_url", "ok", f"{address} (not asked, since it is not on this machine)")
     answers = _answers(address)
     return Finding("base_url", "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")

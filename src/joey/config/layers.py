@@ -10,6 +10,7 @@ held back and told, limits can only become tighter, and approvals only stricter.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -161,10 +162,20 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Value]:
         if secret_in("", text):
             raise UsageError(f"${key.variable} looks like a secret. {ADVICE}")
         try:
-            values[key.name] = Value(check_value(key, text), f"${key.variable}")
+            values[key.name] = Value(check_value(key, _typed(key, text)), f"${key.variable}")
         except UsageError as error:
             raise UsageError(f"${key.variable}: {error}") from None
     return values
+
+
+def _typed(key: Key, text: str) -> Any:
+    """What a variable's text stands for: itself, or the number or the true or false that the setting takes."""
+    if key.kind.fits(text):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, Value]:

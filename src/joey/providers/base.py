@@ -13,17 +13,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from joey.chunks import Chunk
-from joey.hosts import host_of, is_this_machine
 from joey.messages import Message
 from joey.providers.abilities import Abilities, abilities_of
 from joey.toolspec import ToolChoice, ToolSpec
 
 CONNECT_TIMEOUT = 10.0
-
-
-def is_on_this_machine(address: str | None) -> bool:
-    """Whether a server at this address is reached without leaving the machine."""
-    return is_this_machine(host_of(address or ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,11 @@ import openai
 
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
+from joey.hosts import host_of, is_this_machine
 from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import failures, ids
 from joey.providers.abilities import Abilities
-from joey.providers.base import CONNECT_TIMEOUT, Provider, Request, is_on_this_machine
+from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
 from joey.providers.conversation import prepare
 from joey.providers.memo import Memo
 from joey.providers.reasoning import ReasoningDetails
@@ -91,7 +92,9 @@ class OpenAIProvider(Provider):
             max_retries=0,
             timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
             # A proxy cannot reach this machine's own servers, and text for them is nobody else's business.
-            http_client=openai.DefaultAsyncHttpxClient(trust_env=False) if is_on_this_machine(base_url) else None,
+            http_client=openai.DefaultAsyncHttpxClient(trust_env=False)
+            if is_this_machine(host_of(base_url or ""))
+            else None,
         )
 
     @property
