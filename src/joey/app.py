@@ -490,7 +490,7 @@ def tools_of(
 ) -> Callable[[Mode], Toolset]:
     """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes."""
     options = builtin_options(config, around.library, sees_images=sees_images)
-    builtin = builtin_tools(replace(options, line_numbers=not compact))
+    builtin = builtin_tools(replace(options, for_small_models=compact))
     choices = around.choices(tool_choices(config))
     choices = replace(choices, core_only=True) if compact else choices_for(model, choices)
     if not sees_images:

@@ -105,7 +105,7 @@ async def test_without_line_numbers_a_file_is_shown_as_it_is(tmp_path: Path) -> 
     from joey.tools.base import ToolContext
 
     (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
-    reader = next(tool for tool in builtin_tools(BuiltinOptions(line_numbers=False)) if tool.name == "read_file")
+    reader = next(tool for tool in builtin_tools(BuiltinOptions(for_small_models=True)) if tool.name == "read_file")
     result = await reader.run(reader.params(path="a.py"), ToolContext(tmp_path, tmp_path))
     assert result.content == (TextBlock("File: a.py\nx = 1\ny = 2"),)
 
@@ -133,3 +133,21 @@ def test_the_form_goes_by_the_window_unless_it_is_named(form: str, window: int |
 def test_a_small_window_is_shared_out() -> None:
     settings = TaskSettings(context_window=4096).in_form("auto")
     assert (settings.max_tokens, settings.most_of_a_result, settings.tool_choice) == (1024, 2048, "required")
+
+
+async def test_a_small_model_must_read_a_file_before_it_writes_it_anew_and_must_change_it(tmp_path: Path) -> None:
+    from joey.tools.base import ToolContext
+
+    (tmp_path / "a.py").write_text("x = 1\n")
+    context = ToolContext(tmp_path, tmp_path)
+    tools = {tool.name: tool for tool in builtin_tools(BuiltinOptions(for_small_models=True))}
+    reader, writer = tools["read_file"], tools["write_to_file"]
+
+    async def write(text: str) -> str:
+        return (await writer.run(writer.params(path="a.py", file_text=text), context)).text
+
+    assert "you have not read it" in await write("y = 2")
+    await reader.run(reader.params(path="a.py"), context)
+    assert "holds exactly this already" in await write("x = 1")
+    assert "successfully written" in await write("y = 2")
+    assert (tmp_path / "a.py").read_text() == "y = 2\n"

@@ -32,3 +32,8 @@ def changed_since_seen(context: ToolContext, path: Path, data: bytes) -> bool:
     """Whether the model knows another version of this file than the one with this content."""
     known: str | None = context.state.get(_KEY, {}).get(path)
     return known is not None and known != digest(data)
+
+
+def was_seen(context: ToolContext, path: Path) -> bool:
+    """Whether the model knows any version of this file."""
+    return path in context.state.get(_KEY, {})

@@ -48,8 +48,8 @@ class BuiltinOptions:
     """How alike (0 to 1) lines must be that apply_diff finds nowhere as they are; None: only equal ones are found."""
     sees_images: bool = False
     """The model can look at pictures: read_file shows them."""
-    line_numbers: bool = True
-    """read_file numbers the lines. A small model copies the numbers into the files it writes."""
+    for_small_models: bool = False
+    """read_file shows lines without numbers, which would be copied into files; write_to_file is careful."""
     kill_commands_after: float | None = None
     """End commands that take longer than so many seconds. Commands in the background have no limit."""
     commands_never_killed: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         ListFiles(),
         NewTask(needs_todos=options.subtask_needs_todos),
         ReadCommandOutput(),
-        ReadFile(sees_images=options.sees_images, line_numbers=options.line_numbers),
+        ReadFile(sees_images=options.sees_images, line_numbers=not options.for_small_models),
         RunSlashCommand(options.library),
         LoadSkill(options.library),
         SearchReplace(),
@@ -89,5 +89,5 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         SearchFiles(),
         SwitchMode(),
         UpdateTodoList(),
-        WriteToFile(),
+        WriteToFile(careful=options.for_small_models),
     )
