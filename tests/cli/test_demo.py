@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -147,4 +148,44 @@ def test_ctrl_c_ends_it_cleanly_with_all_it_started(scratch: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.killpg(int(web_server), 0)
     assert "Traceback" not in terminal.shown
+    assert not list(scratch.iterdir())
+
+
+def test_a_second_ctrl_c_leaves_nothing_behind(scratch: Path) -> None:
+    with Terminal() as terminal:
+        for _ in range(3):
+            terminal.until("Allow it?")
+            terminal.type("")
+        terminal.until("Allow it?")
+        (web_server,) = re.findall(r"kill -- -(\d+)`", terminal.shown)
+        terminal.process.send_signal(signal.SIGSTOP)  # so that both come before the first can have done its work
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.rest() == 130
+    assert ended(int(web_server))
+    assert not list(scratch.iterdir())
+
+
+def ended(group: int) -> bool:
+    """Whether nothing of a group of processes is left. Who was killed stays in the table until somebody looks."""
+    for _ in range(200):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("lines", [0, 3, 12])
+def test_a_reader_that_leaves_ends_it_without_a_word(scratch: Path, lines: int) -> None:
+    command = [sys.executable, "-m", "joey", "demo", "--yes"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        for _ in range(lines):
+            process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
     assert not list(scratch.iterdir())

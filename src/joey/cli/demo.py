@@ -21,7 +21,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +53,8 @@ _SDKS = {"anthropic": "Anthropic's", "openai": "OpenAI's"}
 _SECONDS_A_PIECE = 0.03
 _SECONDS_TO_THINK = 0.3
 _SECONDS_TO_READ = 0.5
+_READER_LEFT = 141
+"""What a shell says of a program that wrote to a pipe which nobody read any more."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -76,19 +78,31 @@ def _speed(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show ✓ shows ? instead
-    console = Console(highlight=False)
+    console = Screen(highlight=False)
     attended = sys.stdin is not None and sys.stdin.isatty() and console.is_terminal
     speed = args.speed or (1.0 if console.is_terminal else None)
     pace = 1 / speed if speed else 0.0
     user = User(console, asks=attended and not args.yes, pace=pace)
     with _scratch_folder(keep=args.keep) as folder, _no_proxy():
         console.print(_opening(args, folder, attended=attended))
-        finished = asyncio.run(_demo(args, folder, Show(console, user.answer), pace))
+        finished = asyncio.run(_demo(args, folder, console, Show(console, user.answer), pace))
     console.print(_closing(finished, folder if args.keep else None))
-    return EXIT_CODES[finished.outcome]
+    return _READER_LEFT if console.reader_left else EXIT_CODES[finished.outcome]
 
 
-async def _demo(args: argparse.Namespace, folder: Path, show: Show, pace: float) -> TaskFinished:
+class Screen(Console):
+    """A console whose reader may go away (`joey demo | head`): then nothing more is said, and `hang_up` is called."""
+
+    reader_left = False
+    hang_up: Callable[[], None] = staticmethod(lambda: None)
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = self.reader_left = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python's last flush is content, too
+        self.hang_up()
+
+
+async def _demo(args: argparse.Namespace, folder: Path, console: Screen, show: Show, pace: float) -> TaskFinished:
     port = _free_port()
     workspace = folder / "hello"
     workspace.mkdir()
@@ -101,9 +115,12 @@ async def _demo(args: argparse.Namespace, folder: Path, show: Show, pace: float)
         parts = _parts(provider, model, protocol, workspace, show.watch)
         task = Task.start(parts, TASK)
         show.follow(task)
+        console.hang_up = show.hang_up
+        if console.reader_left:
+            show.hang_up()
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, show.hang_up)
         try:
-            return await run_headless(task)
+            return await run_headless(task, at_the_last=lambda: None if args.keep else _remove(folder))
         finally:
             show.close()
             await provider.close()
@@ -204,7 +221,11 @@ def _scratch_folder(*, keep: bool) -> Iterator[Path]:
         yield folder
     finally:
         if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -53,13 +53,18 @@ def printing_json(out: TextIO) -> Watcher:
     return watch
 
 
-async def run_headless(task: Task, *, seconds: float | None = None) -> TaskFinished:
-    """Run a task to its end, with Ctrl-C and a time limit that both cancel it cleanly."""
+async def run_headless(
+    task: Task, *, seconds: float | None = None, at_the_last: Callable[[], None] = lambda: None
+) -> TaskFinished:
+    """Run a task to its end, with Ctrl-C and a time limit that both cancel it cleanly.
+
+    `at_the_last` is called when a second Ctrl-C ends the process, where nothing else can be cleaned up any more.
+    """
     loop = asyncio.get_running_loop()
     late = f"the time limit of {seconds:g} s was reached" if seconds else ""
     timer = loop.call_later(seconds, task.send, Cancel(late)) if seconds else None
     try:
-        with interruptible(task):
+        with interruptible(task, at_the_last):
             finished = await task.run()
     finally:
         if timer is not None:
@@ -68,10 +73,10 @@ async def run_headless(task: Task, *, seconds: float | None = None) -> TaskFinis
 
 
 @contextmanager
-def interruptible(task: Task) -> Iterator[None]:
+def interruptible(task: Task, at_the_last: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Meanwhile Ctrl-C cancels the task, and a second one ends the process."""
     loop = asyncio.get_running_loop()
-    stop = _stopper(task)
+    stop = _stopper(task, at_the_last)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
     try:
@@ -81,7 +86,7 @@ def interruptible(task: Task) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def _stopper(task: Task) -> Callable[[], None]:
+def _stopper(task: Task, at_the_last: Callable[[], None]) -> Callable[[], None]:
     pressed = 0
 
     def stop() -> None:
@@ -89,6 +94,7 @@ def _stopper(task: Task) -> Callable[[], None]:
         pressed += 1
         if pressed > 1:
             task.abandon()
+            at_the_last()
             os._exit(EXIT_CODES["cancelled"])
         print("\nStopping; press Ctrl-C again to end at once.", file=sys.stderr)
         task.send(Cancel("interrupted"))
