@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots
+.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots snapshots
 
 help: ## what can be run here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -88,6 +88,9 @@ docs: .venv/.installed ## write the generated parts of docs/ anew
 
 screenshots: .venv/.installed ## take the pictures in docs/ anew, from the running program
 	$(BIN)/python scripts/screenshots.py
+
+snapshots: .venv/.installed ## draw the pictures anew that the tests of the terminal compare with
+	JOEY_RENEW_SNAPSHOTS=1 $(BIN)/pytest tests/terminal/test_snapshots.py
 
 clean: ## remove everything that was made here
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/.cache

@@ -21,6 +21,7 @@ from joey.messages import ReasoningBlock, ToolUseBlock
 from joey.terminal.asking import RequestPanel
 from joey.terminal.interactive import Interactive
 from joey.terminal.workshop import Choices
+from joey.testing.screenshot import svg
 from joey.testing.script import reply
 from joey.testing.server import LocalServer
 
@@ -74,7 +75,7 @@ async def take_picture(scratch: Path) -> str:
         async with app.run_test(size=SIZE) as pilot:
             await pilot.press(*(" " if letter == " " else letter for letter in TASK), "enter")
             await _until_asked(app, pilot)
-            return app.export_screenshot(title="joey")
+            return svg(app)
 
 
 async def _until_asked(app: Interactive, pilot: Pilot[None]) -> None:

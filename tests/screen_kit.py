@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +10,17 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from textual.pilot import Pilot
 
+from joey.app import asker, read_image
+from joey.asking import Library
 from joey.cli.checkpoints import undo
 from joey.events import Event
 from joey.journal.replay import TaskState
+from joey.messages import ImageBlock
+from joey.policy import Workspace
 from joey.task.parts import Watcher
 from joey.task.task import Task
 from joey.terminal.interactive import Interactive
+from joey.terminal.past import Past
 from joey.terminal.workshop import Choices, TaskLine
 from joey.testing.script import Answer as Scripted
 from task_kit import Kit
@@ -26,26 +31,40 @@ class ScratchWorkshop:
 
     def __init__(self, folder: Path, script: Iterable[Scripted], policy: str = "all") -> None:
         self.kit = Kit(folder, script, policy=policy)
+        library = Library(self.kit.workspace, folder / "user")
+        asked = asker(Workspace.of(self.kit.workspace), library, sees_images=True)
+        self.kit.parts = replace(self.kit.parts, asked=asked)
         self.events: list[Event] = []
 
     @property
     def folder(self) -> Path:
         return self.kit.workspace
 
-    def open(self, prompt: str, choices: Choices, watch: Watcher) -> AbstractAsyncContextManager[Task]:
-        return self._open(prompt, choices, watch)
+    @property
+    def past(self) -> Past:
+        return Past(self.kit.workspace.parent / "said.jsonl", self.folder)
+
+    def open(
+        self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
+    ) -> AbstractAsyncContextManager[Task]:
+        return self._open(prompt, choices, watch, images)
+
+    def picture(self, path: Path) -> ImageBlock:
+        return read_image(path)
 
     @asynccontextmanager
-    async def _open(self, prompt: str, choices: Choices, watch: Watcher) -> AsyncIterator[Task]:
+    async def _open(
+        self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock]
+    ) -> AsyncIterator[Task]:
         def both(task_id: str, event: Event) -> None:
             self.events.append(event)
             watch(task_id, event)
 
         parts = replace(self.kit.parts, watch=both, label=choices.model or "scripted/model")
         if choices.resume:
-            yield Task.resume(parts, choices.resume, text=prompt, mode=choices.mode)
+            yield Task.resume(parts, choices.resume, text=prompt, mode=choices.mode, images=images)
         else:
-            yield Task.start(parts, prompt, mode=choices.mode or "code")
+            yield Task.start(parts, prompt, mode=choices.mode or "code", images=images)
 
     def modes(self) -> Sequence[tuple[str, str]]:
         return [(mode.slug, mode.name) for mode in self.kit.parts.modes.values()]
@@ -71,8 +90,8 @@ class ScratchWorkshop:
     def files(self) -> Sequence[str]:
         return ["a.txt", "src/", "src/server.py"]
 
-    def commands(self) -> Sequence[str]:
-        return ["review"]
+    def commands(self) -> Mapping[str, str]:
+        return {"review": "look at what changed"}
 
     def undo(self, task_id: str, *, do: bool) -> str:
         return undo(self.kit.parts.store, task_id, do=do)

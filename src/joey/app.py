@@ -14,7 +14,7 @@ import importlib.util
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -327,7 +327,9 @@ class TaskOptions:
 
 
 @asynccontextmanager
-async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncIterator[Task]:
+async def open_task(
+    options: TaskOptions, prompt: str, watch: Watcher, images: Sequence[ImageBlock] = ()
+) -> AsyncIterator[Task]:
     """A task made of everything this folder and this user have, new or resumed; what it holds is closed at the end."""
     store = TaskStore(state_folder() / "tasks")
     entry = store.find(options.resume) if options.resume else None
@@ -343,7 +345,7 @@ async def open_task(options: TaskOptions, prompt: str, watch: Watcher) -> AsyncI
     servers = McpServers(configured.enabled)
     parts = make_parts(options, opened.model if opened else None, workspace, store, watch, servers)
     parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *configured.allowed)))
-    images = [await attached(Path(name), parts) for name in options.attach]
+    images = [*[await attached(Path(name), parts) for name in options.attach], *images]
     servers.start()
     try:
         if entry is not None:

@@ -1,4 +1,4 @@
-"""What a front end may ask of a task. There are three things, and they may come at any moment."""
+"""What a front end may ask of a task. These few things, and they may come at any moment."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ class Say:
 
     text: str
     images: tuple[ImageBlock, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """The last words that still wait for the model are not meant any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condense:
+    """Sum up the old part of the conversation before the next request, though there may still be room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,6 @@ class Cancel:
     task_id: str = ""
 
 
-Command: TypeAlias = Say | Answer | Cancel
+Command: TypeAlias = Say | TakeBack | Answer | Condense | Cancel
 
 COMMANDS = Codec(Command)

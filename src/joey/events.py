@@ -16,7 +16,7 @@ The laws of the stream events, which every parser keeps:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from joey.effects import Suggestion, Todo
@@ -223,6 +223,13 @@ class UserMessageQueued:
 
 
 @dataclass(frozen=True, slots=True)
+class UserMessageTakenBack:
+    """The last message that waited was taken back before the model read it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRunStarted:
     """A call has leave and is being carried out."""
 
@@ -337,10 +344,25 @@ class TodosChanged:
 
 @dataclass(frozen=True, slots=True)
 class ContextShortened:
-    """The conversation neared the model's window, so that old turns are no longer sent. Nothing is deleted."""
+    """Old turns are no longer sent: the window was nearly full, or the user wanted it. Nothing is deleted.
+
+    The tokens are what a request took before and will take now, the latter judged by how much text is left; 0 where
+    the provider counts none. Usage and cost are those of the summary.
+    """
 
     hidden_messages: int
     summary: str | None = None
+    tokens_before: int = 0
+    tokens_after: int = 0
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextKept:
+    """The user wanted the conversation condensed, and it stays as it is; `reason` says why."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +415,7 @@ TaskEvent: TypeAlias = (
     | TurnFinished
     | RetryScheduled
     | UserMessageQueued
+    | UserMessageTakenBack
     | ToolRunStarted
     | ToolRunProgressed
     | ToolRunFinished
@@ -407,6 +430,7 @@ TaskEvent: TypeAlias = (
     | ModeChanged
     | TodosChanged
     | ContextShortened
+    | ContextKept
     | SubtaskOpened
     | SubtaskClosed
     | TaskCompleted

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,11 +16,13 @@ from typing import Any
 
 import pytest
 
+from joey import protocols
 from joey.app import TaskOptions
 from joey.cli.interactive import HomeWorkshop, first_choices
 from joey.errors import UsageError
 from joey.messages import ToolUseBlock
 from joey.terminal.workshop import Choices
+from joey.testing.hello_model import HelloModel, notes
 from joey.testing.script import Faults, reply
 from joey.testing.server import LocalServer
 
@@ -50,19 +54,26 @@ class Tmux:
         done = subprocess.run(command, env=self._environment, cwd=self._folder, capture_output=True, text=True)
         return done.stdout
 
-    def start(self, *args: str, size: tuple[int, int] = (80, 24)) -> None:
+    def start(self, *args: str, size: tuple[int, int] = (80, 24), environment: dict[str, str] | None = None) -> None:
         self._started += 1  # a server of its own: the one before may still be on its way out
         width, height = map(str, size)
-        command = shlex.join([sys.executable, "-m", "joey", *args])
+        settings = [f"{name}={value}" for name, value in (environment or {}).items()]
+        command = shlex.join(["env", *settings, sys.executable, "-m", "joey", *args])
         self("new-session", "-d", "-x", width, "-y", height, f"{command}; echo ENDED $?; exec cat")
 
     def type(self, *keys: str) -> None:
         self("send-keys", *keys)
 
-    async def until(self, text: str) -> str:
+    def record(self, file: Path) -> None:
+        """Write down what the program sends to the terminal, byte by byte."""
+        self("pipe-pane", "-o", f"cat > {shlex.quote(str(file))}")
+
+    async def until(self, *texts: str, gone: bool = False) -> str:
+        """Wait until one of these is on the screen, or none of them any more."""
+        text = texts[0]
         for _ in range(600):
             screen = self("capture-pane", "-p")
-            if text in screen:
+            if any(text in screen for text in texts) is not gone:
                 return screen
             await asyncio.sleep(0.1)
         raise AssertionError(f"{text!r} is not on the screen:\n{self('capture-pane', '-p')}")
@@ -124,6 +135,60 @@ async def test_an_interrupted_task_is_resumed_where_it_was(tmux: Tmux) -> None:
         await tmux.until("ENDED 0")
 
 
+COLOUR = re.compile(rb"\x1b\[(?:[0-9;:]*[;:])?(?:3[0-9]|4[0-9]|9[0-7]|10[0-7])(?:[;:][0-9;:]*)?m")
+
+
+@needs_tmux
+async def test_a_long_sitting_in_a_real_terminal_without_colour(tmux: Tmux, tmp_path: Path) -> None:
+    """The demo's model, from the first word to the last: leave, feedback, other sizes, an interruption, resuming."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    (tmp_path / "project/notes.md").write_text(notes(port))
+    model = HelloModel(protocols.get("native"), port, faults=Faults(pause=0.02))
+    async with LocalServer(model) as server:
+        options = ("--model", "anthropic/scripted", "--base-url", server.anthropic_url)
+        tmux.start(*options, environment={"NO_COLOR": "1"})
+        tmux.record(tmp_path / "sent")
+        await tmux.until("What shall I do?")
+        tmux.type("Write the server", "Enter")
+        await approve_all(tmux)
+        assert "def do_GET" in (tmp_path / "project/server.py").read_text()
+        tmux("resize-window", "-x", "200", "-y", "60")
+        await tmux.until("server.py answers GET /hello")
+        tmux.type("in", "Space", "JSON", "Enter")
+        assert "application/json" in await tmux.until("y yes")  # the diff
+        tmux("resize-window", "-x", "80", "-y", "24")
+        await tmux.until("y yes")
+        tmux.type("y")
+        await tmux.until("The old server")
+        tmux.type("Escape")
+        await tmux.until("Stopped: interrupted by the user")
+        tmux.type("C-q")
+        await tmux.until("ENDED 0")
+        tmux("kill-server")
+        tmux.start(*options, "--resume", "last", environment={"NO_COLOR": "1"}, size=(120, 40))
+        assert "apply_diff" in await tmux.until("press Enter")
+        tmux.type("Enter")
+        await approve_all(tmux)
+        await tmux.until("now answers in JSON")
+        tmux.type("y")
+        await tmux.until("y accepts", gone=True)
+        tmux.type("Up")  # what was said before is still there
+        await tmux.until("in JSON ")
+        tmux.type("C-q")
+        await tmux.until("ENDED 0")
+    sent = (tmp_path / "sent").read_bytes()
+    assert b"May Joey use" in sent
+    assert not COLOUR.search(sent), "NO_COLOR was set"
+
+
+async def approve_all(tmux: Tmux) -> None:
+    """Say yes until there is a result."""
+    while "y accepts" not in await tmux.until("y yes", "y accepts"):
+        tmux.type("y")
+        await tmux.until("y yes", gone=True)
+
+
 def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
     return subprocess.run(
@@ -172,17 +237,46 @@ def test_the_workshop_tells_what_there_is_here(at_home: Path) -> None:
     assert (workshop.tasks(), workshop.servers(), workshop.notices()) == ([], [], [])
 
 
-def test_without_a_terminal_there_is_the_help() -> None:
-    done = run("-m", "joey")
-    assert done.returncode == 0
-    assert "usage: joey" in done.stdout
-    assert "interactive" in done.stdout
-
-
-def test_options_without_a_terminal_say_what_to_use_instead() -> None:
-    done = run("-m", "joey", "--mode", "ask")
+def test_without_a_model_the_ways_forward_are_shown(tmp_path: Path) -> None:
+    done = run("-m", "joey", HOME=str(tmp_path), JOEY_MODEL="")
     assert done.returncode == 2
-    assert "joey run" in done.stderr
+    assert "three ways forward" in done.stderr
+
+
+HELLO = [
+    reply("Writing.", call("w", "write_to_file", path="a.txt", file_text="hello\n")),
+    reply(call("d1", "attempt_completion", result="Wrote a.txt.")),
+]
+
+
+async def test_without_a_terminal_it_is_lines_in_and_lines_out(tmp_path: Path) -> None:
+    async with LocalServer(HELLO) as server:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "joey", "--model", "anthropic/scripted", "--base-url", server.anthropic_url,
+            cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "test"},
+            stdin=-1, stdout=-1, stderr=-1,
+        )  # fmt: skip
+        out, err = await process.communicate(b"write it\ny\ny\n/quit\n")
+    assert (process.returncode, err) == (0, b"")
+    assert (tmp_path / "a.txt").read_text() == "hello\n"
+    assert b"Done: Wrote a.txt." in out
+
+
+@needs_tmux
+async def test_a_terminal_that_can_do_no_more_gets_plain_lines(tmux: Tmux, tmp_path: Path) -> None:
+    async with LocalServer(HELLO) as server:
+        tmux.start(
+            "--model", "anthropic/scripted", "--base-url", server.anthropic_url, size=(80, 40),
+            environment={"TERM": "dumb"},
+        )  # fmt: skip
+        await tmux.until("Joey, in plain lines.")
+        tmux.type("write it", "Enter")
+        await tmux.until("allow it?")
+        tmux.type("y", "Enter")
+        await tmux.until("accept it?")
+        tmux.type("y", "Enter", "/quit", "Enter")
+        await tmux.until("ENDED 0")
+    assert (tmp_path / "project/a.txt").read_text() == "hello\n"
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])

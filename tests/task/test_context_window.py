@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from joey.chunks import UsageChunk
-from joey.events import ContextShortened, RetryScheduled
+from joey.commands import Answer as Command
+from joey.commands import Cancel, Condense
+from joey.events import ContextKept, ContextShortened, Request, RetryScheduled
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.task.context_window import KEPT_MESSAGES, nearly_full
 from joey.task.task import Task
-from joey.testing.script import Answer, Failure, reply
+from joey.testing.script import Answer, Failure, Faults, reply
 from task_kit import SETTINGS, Kit, call, done
 
 
@@ -70,3 +73,80 @@ def test_full_is_what_leaves_no_room_for_a_reply(tmp_path: Path, window: int | N
     task.state.last_usage = replace(task.state.last_usage, input_tokens=used)
     assert nearly_full(task._core) is full
     task._core.journal.close()
+
+
+# On demand
+
+
+def worked(*rest: Answer) -> list[Answer]:
+    return [*(looks(number, 1_000 * (number + 1)) for number in range(5)), done(), *rest]
+
+
+async def resumed(folder: Path, *script: Answer) -> tuple[Kit, Task]:
+    """A finished task of five turns, opened again."""
+    kit = Kit(folder, worked(*script), settings=replace(SETTINGS, repetition_limit=0, mistake_limit=0))
+    await kit.run("The task itself.")
+    assert kit.task is not None
+    kit.events.clear()
+    return kit, Task.resume(kit.parts, kit.task.id)
+
+
+async def test_a_task_that_rests_is_condensed_and_goes_on_from_the_summary(tmp_path: Path) -> None:
+    kit, task = await resumed(tmp_path, reply("They looked around.", usage=UsageChunk(700, 30)), done("d2"))
+    before = task.state.usage
+    await task.condense()
+    (event,) = kit.of(ContextShortened)
+    assert event.hidden_messages == 8 and event.summary == "They looked around."
+    assert 0 < event.tokens_after < event.tokens_before
+    assert task.state.usage.input_tokens == before.input_tokens + 700, "the summary is paid for, and counted"
+    again = Task.resume(kit.parts, task.id, text="On with it.")
+    kit.task = again
+    assert again.state.last_usage.total == event.tokens_after
+    assert (await again.run()).outcome == "completed"
+    assert "They looked around." in str(kit.sent[0]) and len(kit.sent) == 5
+
+
+@pytest.mark.parametrize("answer", [reply(""), Failure(400, "no", "invalid_request_error")])
+async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Answer) -> None:
+    kit, task = await resumed(tmp_path, answer)
+    await task.condense()
+    assert len(kit.of(ContextKept)) == 1 and not kit.of(ContextShortened)
+    assert task.state.hidden == 0
+    Task.resume(kit.parts, task.id)._core.journal.close()  # and the task is free again
+
+
+async def test_what_is_condensed_already_is_left_alone(tmp_path: Path) -> None:
+    kit, task = await resumed(tmp_path, reply("Short."))
+    await task.condense()
+    await Task.resume(kit.parts, task.id).condense()
+    assert [event.reason for event in kit.of(ContextKept)] == ["there is nothing to sum up yet"]
+
+
+async def test_a_busy_task_condenses_before_its_next_request(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, worked(reply("In short."), done("d2")), settings=replace(SETTINGS, mistake_limit=0))
+    asked: list[str] = []
+
+    def user(request: Request) -> Command:
+        assert kit.task is not None
+        asked.append(request.request_id)
+        if len(asked) == 1:
+            kit.task.send(Condense())
+            return Command(request.request_id, text="More, please.")
+        return Command(request.request_id, yes=True)
+
+    kit.user = user
+    assert (await kit.run("The task itself.")).outcome == "completed"
+    assert [event.summary for event in kit.of(ContextShortened)] == ["In short."]
+    assert "More, please." in str(kit.sent[-1])
+
+
+async def test_a_summary_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
+    kit, task = await resumed(tmp_path, reply("Slowly.", faults=Faults(latency=60)))
+    condensing = asyncio.create_task(task.condense())
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert kit.provider.requests[-1].system.startswith("You sum up")
+    task.send(Cancel("interrupted"))
+    await condensing
+    assert kit.of(ContextKept) == [ContextKept("interrupted")]
+    assert task.state.hidden == 0

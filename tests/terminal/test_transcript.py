@@ -48,13 +48,11 @@ from joey.terminal.asking import answer_by_key, answer_by_words
 from joey.terminal.drawing import (
     FOLDED,
     Look,
-    as_on_screen,
     code_picture,
     diff_picture,
     picture,
     request_keys,
     request_picture,
-    visible,
 )
 from joey.terminal.prompt import History, completions, word_to_complete
 from joey.terminal.status import Status, after, status_line
@@ -71,6 +69,7 @@ from joey.terminal.transcript import (
     entries_of,
     users_words,
 )
+from joey.terminal.visible import as_on_screen, visible
 from screen_kit import words
 
 DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"

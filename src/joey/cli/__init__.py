@@ -64,7 +64,7 @@ def _run(args: list[str]) -> int:
     import argparse
     import importlib
 
-    if args[:1] in (["-h"], ["--help"], ["help"]) or not (args or _at_a_terminal()):
+    if args[:1] in (["-h"], ["--help"], ["help"]):
         print(_help())
         return 0
     if not args or args[0].startswith("-"):
@@ -78,10 +78,6 @@ def _run(args: list[str]) -> int:
     )
     module.configure(parser)
     return int(module.run(parser.parse_args(args[1:])))
-
-
-def _at_a_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _help() -> str:

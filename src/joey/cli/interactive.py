@@ -2,6 +2,10 @@
 
 Everything is kept: Ctrl+Q leaves, and `joey --resume last` goes on. Inside, /help lists commands and keys.
 
+Where there is no terminal that can show a whole screen (TERM=dumb, a pipe, a file), or with --plain, it is lines out
+and lines in. From a pipe, one line is read for each thing that is asked; after its end nobody is there, and what needs
+leave is denied, as with `joey run`.
+
 examples:
   joey
   joey --model ollama/qwen3 --approve edits
@@ -11,8 +15,10 @@ examples:
 from __future__ import annotations
 
 import argparse
+import asyncio
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +29,7 @@ from joey.app import (
     look_around,
     notices,
     open_task,
+    read_image,
     said_in,
     settings_in_force,
     tool_choices,
@@ -33,9 +40,10 @@ from joey.folders import state_folder
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
+from joey.messages import ImageBlock
 from joey.task.parts import Watcher
 from joey.task.task import Task
-from joey.terminal.interactive import Interactive
+from joey.terminal.past import Past
 from joey.terminal.workshop import Choices, TaskLine
 from joey.tools.searching.listing import list_folder
 
@@ -48,11 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="commands that may run, as words")
     parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="commands that never run")
     parser.add_argument("--resume", metavar="ID", help="go on with a task; `last` is the newest")
+    parser.add_argument("--plain", action="store_true", help="lines out and lines in, also on a terminal")
 
 
 def run(args: argparse.Namespace) -> int:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError('this needs a terminal; joey run "…" works without one')
     options = TaskOptions(
         model=args.model,
         base_url=args.base_url,
@@ -66,8 +73,20 @@ def run(args: argparse.Namespace) -> int:
     )
     if not options.workspace.is_dir():
         raise UsageError(f"{options.workspace} is not a folder")
-    Interactive(HomeWorkshop(options), first_choices(options, args.resume)).run()
+    workshop, choices = HomeWorkshop(options), first_choices(options, args.resume)
+    if args.plain or not full_terminal():
+        from joey.terminal.plain import Plain
+
+        return asyncio.run(Plain(workshop, choices, sys.stdout).run(sys.stdin.fileno()))
+    from joey.terminal.interactive import Interactive
+
+    Interactive(workshop, choices).run()
     return 0
+
+
+def full_terminal(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether there is a terminal on both sides that can be drawn on."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and environment.get("TERM", "dumb") not in ("dumb", "unknown", "")
 
 
 def first_choices(options: TaskOptions, resume: str | None) -> Choices:
@@ -87,9 +106,22 @@ class HomeWorkshop:
         self._options = options
         self._store = TaskStore(state_folder() / "tasks")
 
-    def open(self, prompt: str, choices: Choices, watch: Watcher) -> AbstractAsyncContextManager[Task]:
+    @property
+    def folder(self) -> Path:
+        return self._options.workspace
+
+    @property
+    def past(self) -> Past:
+        return Past(state_folder() / "said.jsonl", self.folder)
+
+    def open(
+        self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
+    ) -> AbstractAsyncContextManager[Task]:
         options = replace(self._options, mode=choices.mode, model=choices.model, resume=choices.resume)
-        return open_task(options, prompt, watch)
+        return open_task(options, prompt, watch, images)
+
+    def picture(self, path: Path) -> ImageBlock:
+        return read_image(path)
 
     def modes(self) -> Sequence[tuple[str, str]]:
         return [(mode.slug, mode.name) for mode in look_around(self._options.workspace).modes.modes]
@@ -119,9 +151,10 @@ class HomeWorkshop:
     def files(self) -> Sequence[str]:
         return workspace_files(self._options.workspace)
 
-    def commands(self) -> Sequence[str]:
+    def commands(self) -> Mapping[str, str]:
         library = look_around(self._options.workspace).library
-        return [*library.commands(), *library.skills()]
+        commands = {name: command.description for name, command in library.commands().items()}
+        return commands | {name: skill.description for name, skill in library.skills().items()}
 
     def undo(self, task_id: str, *, do: bool) -> str:
         from joey.cli.checkpoints import undo

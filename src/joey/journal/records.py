@@ -14,7 +14,7 @@ not have happened: it is never run again, and the model is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from joey.effects import Todo
@@ -62,6 +62,11 @@ class UserSaid:
 
 
 @dataclass(frozen=True, slots=True)
+class UserTookBack:
+    """The last thing the user said that still waits is not to be sent."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunBegan:
     """A call is about to touch something."""
 
@@ -102,10 +107,16 @@ class TodosSet:
 
 @dataclass(frozen=True, slots=True)
 class MessagesHidden:
-    """The first `count` messages after the task itself are no longer sent; the summary stands for them."""
+    """The first `count` messages after the task itself are no longer sent; the summary stands for them.
+
+    `tokens` is about what a request takes from now on, 0 if that is not known; usage and cost are the summary's.
+    """
 
     count: int
     summary: str | None = None
+    tokens: int = 0
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +148,7 @@ Record: TypeAlias = (
     | MessageAdded
     | LastMessageReplaced
     | UserSaid
+    | UserTookBack
     | RunBegan
     | RunEnded
     | TurnEnded

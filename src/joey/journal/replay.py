@@ -22,6 +22,7 @@ from joey.journal.records import (
     TodosSet,
     TurnEnded,
     UserSaid,
+    UserTookBack,
 )
 from joey.messages import Message, ToolResult, ToolResultBlock, ToolUseBlock
 
@@ -63,8 +64,8 @@ class TaskState:
                 self._add(message)
             case LastMessageReplaced(message):
                 self.messages[-1] = message
-            case UserSaid():
-                self.queued.append(record)
+            case UserSaid() | UserTookBack():
+                self.queued = [*self.queued, record] if isinstance(record, UserSaid) else self.queued[:-1]
             case RunBegan(call_id, name):
                 self.begun[call_id] = name
                 self.counts.setdefault(name, [0, 0])[0] += 1
@@ -77,8 +78,8 @@ class TaskState:
                 self.mode = mode
             case TodosSet(todos):
                 self.todos = todos
-            case MessagesHidden(count, summary):
-                self.hidden, self.summary = count, summary
+            case MessagesHidden():
+                self._hide(record)
             case ChildOpened(child_id, call_id):
                 self.children[call_id] = child_id
             case CheckpointMade(checkpoint):
@@ -96,8 +97,17 @@ class TaskState:
 
     def _count(self, usage: TokenUsage, cost: float | None) -> None:
         self.turns += 1
-        self.usage += usage
         self.last_usage = usage
+        self._spend(usage, cost)
+
+    def _hide(self, record: MessagesHidden) -> None:
+        self.hidden, self.summary = record.count, record.summary
+        self._spend(record.usage, record.cost)
+        if record.tokens:
+            self.last_usage = TokenUsage(record.tokens)
+
+    def _spend(self, usage: TokenUsage, cost: float | None) -> None:
+        self.usage += usage
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
 

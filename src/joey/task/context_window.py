@@ -3,24 +3,27 @@
 What the provider counted decides, not an estimate. When the window is nearly full, the model is asked to sum up the
 old turns; if that fails, they are hidden without a summary. Either way the task itself, the last turns and every call
 with its answer stay, nothing is deleted, and one attempt is made for each time the window fills: a summary that does
-not come cannot hold up the task.
+not come cannot hold up the task. Where the user asked for it and there is no need, no summary means that all stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
-from joey.chunks import TextChunk
-from joey.events import ContextShortened
+from joey.chunks import TextChunk, UsageChunk
+from joey.events import ContextKept, ContextShortened, TokenUsage
 from joey.journal.records import MessagesHidden
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import Request
 from joey.providers.failures import ProviderError
 from joey.task.core import TaskCore
 from joey.task.history import hideable, visible
+from joey.task.reply import latest, usage_chunk
+from joey.task.request import request_for, size_of
 
 KEPT_MESSAGES = 6
+KEPT_WHEN_ASKED = 2
 _RESULT_LIMIT = 2000
 
 _SUMMARISER = "You sum up a conversation between a user and a coding agent, so that the agent can go on without it."
@@ -48,13 +51,50 @@ async def shorten(core: TaskCore, *, keep: int = KEPT_MESSAGES) -> bool:
     count = hideable(core.state.messages, keep)
     if count <= core.state.hidden:
         return False
-    summary = await _summary(core, visible(core.state)[: 1 + count - core.state.hidden])
-    core.record(MessagesHidden(count, summary))
-    core.emit(ContextShortened(count, summary))
+    try:
+        summary = await _summary(core, count)
+    except ProviderError:
+        summary = _Summary()
+    _hide(core, count, summary)
     return True
 
 
-async def _summary(core: TaskCore, messages: Sequence[Message]) -> str | None:
+async def condense(core: TaskCore) -> None:
+    """What `shorten` does, because the user wants it: as much as can be, and only behind a summary."""
+    count = hideable(core.state.messages, KEPT_WHEN_ASKED)
+    if count <= core.state.hidden:
+        core.emit(ContextKept("there is nothing to sum up yet"))
+        return
+    try:
+        summary = await _summary(core, count)
+    except ProviderError as error:
+        core.emit(ContextKept(str(error)))
+        return
+    if summary.text:
+        _hide(core, count, summary)
+    else:
+        core.emit(ContextKept("the model wrote no summary"))
+
+
+def _hide(core: TaskCore, count: int, summary: _Summary) -> None:
+    text, usage = summary.text or None, summary.usage
+    cost = core.parts.prices.cost(core.parts.model, usage_chunk(usage)) if usage.total else None
+    state, before = core.state, core.state.last_usage.total
+    shorter = replace(state, hidden=count, summary=text)
+    after = before * size_of(request_for(core, shorter)) // size_of(request_for(core, state))
+    core.record(MessagesHidden(count, text, after, usage, cost))
+    core.emit(ContextShortened(count, text, before, after, usage, cost))
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    text: str = ""
+    usage: TokenUsage = field(default_factory=TokenUsage)
+
+
+async def _summary(core: TaskCore, count: int) -> _Summary:
+    """The first `count` messages after the task in short, what was hidden before included. Raises ProviderError."""
+    messages = visible(core.state)[: 1 + count - core.state.hidden]
     request = Request(
         model=core.parts.model,
         messages=(*map(_as_text, messages), Message("user", (TextBlock(_INSTRUCTIONS),))),
@@ -62,18 +102,19 @@ async def _summary(core: TaskCore, messages: Sequence[Message]) -> str | None:
         max_tokens=core.parts.settings.max_tokens,
         temperature=core.parts.settings.temperature,
     )
-    try:
-        return await core.persist(lambda: _text_of_reply(core, request)) or None
-    except ProviderError:
-        return None
+    return await core.persist(lambda: _reply_to(core, request))
 
 
-async def _text_of_reply(core: TaskCore, request: Request) -> str:
+async def _reply_to(core: TaskCore, request: Request) -> _Summary:
     said: list[str] = []
+    usage = TokenUsage()
     async with aclosing(core.parts.provider.stream(request)) as chunks:
         async for chunk in chunks:
-            said += [chunk.text] if isinstance(chunk, TextChunk) else []
-    return "".join(said).strip()
+            if isinstance(chunk, TextChunk):
+                said.append(chunk.text)
+            elif isinstance(chunk, UsageChunk):
+                usage = latest(usage, chunk)
+    return _Summary("".join(said).strip(), usage)
 
 
 def _as_text(message: Message) -> Message:

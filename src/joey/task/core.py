@@ -24,9 +24,10 @@ from joey.events import (
     RetryScheduled,
     ToolRunProgressed,
     UserMessageQueued,
+    UserMessageTakenBack,
 )
 from joey.journal.journal import Journal
-from joey.journal.records import ModeSet, Record, UserSaid
+from joey.journal.records import ModeSet, Record, UserSaid, UserTookBack
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock, ResultBlock, TextBlock, ToolResult
 from joey.pictures import fitted
@@ -74,6 +75,8 @@ class TaskCore:
         """A tool that the next reply may not call, where the provider can see to that: it was just called in vain."""
         self.failed_this_turn: list[str] = []
         self.mistakes = 0
+        self.condenses = False
+        """Whether the user wants the conversation condensed before the next request."""
         self.turns_allowed, self.cost_allowed = 0, 0.0
         """How much of the limits the user has waved through."""
         self._tool_state: dict[str, object] = {}
@@ -188,6 +191,15 @@ class TaskCore:
             self.record(ModeSet(mode))
             self.emit(ModeChanged(mode, reason))
 
+    def take_back(self) -> bool:
+        """Forget the last words that wait; False if none do."""
+        if not self.state.queued:
+            return False
+        text = self.state.queued[-1].text
+        self.record(UserTookBack())
+        self.emit(UserMessageTakenBack(text))
+        return True
+
     def answer(self, answer: Answer) -> bool:
         """Give an answer to whoever waits for it; False if nobody does."""
         waiting = self._waiting.get(answer.request_id)
@@ -204,7 +216,7 @@ class TaskCore:
         """Put a question to the user and wait. With nobody there, the careful answer is given at once."""
         self.emit(request)
         if self.parts.headless:
-            return _unattended(request)
+            return unattended(request)
         waiting = self._waiting[request.request_id] = asyncio.get_running_loop().create_future()
         try:
             return await asyncio.wait_for(waiting, self._patience(request))
@@ -220,7 +232,8 @@ class TaskCore:
         return None
 
 
-def _unattended(request: Request) -> Answer:
+def unattended(request: Request) -> Answer:
+    """The careful answer, where nobody is there to give one."""
     if isinstance(request, QuestionRequested):
         text = request.suggestions[0].text if request.suggestions else NOBODY
         return Answer(request.request_id, yes=True, text=text)

@@ -71,7 +71,7 @@ class ReplyBuilder:
                 place = self._places.get(call_id, len(self._parts))
                 self._parts[place : place + 1] = [TextBlock(source)]
             case UsageReported():
-                self._usage = _latest(self._usage, event)
+                self._usage = latest(self._usage, event)
             case StreamFinished(reason):
                 self._stop = reason
             case _:
@@ -95,7 +95,7 @@ def merge_text(parts: list[Block | None]) -> list[Block]:
     return merged
 
 
-def _latest(known: TokenUsage, report: UsageReported) -> TokenUsage:
+def latest(known: TokenUsage, report: UsageReported | UsageChunk) -> TokenUsage:
     """Providers report usage in parts and more than once; each number only grows."""
     return TokenUsage(
         max(known.input_tokens, report.input_tokens),

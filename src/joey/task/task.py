@@ -15,10 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from joey.commands import Answer, Cancel, Command, Say
+from joey.commands import Answer, Cancel, Command, Condense, Say, TakeBack
 from joey.effects import SubtaskStarted
 from joey.errors import JoeyError, UsageError
 from joey.events import (
+    ContextKept,
     ContinueAnswered,
     ContinueRequested,
     SubtaskClosed,
@@ -56,6 +57,7 @@ from joey.protocols import get
 from joey.providers.failures import ProviderError
 from joey.task import wording
 from joey.task.compact import describe_briefly
+from joey.task.context_window import condense
 from joey.task.core import TaskCore
 from joey.task.environment import brief_details, first_details, turn_details
 from joey.task.parts import Parts
@@ -68,7 +70,7 @@ from joey.tools.commands.jobs import kill_jobs_now
 
 
 class Task:
-    """One task. Made with `start` or `resume`, run once."""
+    """One task. Made with `start` or `resume`, then run (or condensed) once."""
 
     def __init__(self, parts: Parts, task_id: str, state: TaskState, journal: Journal, opening: list[Block]) -> None:
         self._core = TaskCore(parts, task_id, state, journal, self._spawn)
@@ -149,7 +151,7 @@ class Task:
         return self._core.state
 
     def send(self, command: Command) -> bool:
-        """Say, answer or cancel, at any moment. False: nobody was there for it."""
+        """Whatever a front end may ask, at any moment. False: nobody was there for it."""
         if self._over:
             return False
         match command:
@@ -158,6 +160,11 @@ class Task:
                 return True
             case Say() if self._child is None:
                 self._core.say(command)
+                return True
+            case TakeBack() if self._child is None:
+                return self._core.take_back()
+            case Condense() if self._child is None:
+                self._core.condenses = True
                 return True
             case Answer() if self._core.answer(command):
                 return True
@@ -191,6 +198,20 @@ class Task:
             await self._absorb_cancel()
             await asyncio.shield(close_tools(core.context()))
             core.journal.close()
+
+    async def condense(self) -> None:
+        """Instead of `run`: sum up the old part of the conversation, nothing else. Cancelled, it stays as it was."""
+        self._running = asyncio.current_task()
+        try:
+            await condense(self._core)
+        except asyncio.CancelledError:
+            if self._cancelled is None:
+                raise
+            self._core.emit(ContextKept(self._cancelled))
+        finally:
+            self._over = True
+            await self._absorb_cancel()
+            self._core.journal.close()
 
     async def _outcome(self) -> TaskFinished:
         """How the task ended. A cancellation that did not come through `send` is written down and goes on its way."""
@@ -267,17 +288,20 @@ class Task:
 
         More may be said while files are read; and if the task is cancelled then, nothing of the message is lost.
         """
-        core, heard, said = self._core, 0, list[Block]()
+        core, heard = self._core, list[list[Block]]()
         try:
             content = await core.fitted(content)
-            while heard < len(core.state.queued):
-                brought = await core.brought(core.state.queued[heard].text)
-                said += await core.fitted([*_said(core.state.queued[heard]), *brought])
-                heard += 1
+            while len(heard) < len(core.state.queued):
+                said = core.state.queued[len(heard)]
+                words = await core.fitted([*_said(said), *await core.brought(said.text)])
+                if said in core.state.queued:  # it may have been taken back meanwhile
+                    heard.append(words)
         finally:
-            said += [block for each in core.state.queued[heard:] for block in _said(each)]
-            if content or said:
-                core.record(MessageAdded(Message("user", (*content, *said))))
+            waiting = core.state.queued
+            heard = [*heard[: len(waiting)], *map(_said, waiting[len(heard) :])]
+            message = Message("user", (*content, *(block for each in heard for block in each)))
+            if message.content:
+                core.record(MessageAdded(message))
 
     async def _reply(self) -> Reply | TaskFinished:
         while True:

@@ -9,7 +9,8 @@ what was typed before a question was shown can never be the answer to it.
     a result     y, or words about what should be different
     going on     y, n, or words of guidance for the model
 
-An empty line answers nothing: the prompt is shown again. The end of the input cancels the task.
+An empty line answers nothing: the prompt is shown again. The end of the input cancels the task. A line that `command`
+has an answer to is neither: it is for the program itself.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import asyncio
 import os
 from codecs import getincrementaldecoder
 from collections import deque
+from collections.abc import Callable
 from typing import TextIO
 
 from joey.commands import Answer, Cancel, Say
@@ -30,9 +32,11 @@ from joey.events import (
     Request,
     TaskFinished,
 )
+from joey.task.core import unattended
 from joey.task.task import Task
 from joey.terminal.headless import run_headless
 from joey.terminal.lines import Lines
+from joey.terminal.visible import visible
 
 _YES, _NO, _ALWAYS = ("y", "yes"), ("n", "no"), ("a", "always")
 _CHUNK = 65536
@@ -41,10 +45,13 @@ _CHUNK = 65536
 class Conversation:
     """What is shown and asked. `watch` goes into the task's parts, `attend` says which task the answers are for."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, command: Callable[[str], str | None] = lambda _line: None) -> None:
         self._out = out
+        self._command = command
         self._lines = Lines()
         self._open: deque[Request] = deque()
+        self.asks = asyncio.Event()
+        """Set while something waits for an answer."""
         self._task: Task | None = None
 
     def attend(self, task: Task) -> None:
@@ -54,6 +61,7 @@ class Conversation:
         self._print(self._lines.text(event))
         if isinstance(event, (ApprovalRequested, QuestionRequested, CompletionRequested, ContinueRequested)):
             self._open.append(event)
+            self.asks.set()
             if len(self._open) == 1:
                 self._prompt()
 
@@ -62,6 +70,10 @@ class Conversation:
         assert self._task is not None
         if line is None:
             self._task.send(Cancel("the input ended"))
+        elif (told := self._command(line.strip())) is not None:
+            self._print(f"{visible(told)}\n" if told else "")
+            if self._open:
+                self._prompt()
         elif self._open:
             self._answer(self._open[0], line.strip())
         elif line.strip():
@@ -70,11 +82,32 @@ class Conversation:
     def _answer(self, request: Request, line: str) -> None:
         answer = answer_to(request, line) if line else None
         if answer is not None:
-            assert self._task is not None
-            self._open.popleft()
-            self._task.send(answer)
+            self._give(answer)
         if self._open:
             self._prompt()
+
+    def _give(self, answer: Answer) -> None:
+        assert self._task is not None
+        self._open.popleft()
+        if not self._open:
+            self.asks.clear()
+        self._task.send(answer)
+
+    def nobody(self) -> None:
+        """There will be no more lines, and nobody who could be asked: give the careful answers."""
+        while self._open:
+            answer = unattended(self._open[0])
+            self.echo("(nobody is there)")
+            self._give(answer)
+
+    def close(self) -> None:
+        """What is still asked will not be answered."""
+        self._open.clear()
+        self.asks.clear()
+
+    def echo(self, line: str) -> None:
+        """Show a line that was read and not typed."""
+        self._print(f"{visible(line)}\n")
 
     def _prompt(self) -> None:
         self._print(prompt_for(self._open[0]))

@@ -1,15 +1,16 @@
 """Entries and requests as Rich renderables. Pure: the same entry in the same look is always the same picture.
 
-What a model, a file or a command says is shown as text, never as markup or as escape codes: `visible` turns control
-characters into signs one can see, so that nothing on the screen pretends to be something else.
+What a model, a file or a command says is shown as text, never as markup or as escape codes (`joey.terminal.visible`),
+and links with their addresses, so that nothing on the screen pretends to be something else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
@@ -20,6 +21,7 @@ from joey.events import ApprovalRequested, CompletionRequested, QuestionRequeste
 from joey.messages import Shown, ShownDiff, ShownText
 from joey.terminal.lines import todo_lines
 from joey.terminal.transcript import Answered, Card, Entry, Note, Said, Thought, TodoList
+from joey.terminal.visible import as_on_screen, one_line, visible
 
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""
@@ -31,8 +33,6 @@ _NAMES = ("path", "file_path", "command", "regex", "query", "mode", "mode_slug",
 """The arguments that tell one call from another."""
 _SIGNS = {"growing": "○", "ready": "○", "asking": "?", "running": "●", "done": "✓", "failed": "✗"}
 _STYLES = {"growing": "yellow", "asking": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_ESCAPES = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,6 @@ class Look:
         return "ansi_dark" if self.dark else "ansi_light"
 
 
-def visible(text: str) -> str:
-    """The text with every control character but line ends and tabs as a sign."""
-    return _CONTROL.sub(_sign, text.replace("\r\n", "\n"))
-
-
-def _sign(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return chr(0x2400 + code) if code < 0x20 else "�"
-
-
-def as_on_screen(output: str) -> str:
-    """A command's output without its colours and cursor movements; of a line drawn over and over, the last state."""
-    lines = _ESCAPES.sub("", output).replace("\r\n", "\n").split("\n")
-    return visible("\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines))
-
-
 def picture(entry: Entry, look: Look) -> RenderableType:
     """What an entry looks like."""
     match entry:
@@ -71,31 +55,44 @@ def picture(entry: Entry, look: Look) -> RenderableType:
         case Answered(words, is_open):
             if is_open and len(words) > _TOO_LONG:
                 return Text(visible(words.text[-_TOO_LONG:]))  # until it is whole: Markdown is read from its beginning
-            return Markdown(visible(words.text), code_theme=look.code_theme)
+            return _markdown(visible(words.text), look)
         case Thought(words, is_open):
             return _thought(visible(words.text), look, is_open=is_open)
         case Card():
             return _card(entry, look)
         case TodoList(todos):
-            return Text.assemble(("Todo list\n", "bold"), todo_lines(todos))
+            return Text.assemble(("Todo list\n", "bold"), visible(todo_lines(todos)))
         case Note(text, kind):
-            return Text(visible(text), {"note": "dim", "warning": "yellow", "error": "red"}[kind])
+            return _inked(visible(text), {"note": "dim", "warning": "yellow", "error": "red"}[kind])
         case _:
             return Text()
 
 
+def _inked(text: str, style: str, *, cuts: bool = False) -> Text:
+    """A text of which these characters have the style, and not what is appended to it. `cuts`: it never wraps.
+
+    A style of the Text itself would also be read as a colour of the web, and not as one of the sixteen that suit the
+    ground.
+    """
+    return Text(no_wrap=cuts or None, overflow="ellipsis" if cuts else None).append(text, style)
+
+
+def _markdown(text: str, look: Look) -> Markdown:
+    return Markdown(text, code_theme=look.code_theme, hyperlinks=False)
+
+
 def _said(text: str, *, queued: bool) -> Text:
-    words = Text("› ", "bold cyan").append(visible(text), "bold")
-    return words.append("  (the model reads this with its next step)", "dim") if queued else words
+    words = _inked("› ", "bold cyan").append(visible(text), "bold")
+    return words.append("  (waits for the next step; Up takes it back)", "dim") if queued else words
 
 
 def _thought(text: str, look: Look, *, is_open: bool) -> Text:
     if look.in_full:
-        return Text(f"▾ Thinking\n{text}", "dim italic")
+        return _inked(f"▾ Thinking\n{text}", "dim italic")
     if is_open:
         last = text.rstrip().rpartition("\n")[2]
-        return Text(f"▸ Thinking… {last[-_SHORT:]}", "dim italic", no_wrap=True, overflow="ellipsis")
-    return Text(f"▸ Thought about it ({len(text.split())} words)", "dim italic")
+        return _inked(f"▸ Thinking… {last[-_SHORT:]}", "dim italic", cuts=True)
+    return _inked(f"▸ Thought about it ({len(text.split())} words)", "dim italic")
 
 
 # Tool calls
@@ -103,10 +100,10 @@ def _thought(text: str, look: Look, *, is_open: bool) -> Text:
 
 def _card(card: Card, look: Look) -> RenderableType:
     if card.name == "attempt_completion" and card.state != "failed":
-        done = Text("✓ Result", "bold green")
-        return Group(done, Markdown(visible(card.argument("result")), code_theme=look.code_theme))
+        done = _inked("✓ Result", "bold green")
+        return Group(done, _markdown(visible(card.argument("result")), look))
     if card.name == "ask_followup_question" and card.state != "failed":
-        return Text("? ", "bold yellow").append(visible(card.argument("question")))
+        return _inked("? ", "bold yellow").append(visible(card.argument("question")))
     if card.name == "update_todo_list" and card.state == "done":
         return _headline(card)  # the list itself is an entry of its own
     body = [Padding(part, (0, 0, 0, 2)) for part in _body(card, look)]
@@ -115,7 +112,7 @@ def _card(card: Card, look: Look) -> RenderableType:
 
 def _headline(card: Card) -> Text:
     style = _STYLES.get(card.state, "yellow")
-    line = Text(f"{_SIGNS[card.state]} ", style).append(card.name, "bold")
+    line = _inked(f"{_SIGNS[card.state]} ", style).append(one_line(card.name), "bold")
     what = visible(main_argument(card))
     if what:
         first, _, more = what.partition("\n")
@@ -154,7 +151,7 @@ def _body(card: Card, look: Look) -> Iterator[RenderableType]:
     for shown in card.shown:
         yield shown_picture(shown, look)
     if card.state == "failed":
-        yield folded(Text(visible(card.result), "red"), look)
+        yield folded(_inked(visible(card.result), "red"), look)
     elif card.state == "done" and not card.shown:
         yield _result(card.result, look)
 
@@ -162,8 +159,8 @@ def _body(card: Card, look: Look) -> Iterator[RenderableType]:
 def _result(text: str, look: Look) -> Text:
     text = visible(text).rstrip()
     if look.in_full or "\n" not in text:
-        return Text(text if look.in_full else text[:_SHORT], "dim")
-    return Text(f"{text.count(chr(10)) + 1} lines", "dim")
+        return _inked(text if look.in_full else text[:_SHORT], "dim")
+    return _inked(f"{text.count(chr(10)) + 1} lines", "dim")
 
 
 def shown_picture(shown: Shown, look: Look) -> RenderableType:
@@ -173,12 +170,12 @@ def shown_picture(shown: Shown, look: Look) -> RenderableType:
         case ShownText(text):
             return output_picture(text, look)
         case _:
-            return Text("[a picture]", "dim")
+            return _inked("[a picture]", "dim")
 
 
 def output_picture(output: str, look: Look) -> Text:
     """A command's output: while folded, its end."""
-    return folded(Text(as_on_screen(output).rstrip("\n"), "dim"), look, from_end=True)
+    return folded(_inked(as_on_screen(output).rstrip("\n"), "dim"), look, from_end=True)
 
 
 def diff_picture(diff: str) -> Text:
@@ -214,7 +211,7 @@ def folded(text: Text, look: Look, *, from_end: bool = False) -> Text:
     lines = text.split("\n")
     if look.in_full or len(lines) <= FOLDED:
         return text
-    rest = Text(f"… {len(lines) - FOLDED} more lines (Ctrl+O shows all)", "dim")
+    rest = _inked(f"… {len(lines) - FOLDED} more lines (Ctrl+O shows all)", "dim")
     kept = [rest, *lines[-FOLDED:]] if from_end else [*lines[:FOLDED], rest]
     return Text("\n").join(kept)
 
@@ -229,21 +226,21 @@ def request_picture(request: Request, look: Look) -> RenderableType:
         case ApprovalRequested():
             return _approval(request, look)
         case QuestionRequested(_, question, suggestions):
-            asked: list[RenderableType] = [Markdown(visible(question), code_theme=look.code_theme)]
+            asked: list[RenderableType] = [_markdown(visible(question), look)]
             for number, suggestion in enumerate(suggestions, 1):
-                line = Text(f" {number} ", "bold cyan").append(visible(suggestion.text))
-                asked.append(line.append(f"  → {suggestion.mode} mode" if suggestion.mode else "", "dim"))
+                line = _inked(f" {number} ", "bold cyan").append(visible(suggestion.text))
+                asked.append(line.append(f"  → {one_line(suggestion.mode)} mode" if suggestion.mode else "", "dim"))
             return Group(*asked)
         case CompletionRequested():
-            return Text("Joey says that the task is done.", "bold green")
+            return _inked("Joey says that the task is done.", "bold green")
         case _:
-            return Text(visible(request.reason), "yellow")
+            return _inked(visible(request.reason), "yellow")
 
 
 def _approval(request: ApprovalRequested, look: Look) -> RenderableType:
     parts: list[RenderableType] = [
-        Text("May Joey use ", "bold").append(request.name, "bold yellow").append("?"),
-        Text(visible(request.reason), "yellow"),
+        _inked("May Joey use ", "bold").append(one_line(request.name), "bold yellow").append("?"),
+        _inked(visible(request.reason), "yellow"),
     ]
     parts += [shown_picture(shown, look) for shown in request.shown]
     if not any(isinstance(shown, ShownDiff) for shown in request.shown):
@@ -253,7 +250,7 @@ def _approval(request: ApprovalRequested, look: Look) -> RenderableType:
 
 def _argument(name: str, value: object) -> Text:
     text = visible(value if isinstance(value, str) else str(value))
-    return Text(f"{name}: ", "dim").append(text, "bold" if name == "command" else "")
+    return _inked(f"{one_line(name)}: ", "dim").append(text, "bold" if name == "command" else "")
 
 
 def request_keys(request: Request, *, comment: bool = False) -> str:
@@ -262,11 +259,28 @@ def request_keys(request: Request, *, comment: bool = False) -> str:
         case ApprovalRequested():
             return "Enter sends your comment with the no · Esc goes back" if comment else _APPROVAL_KEYS
         case QuestionRequested(_, _, suggestions):
-            return "1-9 picks · or type an answer" if suggestions else "type an answer"
+            return f"1-{min(len(suggestions), 9)} picks · or type an answer" if suggestions else "type an answer"
         case CompletionRequested():
             return "Enter or y accepts · or type what is still missing"
         case _:
             return "y goes on · n stops · or type guidance for the model"
+
+
+def completions_picture(found: Sequence[str], chosen: int | None, hints: Mapping[str, str]) -> Text:
+    """What could be typed next, one a line. The chosen one is reversed, so that it is seen without colour, too."""
+    width = max((cell_len(each) for each in found), default=0)
+    lines = []
+    for number, each in enumerate(found):
+        name = visible(each) + " " * (width - cell_len(each))
+        line = _inked(f" {name} ", "reverse" if number == chosen else "bold", cuts=True)
+        lines.append(line.append(f" {one_line(hints.get(each, ''))}".rstrip(), "dim"))
+    return Text("\n").join(lines)
+
+
+def attached_picture(labels: Sequence[str]) -> Text:
+    """The pictures that go along with what is typed."""
+    chips = [_inked(f" ▣ {one_line(label)} ", "reverse") for label in labels]
+    return Text(" ").join([*chips, _inked("(Backspace in the empty input removes the last)", "dim")])
 
 
 _APPROVAL_KEYS = "y yes · n no · c no, with a comment · a always for this kind"

@@ -12,27 +12,34 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from rich.theme import Theme
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.events import Resize
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.widgets import Static
 from textual.worker import Worker
 
-from joey.commands import Answer, Cancel, Say
+from joey.commands import Answer, Cancel, Say, TakeBack
 from joey.errors import JoeyError
-from joey.events import Event
+from joey.events import Event, TaskFinished, ToolRunFinished
+from joey.journal.replay import TaskState
+from joey.messages import ImageBlock
 from joey.task.task import Task
 from joey.terminal.asking import RequestPanel, answer_by_words
-from joey.terminal.drawing import Look
+from joey.terminal.attaching import Picture
+from joey.terminal.drawing import Look, attached_picture, completions_picture
+from joey.terminal.filters import Colourless, Safe
 from joey.terminal.prompt import Prompt
 from joey.terminal.scroll import TranscriptView
-from joey.terminal.slash import command_names, run_command
-from joey.terminal.status import Status, after, status_line
+from joey.terminal.session import Session
+from joey.terminal.slash import command_hints, is_for_the_terminal, run_command, take_up
+from joey.terminal.status import after, status_line
 from joey.terminal.transcript import Entry, Note, NoteKind, Said, Transcript, entries_of
 from joey.terminal.workshop import Choices, Workshop
 
@@ -69,24 +76,26 @@ class Interactive(App[None]):
 
     def __init__(self, workshop: Workshop, choices: Choices | None = None) -> None:
         super().__init__()
-        self.workshop = workshop
-        self.choices = choices or Choices()
-        self.status = Status(mode=self.choices.mode or "code", model=self.choices.model or "")
+        # Rich puts code in a line on black, which is a hole in a light ground.
+        self.console.push_theme(Theme({"markdown.code": "bold cyan"}))
+        self.session = Session(workshop, choices)
         self.transcript = Transcript()
-        self.running: Task | None = None
+        self._line_filters: list[LineFilter] = [Safe(), Colourless()] if self.no_color else [Safe()]
         self._worker: Worker[None] | None = None
         self._changed: dict[int, Entry] = {}
         self._commenting = False
         self._in_full = False
-        self._files: Sequence[str] | None = None
+        self._files: Sequence[str] = ()
 
     # The screen
 
     def compose(self) -> ComposeResult:
+        workshop = self.session.workshop
         yield TranscriptView(self.transcript.entries)
         yield RequestPanel()
         yield Static(id="completions")
-        yield Prompt(self._candidates)
+        yield Static(id="attached")
+        yield Prompt(self._candidates, workshop.folder, workshop.past.read(), self._take_back)
         yield Static(id="status")
 
     def on_mount(self) -> None:
@@ -94,16 +103,22 @@ class Interactive(App[None]):
             self.theme = "textual-light"
         self.theme_changed_signal.subscribe(self, lambda _theme: self._redraw())
         self.set_interval(1 / _DRAWINGS_A_SECOND, self._draw)
-        self.query_one("#completions").display = False
+        self.query("#completions, #attached").set(display=False)
         self.query_one(Prompt).focus()
-        self._begin(self.choices)
+        self._begin(self.session.choices)
+        self._look_for_files()
 
     def _begin(self, choices: Choices) -> None:
-        self._tell(self.take_up(choices.resume) if choices.resume else _HELLO)
+        self._tell(take_up(self, choices.resume) if choices.resume else _HELLO)
         if choices.resume and choices.mode:
-            self.choose(mode=choices.mode)
-        for notice in self.workshop.notices():
+            self.session.choose(mode=choices.mode)
+        self._show_status()
+        for notice in self.session.workshop.notices():
             self._tell(notice, "warning")
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every line goes through last. Without colour, ours alone: shades of grey are colours, too."""
+        return self._line_filters if self.no_color else [*super().get_line_filters(), *self._line_filters]
 
     @property
     def look(self) -> Look:
@@ -116,7 +131,8 @@ class Interactive(App[None]):
     def _draw(self) -> None:
         if self._changed:
             changed, self._changed = list(self._changed.values()), {}
-            self.query_one(TranscriptView).catch_up(changed)
+            for view in self.query(TranscriptView):  # there is none any more while the screen is taken down
+                view.catch_up(changed)
 
     def _touch(self, *entries: Entry) -> None:
         self._changed |= {id(entry): entry for entry in entries}
@@ -126,7 +142,7 @@ class Interactive(App[None]):
             self._touch(self.transcript.add(Note(text, kind)))
 
     def _show_status(self) -> None:
-        self.query_one("#status", Static).update(status_line(self.status, max(10, self.size.width - 2)))
+        self.query_one("#status", Static).update(status_line(self.session.status, max(10, self.size.width - 2)))
 
     def on_resize(self, _event: Resize) -> None:
         self._show_status()
@@ -143,97 +159,92 @@ class Interactive(App[None]):
 
     def on_happened(self, message: Happened) -> None:
         self._touch(*self.transcript.apply(message.task_id, message.event))
-        status = after(self.status, message.event)
-        if status != self.status:
-            self.status = status
+        status = after(self.session.status, message.event)
+        if status != self.session.status:
+            self.session.status = status
             self._show_status()
+        if isinstance(message.event, (ToolRunFinished, TaskFinished)):
+            self._look_for_files()
         request = self.transcript.pending[0][1] if self.transcript.pending else None
         if request is not self.query_one(RequestPanel).request:
             self._commenting = False
             self._show_request()
 
+    def _run(self, prompt: str = "", images: Sequence[ImageBlock] = ()) -> None:
+        self._worker = self._with_task(prompt, images, Task.run)
+
+    def condense(self) -> None:
+        self._worker = self._with_task("", (), Task.condense)
+
     @work
-    async def _run_task(self, prompt: str) -> None:
+    async def _with_task(
+        self, prompt: str, images: Sequence[ImageBlock], what: Callable[[Task], Awaitable[object]]
+    ) -> None:
         try:
-            async with self.workshop.open(prompt, self.choices, self.watch_task) as task:
-                self.running = task
-                self.choices = replace(self.choices, resume=task.id, mode=None)
-                parts = task.parts
-                self.status = replace(
-                    self.status, model=parts.label or parts.model, window=parts.settings.context_window
-                )
+            async with self.session.workshop.open(prompt, self.session.choices, self.watch_task, images) as task:
+                self.session.began(task)
                 # A task of its own: Esc cancels that, and not the work of this screen.
-                await asyncio.create_task(task.run())
+                await asyncio.ensure_future(what(task))
         except JoeyError as error:
             self._tell(str(error), "error")
         finally:
-            self.running = None
+            self.session.ended()
 
-    def tools_of_task(self) -> list[tuple[str, str]]:
-        """The tools of the task that runs, its servers' included; none when there is no task."""
-        if self.running is None:
-            return []
-        parts = self.running.parts
-        specs = parts.toolset(parts.modes[self.running.state.mode]).specs
-        return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
-
-    def choose(self, *, mode: str | None = None, model: str | None = None) -> None:
-        """Another mode or model from now on."""
-        self.choices = replace(self.choices, mode=mode or self.choices.mode, model=model or self.choices.model)
-        self.status = replace(self.status, mode=mode or self.status.mode, model=model or self.status.model)
-        self._show_status()
-
-    def begin_anew(self) -> None:
-        self.choices = Choices(self.status.mode, self.choices.model)
-        self.status = Status(self.status.mode, self.status.model)
-        self._show_status()
-
-    def take_up(self, start: str) -> str:
-        """Show a task that was, to go on with."""
-        try:
-            task_id, state = self.workshop.state(start)
-        except JoeyError as error:
-            self.choices = replace(self.choices, resume=None)
-            return str(error)
-        self.choices = replace(self.choices, resume=task_id, mode=None)
-        model = self.choices.model or (state.opened.model if state.opened else "")
-        self.status = Status(state.mode, model, "", state.usage, state.last_usage, state.cost)
+    def show_task(self, state: TaskState) -> None:
         self.transcript = Transcript()
         self.transcript.entries += entries_of(state.messages)
         self.query_one(TranscriptView).show_new(self.transcript.entries)
-        self._show_status()
-        return f"Task {task_id}. Say something, or press Enter to let it go on."
 
-    # What the user does
+    # What the user says
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
-        text, request = message.text, self.query_one(RequestPanel).request
-        if self._is_for_the_terminal(text):
+        text = message.text.strip()
+        self.session.workshop.past.add(message.text)
+        if not self._commenting and is_for_the_terminal(text, self.session.workshop.commands()):
             self._tell(run_command(self, text))
+            self._show_status()
             return
-        answer = answer_by_words(request, text, comment=self._commenting) if request else None
-        if answer is not None:
-            self._answer(answer)
-        elif self.busy:
-            if text and self.running is not None:
-                self.running.send(Say(text))
-        elif text or self.choices.resume:
-            if text and self.choices.resume:
-                self._touch(self.transcript.add(Said(text)))
-            self._worker = self._run_task(text)
+        try:
+            images = [self.session.workshop.picture(each.path) for each in message.pictures]
+        except JoeyError as error:
+            self._tell(str(error), "error")
+            self.query_one(Prompt).text = message.text
+            return
+        self._say(with_names(text, message.pictures), images)
 
-    def _is_for_the_terminal(self, text: str) -> bool:
-        """Whether a line is a command to this program. One of the user's own names is part of a request."""
-        if not text.startswith("/") or text.startswith("//") or "\n" in text or self._commenting:
-            return False
-        name = text.removeprefix("/").partition(" ")[0]
-        return f"/{name}" in command_names() or name not in self.workshop.commands()
+    def _say(self, text: str, images: Sequence[ImageBlock]) -> None:
+        request = self.query_one(RequestPanel).request
+        answer = answer_by_words(request, text, comment=self._commenting) if request else None
+        if answer is not None and not text:
+            self._answer(answer)
+        elif self.session.task is not None:
+            words = replace(answer or Say(text), images=tuple(images))
+            if isinstance(words, Answer):
+                self._answer(words)
+            elif text:
+                self.session.task.send(words)
+        elif self.busy:
+            self._tell("One moment, please: the task is not open yet.")
+            self.query_one(Prompt).text = text
+        elif text or self.session.choices.resume:
+            if text and self.session.choices.resume:
+                self._touch(self.transcript.add(Said(text)))
+            self._run(text, images)
 
     def _answer(self, answer: Answer) -> None:
-        if self.running is not None:
-            self.running.send(answer)
+        if self.session.task is not None:
+            self.session.task.send(answer)
         self._commenting = False
         self.query_one(Prompt).focus()
+
+    def _take_back(self) -> str | None:
+        """The last words that still wait for the model, which then no longer do; None if there are none."""
+        waiting = self.transcript.waiting
+        if not waiting or self.session.task is None or not self.session.task.send(TakeBack()):
+            return None
+        return waiting[-1].text
+
+    # Requests
 
     def on_request_panel_answered(self, message: RequestPanel.Answered) -> None:
         self._answer(message.answer)
@@ -248,18 +259,6 @@ class Interactive(App[None]):
         if message.sends:
             prompt.send()
 
-    def on_prompt_completing(self, message: Prompt.Completing) -> None:
-        shown = self.query_one("#completions", Static)
-        shown.display = bool(message.found)
-        shown.update("  ".join(message.found))
-
-    def _candidates(self, sign: str) -> Sequence[str]:
-        if sign == "/":
-            return [*command_names(), *(f"/{name}" for name in self.workshop.commands())]
-        if self._files is None:
-            self._files = [f"@{path}" for path in self.workshop.files()]
-        return self._files
-
     def _show_request(self) -> None:
         """Show what is asked first. The keys go to it, unless the user is in the middle of typing something."""
         panel, prompt = self.query_one(RequestPanel), self.query_one(Prompt)
@@ -270,13 +269,42 @@ class Interactive(App[None]):
         elif not prompt.text and not self._commenting:
             panel.focus()
 
+    # Completion and attachments
+
+    def on_prompt_completing(self, message: Prompt.Completing) -> None:
+        shown, found = self.query_one("#completions", Static), message.completions
+        hints = command_hints(self.session.workshop.commands()) if found.found[:1] and found.found[0][0] == "/" else {}
+        shown.display = bool(found.found)
+        shown.update(completions_picture(found.found, found.chosen, hints))
+
+    def on_prompt_attached(self, message: Prompt.Attached) -> None:
+        shown = self.query_one("#attached", Static)
+        shown.display = bool(message.pictures)
+        shown.update(attached_picture([each.label for each in message.pictures]))
+
+    def _candidates(self, sign: str) -> Sequence[str]:
+        return [*command_hints(self.session.workshop.commands())] if sign == "/" else self._files
+
+    @work(thread=True, exclusive=True, group="files")
+    def _look_for_files(self) -> None:
+        """Find what can be mentioned, beside everything else: a large folder takes a while."""
+        files = ["@" + path.replace("\\", "\\\\").replace(" ", "\\ ") for path in self.session.workshop.files()]
+        self.call_from_thread(self._found_files, files)
+
+    def _found_files(self, files: list[str]) -> None:
+        self._files = files
+        for prompt in self.query(Prompt):
+            prompt.offer_again()
+
+    # Keys
+
     def action_interrupt(self) -> None:
         if self._commenting:
             self._commenting = False
             self.query_one(Prompt).text = ""
             self._show_request()
-        elif self.running is not None:
-            self.running.send(Cancel("interrupted by the user"))
+        elif self.session.task is not None:
+            self.session.task.send(Cancel("interrupted by the user"))
 
     def action_copy_or_stop(self) -> None:
         """Ctrl+C: copy what is marked; with nothing marked, interrupt what runs."""
@@ -297,13 +325,23 @@ class Interactive(App[None]):
         target = panel.query_one("#asked") if panel.has_focus else view
         (target.scroll_page_up if direction < 0 else target.scroll_page_down)(animate=False)
 
+    def set_theme(self, which: str) -> str:
+        self.theme = f"textual-{which}"
+        return ""
+
     def action_leave(self) -> None:
         self.leave()
 
     @work(exclusive=True, group="leaving")
     async def leave(self) -> None:
         """End what runs, so that it can be resumed, and go."""
-        if self.running is not None and self._worker is not None:
-            self.running.send(Cancel("the terminal was closed"))
+        if self.session.task is not None and self._worker is not None:
+            self.session.task.send(Cancel("the terminal was closed"))
             await self._worker.wait()
         self.exit()
+
+
+def with_names(text: str, pictures: Sequence[Picture]) -> str:
+    """The text, with the names of pictures that come along and that it does not name itself."""
+    unnamed = [each.path.name for each in pictures if each.path.name not in text]
+    return "\n".join([*([text] if text else []), *(f"[picture: {name}]" for name in unnamed)])

@@ -1,12 +1,12 @@
 """Events as plain lines, for logs, pipes and terminals that can do no more. A pure function of what happened.
 
 Text and live output come in pieces, so `Lines` remembers whether a line is open; everything else is one line each.
+Whatever is printed is made visible first: a log is read on a terminal, too (`joey.terminal.visible`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from joey.effects import Todo
 from joey.events import (
@@ -14,13 +14,13 @@ from joey.events import (
     ApprovalRequested,
     CompletionAnswered,
     CompletionRequested,
+    ContextKept,
     ContextShortened,
     ContinueRequested,
     Event,
     ModeChanged,
     QuestionAnswered,
     QuestionRequested,
-    ReasoningDelta,
     RetryScheduled,
     SubtaskClosed,
     SubtaskOpened,
@@ -35,8 +35,10 @@ from joey.events import (
     ToolRunStarted,
     TurnFinished,
     UserMessageQueued,
+    UserMessageTakenBack,
 )
 from joey.messages import Shown, ShownDiff, ShownText
+from joey.terminal.visible import VisiblePieces, as_on_screen, visible
 
 _MARKS = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
 _WIDTH = 200
@@ -47,19 +49,31 @@ class Lines:
 
     def __init__(self) -> None:
         self._open = False
-        self._arguments: dict[str, Mapping[str, Any]] = {}
+        self._text, self._output = VisiblePieces(), VisiblePieces(drop_escapes=True)
+        self._seen: dict[str, tuple[Shown, ...]] = {}
+        """What was shown of each call when leave was asked for it: it need not be shown again."""
 
     def text(self, event: Event) -> str:
         """What to print for this event; often nothing."""
         if isinstance(event, (TextDelta, ToolRunProgressed)):
-            self._open = not event.text.endswith("\n")
-            return event.text
-        line = line_for(event)
+            text = (self._text if isinstance(event, TextDelta) else self._output).add(event.text)
+            self._open = not text.endswith("\n") if text else self._open
+            return text
+        line = line_for(self._without_what_was_seen(event))
         if line is None:
             return ""
-        start = "\n" if self._open else ""
+        rest = self._text.end() + self._output.end()
+        start = "\n" if self._open or rest else ""
         self._open = False
-        return f"{start}{line}\n"
+        return f"{rest}{start}{visible(line)}\n"
+
+    def _without_what_was_seen(self, event: Event) -> Event:
+        if isinstance(event, ApprovalRequested):
+            self._seen[event.call_id] = event.shown
+        elif isinstance(event, ToolRunFinished) and (seen := self._seen.pop(event.call_id, ())):
+            shown = tuple(each for each in event.result.shown if each not in seen)
+            return replace(event, result=replace(event.result, shown=shown))
+        return event
 
 
 def line_for(event: Event) -> str | None:
@@ -79,29 +93,37 @@ def line_for(event: Event) -> str | None:
             return f"(turn {number}: {usage.total} tokens{price})"
         case RetryScheduled(attempt, seconds, reason):
             return f"! {reason} Trying again in {seconds:.0f} s (attempt {attempt})."
-        case UserMessageQueued(text):
-            return f"(will tell the model: {_short(text)})"
         case ModeChanged(mode, reason):
             return f"(now in {mode} mode: {reason})" if reason else f"(now in {mode} mode)"
         case TodosChanged(todos):
             return todo_lines(todos)
-        case ContextShortened(hidden, summary):
-            return f"(the conversation grew long: {hidden} messages {'summed up' if summary else 'hidden'})"
         case SubtaskOpened(child_id, mode):
             return f"(subtask {child_id} in {mode} mode)"
         case SubtaskClosed(child_id):
             return f"(subtask {child_id} ended)"
-        case ReasoningDelta():
-            return None
         case _:
-            return _question_line(event)
+            return _conversation_line(event) or _question_line(event)
+
+
+def _conversation_line(event: Event) -> str | None:
+    match event:
+        case UserMessageQueued(text):
+            return f"(will tell the model: {_short(text)})"
+        case ContextShortened(hidden, summary, before, after):
+            gained = f"; a request takes about {after:,} tokens now instead of {before:,}" if before else ""
+            return f"({hidden} messages {'summed up' if summary else 'hidden'}{gained})"
+        case ContextKept(reason):
+            return f"! nothing was condensed: {reason}"
+        case UserMessageTakenBack(text):
+            return f"(taken back: {_short(text)})"
+        case _:
+            return None
 
 
 def _question_line(event: Event) -> str | None:
     match event:
-        case ApprovalRequested(_, _, name, _, reason, shown):
-            details = "".join(f"\n{text}" for text in map(shown_as_text, shown) if text)
-            return f"? {name} needs leave: {reason}{details}"
+        case ApprovalRequested(_, _, name, _, reason):
+            return "\n".join([f"? {name} needs leave: {reason}", *_asked_for(event)])
         case ApprovalAnswered(_, approved, comment):
             return f"  {'yes' if approved else 'no'}{': ' + comment if comment else ''}"
         case QuestionRequested(_, question, suggestions):
@@ -124,6 +146,14 @@ def _question_line(event: Event) -> str | None:
             return None
 
 
+def _asked_for(request: ApprovalRequested) -> list[str]:
+    """What would be done, in full: the diff, or else the arguments."""
+    shown = [text for text in map(shown_as_text, request.shown) if text]
+    if any(isinstance(each, ShownDiff) for each in request.shown):
+        return shown
+    return shown + [f"  {name}: {value}" for name, value in request.arguments.items()]
+
+
 def todo_lines(todos: tuple[Todo, ...]) -> str:
     return "\n".join(f"  {_MARKS[todo.status]} {todo.content}" for todo in todos) or "(no todos)"
 
@@ -133,7 +163,7 @@ def shown_as_text(shown: Shown) -> str:
         case ShownDiff(_, diff):
             return diff.rstrip("\n")
         case ShownText(text):
-            return text.rstrip("\n")
+            return as_on_screen(text).rstrip("\n")
         case _:
             return "[a picture]"
 

@@ -1,22 +1,28 @@
-"""The input: several lines, a history, and completion of `/` commands and `@` mentions.
+"""The input: several lines, what was said before, completion of `/` commands and `@` mentions, pictures by path.
 
 Enter sends. A new line is Ctrl+J everywhere, Shift+Enter or Alt+Enter in terminals that tell them from Enter, or a
-backslash before Enter. Up on the first line and Down on the last walk through what was sent before. Tab takes the
-first completion.
+backslash before Enter. While completions are shown, Up and Down choose among them and Tab takes the chosen one (so
+does Enter, once one was chosen); Esc puts them away. Otherwise Up on the first line and Down on the last walk through
+what was sent before, and Ctrl+R through what has the typed words in it. Up in an empty input takes back what still
+waits for the model. A pasted text that is nothing but paths of pictures attaches them; Backspace in an empty input
+lets the last one go.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
+from joey.terminal.attaching import Picture, only_pictures, pictures_in
+
 _NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
-_WORD = re.compile(r"(?:^/|(?:(?<=\s)|^)@)\S*$")
+_WORD = re.compile(r"(?:^/|(?:(?<=\s)|^)@)(?:\\.|\S)*$")
 _MOST = 8
 
 
@@ -31,10 +37,13 @@ def completions(word: str, candidates: Sequence[str], most: int = _MOST) -> list
     if not word:
         return []
     sign, wanted = word[0], word[1:].casefold()
-    known = [each for each in candidates if each.startswith(sign)]
-    starting = [each for each in known if each[1:].casefold().startswith(wanted)]
-    inside = [each for each in known if wanted in each.casefold() and each not in starting] if wanted else []
-    return [each for each in (starting + inside)[:most] if each != word]
+    starting: list[str] = []
+    inside: list[str] = []
+    for each in candidates:
+        known = each[1:].casefold()
+        if each[0] == sign and each != word and wanted in known:
+            (starting if known.startswith(wanted) else inside).append(each)
+    return (starting + inside)[:most]
 
 
 class History:
@@ -44,11 +53,17 @@ class History:
         self._sent = list(sent)
         self._at = len(self._sent)
         self._draft = ""
+        self._wanted: str | None = None
+        """The words that are searched for; None while nobody searches."""
 
     def add(self, text: str) -> None:
         if text and self._sent[-1:] != [text]:
             self._sent.append(text)
-        self._at, self._draft = len(self._sent), ""
+        self.leave()
+
+    def leave(self) -> None:
+        """The user types again: looking starts from the end next time."""
+        self._at, self._draft, self._wanted = len(self._sent), "", None
 
     def older(self, now: str) -> str | None:
         if self._at == 0:
@@ -64,30 +79,73 @@ class History:
         self._at += 1
         return self._draft if self._at == len(self._sent) else self._sent[self._at]
 
+    def search(self, now: str) -> str | None:
+        """What was sent last with these words in it; asked again, the one before."""
+        if self._wanted is None:
+            self._wanted, self._at, self._draft = now, len(self._sent), now
+        wanted = self._wanted.casefold()
+        for at in range(self._at - 1, -1, -1):
+            if wanted in self._sent[at].casefold() and self._sent[at] != now:
+                self._at = at
+                return self._sent[at]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """What would go on from what was typed, and which of it is chosen (None: none yet, the first is offered)."""
+
+    found: tuple[str, ...] = ()
+    chosen: int | None = None
+
+    def moved(self, by: int) -> Completions:
+        at = (self.chosen + by) if self.chosen is not None else (0 if by > 0 else -1)
+        return Completions(self.found, at % len(self.found))
+
 
 class Prompt(TextArea):
     """Where the user types."""
 
     @dataclass
     class Sent(Message):
-        """The user pressed Enter."""
+        """The user pressed Enter. The pictures are those that were attached or named, mentions aside."""
 
         text: str
+        pictures: list[Picture] = field(default_factory=list)
 
     @dataclass
     class Completing(Message):
         """These would go on from what was typed; none when there is nothing to complete."""
 
-        found: list[str]
+        completions: Completions
 
-    def __init__(self, candidates: Callable[[str], Sequence[str]]) -> None:
+    @dataclass
+    class Attached(Message):
+        """These pictures would be sent along now."""
+
+        pictures: list[Picture]
+
+    def __init__(
+        self,
+        candidates: Callable[[str], Sequence[str]],
+        folder: Path,
+        sent_before: Sequence[str] = (),
+        take_back: Callable[[], str | None] = lambda: None,
+    ) -> None:
         super().__init__(
             id="prompt", compact=True, highlight_cursor_line=False, placeholder="What shall I do?  (/help)",
             tab_behavior="focus",
         )  # fmt: skip
         self._candidates = candidates
-        self._found: list[str] = []
-        self.sent_before = History()
+        self._folder = folder
+        self._take_back = take_back
+        self._completions = Completions()
+        self._attached: list[Picture] = []
+        self._shown: list[Picture] = []
+        self._recalled = ""
+        self.sent_before = History(sent_before)
+
+    # Keys
 
     def on_key(self, event: events.Key) -> None:
         if self._took(event.key):
@@ -96,54 +154,116 @@ class Prompt(TextArea):
 
     def _took(self, key: str) -> bool:
         """Whether the key means something here besides typing."""
+        return self._chose(key) or self._sent_or_broke(key) or self._looked_back(key)
+
+    def _chose(self, key: str) -> bool:
+        shown = self._completions
+        if not shown.found:
+            return False
+        if key == "escape":
+            self._offer(Completions())
+        elif key in ("up", "down"):
+            self._offer(shown.moved(1 if key == "down" else -1))
+        elif key == "tab" or (key == "enter" and shown.chosen is not None):
+            self._complete(shown.found[shown.chosen or 0])
+        else:
+            return False
+        return True
+
+    def _sent_or_broke(self, key: str) -> bool:
         row, column = self.cursor_location
-        if key == "enter" and not self._continues():
+        continues = self.document[row][:column].endswith("\\")
+        if key == "enter" and not continues:
             self.send()
         elif key in _NEW_LINE:
             self.insert("\n")
         elif key == "enter":
             self.delete((row, column - 1), (row, column))
             self.insert("\n")
-        elif key == "tab" and self._found:
-            self._complete()
-        elif key == "up" and row == 0:
-            self._recall(self.sent_before.older(self.text))
-        elif key == "down" and row == self.document.line_count - 1:
-            self._recall(self.sent_before.newer())
+        elif key == "backspace" and not self.text and self._attached:
+            self._attached.pop()
+            self._show_pictures()
         else:
             return False
         return True
 
-    def _continues(self) -> bool:
-        row, column = self.cursor_location
-        return self.document[row][:column].endswith("\\")
+    def _looked_back(self, key: str) -> bool:
+        row, _ = self.cursor_location
+        if key == "up" and not self.text and (text := self._take_back()) is not None:
+            self.text = text
+            self.move_cursor(self.document.end)
+        elif key == "up" and row == 0:
+            self._recall(self.sent_before.older(self.text))
+        elif key == "down" and row == self.document.line_count - 1:
+            self._recall(self.sent_before.newer())
+        elif key == "ctrl+r":
+            self._recall(self.sent_before.search(self.text))
+        else:
+            return False
+        return True
 
     def send(self) -> None:
         """What Enter does."""
-        text = self.text.strip()
-        self.sent_before.add(text)
+        text, pictures = self.text.rstrip(), self._pictures()
+        self.sent_before.add(text.strip())
         self.text = ""
-        self.post_message(self.Sent(text))
+        self._attached = []
+        self._show_pictures()
+        self.post_message(self.Sent(text, [each for each in pictures if not each.mentioned]))
 
     def _recall(self, text: str | None) -> None:
         if text is not None:
-            self.text = text
+            self.text = self._recalled = text
             self.move_cursor(self.document.end)
+
+    # Pictures
+
+    def on_paste(self, event: events.Paste) -> None:
+        pictures = only_pictures(event.text, self._folder)
+        if pictures:
+            event.stop()
+            event.prevent_default()  # the text area would put the path into the text
+            self._attached += [each for each in pictures if each not in self._attached]
+            self._show_pictures()
+
+    def _pictures(self) -> list[Picture]:
+        return list(dict.fromkeys([*self._attached, *pictures_in(self.text, self._folder)]))
+
+    def _show_pictures(self) -> None:
+        pictures = self._pictures()
+        if pictures != self._shown:
+            self._shown = pictures
+            self.post_message(self.Attached(pictures))
+
+    # Completion
 
     def _word(self) -> str:
         row, column = self.cursor_location
         before = self.document[row][:column]
         return word_to_complete(before) if row == 0 or "@" in before else ""
 
-    def _complete(self) -> None:
-        word, chosen = self._word(), self._found[0]
+    def _complete(self, chosen: str) -> None:
+        word = self._word()
         row, column = self.cursor_location
         ending = "" if chosen.endswith("/") else " "
         self.replace(chosen + ending, (row, column - len(word)), (row, column))
 
-    def on_text_area_changed(self) -> None:
-        word = self._word()
-        found = completions(word, self._candidates(word[0])) if word else []
-        if found != self._found:
-            self._found = found
+    def _offer(self, found: Completions) -> None:
+        if found != self._completions:
+            self._completions = found
             self.post_message(self.Completing(found))
+
+    def offer_again(self) -> None:
+        """Look for completions anew: there may be more by now."""
+        word = self._word()
+        found = tuple(completions(word, self._candidates(word[0])) if word else ())
+        if found != self._completions.found:
+            self._offer(Completions(found))
+
+    def on_text_area_changed(self) -> None:
+        if self.text != self._recalled:
+            self.sent_before.leave()
+            self.offer_again()
+        else:
+            self._offer(Completions())
+        self._show_pictures()

@@ -1,75 +1,149 @@
-"""`/` commands: what the user asks of the terminal itself. Each returns what to say about it."""
+"""`/` commands: what the user asks of the terminal itself. Each returns what to say about it.
+
+They are the same in the whole-screen terminal and in the plain one; a `Front` is what differs between the two.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from textwrap import shorten
+from typing import Protocol, TypeAlias
 
+from joey.commands import Condense
 from joey.errors import JoeyError
+from joey.journal.replay import TaskState
+from joey.terminal.session import Session
 from joey.terminal.status import Status, cache_line, short_number, tokens_line
-
-if TYPE_CHECKING:
-    from joey.terminal.interactive import Interactive
+from joey.terminal.visible import one_line
 
 _TASKS_SHOWN = 15
+_BUSY = "A task is running; interrupt it with Esc or Ctrl+C first."
 
 
-def run_command(app: Interactive, line: str) -> str:
+class Front(Protocol):
+    """Where commands are typed."""
+
+    session: Session
+
+    @property
+    def busy(self) -> bool: ...
+
+    def show_task(self, state: TaskState) -> None:
+        """Show what was said in a task that is taken up again."""
+        ...
+
+    def condense(self) -> None:
+        """Condense the task that rests; the outcome is shown when it is there."""
+        ...
+
+    def set_theme(self, which: str) -> str: ...
+
+    def leave(self) -> object: ...
+
+
+Command: TypeAlias = Callable[[Front, str], str]
+
+
+def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
+    """Whether a line is a command to this program. One that begins with a name of the user's own is a request."""
+    if not text.startswith("/") or text.startswith("//") or "\n" in text:
+        return False
+    name = text.removeprefix("/").partition(" ")[0]
+    # /usr/bin/env is a path, and what is said about it is for the model.
+    return name in COMMANDS or (name not in own and "/" not in name)
+
+
+def run_command(front: Front, line: str) -> str:
     """Carry out a `/` command; what comes back is shown. What cannot be done is said, never raised."""
     name, _, rest = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name)
     if command is None:
-        near = difflib.get_close_matches(name, COMMANDS, n=1)
-        return f"There is no /{name}." + (f" Did you mean /{near[0]}?" if near else " /help lists the commands.")
+        return _unknown(name, front.session.workshop.commands())
     try:
-        return command[1](app, rest.strip())
+        return command[1](front, rest.strip())
     except JoeyError as error:
         return str(error)
 
 
-def _mode(app: Interactive, slug: str) -> str:
-    modes = dict(app.workshop.modes())
+def _unknown(name: str, own: Mapping[str, str]) -> str:
+    known = [*COMMANDS, *own]
+    near = [each for each in known if name and each.startswith(name)] or difflib.get_close_matches(name, known, n=3)
+    hint = f" Did you mean {' or '.join(f'/{each}' for each in near[:3])}?" if near else " /help lists the commands."
+    return f"There is no /{name}.{hint}"
+
+
+def command_hints(own: Mapping[str, str]) -> dict[str, str]:
+    """Every command there is, and what it does."""
+    return {f"/{name}": what for name, (what, _) in COMMANDS.items()} | {f"/{name}": own[name] for name in own}
+
+
+def _mode(front: Front, slug: str) -> str:
+    modes = dict(front.session.workshop.modes())
     if not slug:
-        return "\n".join(["Modes (/mode NAME changes it):", *(f"  {each:<14} {name}" for each, name in modes.items())])
+        lines = (f"  {each:<14} {one_line(name)}" for each, name in modes.items())
+        return "\n".join([f"The mode is {front.session.status.mode}; /mode NAME changes it:", *lines])
     if slug not in modes:
         return f"There is no mode {slug!r}; there are: {', '.join(modes)}."
-    if app.busy:
-        return "A task is running; interrupt it with Esc, then change the mode."
-    app.choose(mode=slug)
+    if front.busy:
+        return _BUSY
+    front.session.choose(mode=slug)
     return f"Now in {slug} mode."
 
 
-def _model(app: Interactive, name: str) -> str:
+def _model(front: Front, name: str) -> str:
     if not name:
-        return f"The model is {app.status.model or 'the usual one'}. /model PROVIDER/MODEL changes it."
-    if app.busy:
-        return "A task is running; interrupt it with Esc, then change the model."
-    app.choose(model=name)
+        return f"The model is {front.session.status.model or 'the usual one'}. /model PROVIDER/MODEL changes it."
+    if "/" not in name:
+        return f"A model is named PROVIDER/MODEL, such as anthropic/{name}; `joey models` lists the providers."
+    if front.busy:
+        return _BUSY
+    front.session.choose(model=name)
     return f"The model is now {name}."
 
 
-def _new(app: Interactive, _rest: str) -> str:
-    if app.busy:
-        return "A task is running; interrupt it with Esc first."
-    app.begin_anew()
+def _new(front: Front, _rest: str) -> str:
+    if front.busy:
+        return _BUSY
+    front.session.begin_anew()
     return "What you say next begins a new task."
 
 
-def _tasks(app: Interactive, _rest: str) -> str:
-    tasks = app.workshop.tasks()[:_TASKS_SHOWN]
-    lines = [f"  {task.task_id}  {task.status:<10} {' '.join(task.text.split())[:60]}" for task in tasks]
-    return "\n".join(["Tasks (/resume ID goes on with one):", *lines]) if lines else "There are no tasks yet."
+def _tasks(front: Front, _rest: str) -> str:
+    tasks = front.session.workshop.tasks()
+    lines = [f"  {task.task_id}  {task.status:<10} {one_line(task.text)[:60]}" for task in tasks[:_TASKS_SHOWN]]
+    more = [f"  … {len(tasks) - _TASKS_SHOWN} more: `joey tasks`"] if len(tasks) > _TASKS_SHOWN else []
+    return "\n".join(["Tasks (/resume ID goes on with one):", *lines, *more]) if lines else "There are no tasks yet."
 
 
-def _resume(app: Interactive, start: str) -> str:
-    if app.busy:
-        return "A task is running; interrupt it with Esc first."
-    return app.take_up(start or "last")
+def _resume(front: Front, start: str) -> str:
+    return _BUSY if front.busy else take_up(front, start or "last")
 
 
-def _cost(app: Interactive, _rest: str) -> str:
-    return cost_lines(app.status)
+def take_up(front: Front, start: str) -> str:
+    """Show a task that was, to go on with."""
+    try:
+        state = front.session.take_up(start)
+    except JoeyError as error:
+        return str(error)
+    front.show_task(state)
+    return f"Task {front.session.choices.resume}. Say something, or press Enter to let it go on."
+
+
+def _condense(front: Front, _rest: str) -> str:
+    if front.session.task is not None:
+        front.session.task.send(Condense())
+        return "The conversation is condensed before the next request."
+    if front.busy:
+        return _BUSY
+    if front.session.choices.resume is None:
+        return "There is no conversation yet that could be condensed."
+    front.condense()
+    return "Condensing …"
+
+
+def _cost(front: Front, _rest: str) -> str:
+    return cost_lines(front.session.status)
 
 
 def cost_lines(status: Status) -> str:
@@ -86,68 +160,68 @@ def cost_lines(status: Status) -> str:
     )
 
 
-def _tools(app: Interactive, _rest: str) -> str:
-    mode = app.status.mode
-    tools = app.tools_of_task() or app.workshop.tools(mode)
-    return "\n".join([f"Tools in {mode} mode:", *(f"  {name:<22} {what}" for name, what in tools)])
+def _tools(front: Front, _rest: str) -> str:
+    lines = (f"  {name:<22} {shorten(one_line(what), 52, placeholder='…')}" for name, what in front.session.tools())
+    return "\n".join([f"Tools in {front.session.status.mode} mode:", *lines])
 
 
-def _mcp(app: Interactive, _rest: str) -> str:
-    servers = [f"  {name:<22} {target}" for name, target in app.workshop.servers()]
+def _mcp(front: Front, _rest: str) -> str:
+    servers = [f"  {name:<22} {one_line(target)}" for name, target in front.session.workshop.servers()]
     return "\n".join(["MCP servers:", *servers]) if servers else "No MCP servers are set up; `joey mcp add` adds one."
 
 
-def _undo(app: Interactive, rest: str) -> str:
-    if app.busy:
-        return "A task is running; interrupt it with Esc first."
-    if app.choices.resume is None:
+def _undo(front: Front, rest: str) -> str:
+    if front.busy:
+        return _BUSY
+    if front.session.choices.resume is None:
         return "There is no task whose changes could be undone."
-    return app.workshop.undo(app.choices.resume, do=rest == "now")
+    return front.session.workshop.undo(front.session.choices.resume, do=rest == "now")
 
 
-def _theme(app: Interactive, which: str) -> str:
-    if which not in ("dark", "light"):
-        return "Say /theme dark or /theme light."
-    app.theme = f"textual-{which}"
-    return ""
+def _theme(front: Front, which: str) -> str:
+    return front.set_theme(which) if which in ("dark", "light") else "Say /theme dark or /theme light."
 
 
-def _help(_app: Interactive, _rest: str) -> str:
-    commands = [f"  /{name:<8} {what}" for name, (what, _) in COMMANDS.items()]
-    return "\n".join([*commands, "", KEYS])
+def _help(front: Front, rest: str) -> str:
+    if rest == "keys":
+        return KEYS
+    commands = [f"  /{name:<9} {what}" for name, (what, _) in COMMANDS.items()]
+    own = [
+        f"  /{name:<9} {shorten(one_line(what), 60, placeholder='…')}"
+        for name, what in front.session.workshop.commands().items()
+    ]
+    return "\n".join([*commands, *(["Yours, and the project's:", *own] if own else []), "/help keys lists the keys."])
 
 
-def _quit(app: Interactive, _rest: str) -> str:
-    app.leave()
+def _quit(front: Front, _rest: str) -> str:
+    front.leave()
     return ""
 
 
 KEYS = """\
   Enter     send; while Joey works, what you say waits for its next step
   Ctrl+J    a new line (also Shift+Enter, or a backslash before Enter)
-  Up, Down  what you said before
+  Up, Down  what you said before, or in a list of completions; Up takes back what still waits
+  Ctrl+R    what you said before that has the typed words in it; again for an older one
   Tab       complete a /command or an @file; go to the next part of the screen
   Esc       interrupt Joey (Ctrl+C too; with something marked, it copies)
   Ctrl+O    show everything in full, or fold it again (a click does it for one)
   PageUp, PageDown  scroll
-  Ctrl+Q    quit; the task can be resumed"""
+  Ctrl+Q    quit; the task can be resumed
+  A path of a picture, typed, pasted or dragged here, sends the picture along."""
 
-Command = Callable[["Interactive", str], str]
 COMMANDS: dict[str, tuple[str, Command]] = {
     "mode": ("the modes, or change to one", _mode),
     "model": ("the model, or change to another", _model),
     "new": ("begin a new task", _new),
     "tasks": ("the tasks there have been", _tasks),
     "resume": ("go on with one of them", _resume),
+    "condense": ("sum up the old part of the conversation, to make room", _condense),
     "cost": ("tokens, cache and money", _cost),
     "tools": ("what the model can use in this mode", _tools),
     "mcp": ("the MCP servers that are set up", _mcp),
-    "undo": ("what undoing the last change of files would do; /undo now does it", _undo),
+    "undo": ("what undoing the last change would do; /undo now does it", _undo),
     "theme": ("dark or light", _theme),
-    "help": ("commands and keys", _help),
+    "help": ("the commands; /help keys: the keys", _help),
     "quit": ("leave; the task can be resumed", _quit),
 }
-
-
-def command_names() -> list[str]:
-    return [f"/{name}" for name in COMMANDS]

@@ -9,6 +9,7 @@ from rich.text import Text
 from joey.events import (
     ApprovalRequested,
     CompletionRequested,
+    ContextShortened,
     ContinueRequested,
     Event,
     ModeChanged,
@@ -23,6 +24,7 @@ from joey.events import (
     TurnStarted,
     UsageReported,
 )
+from joey.terminal.visible import one_line
 
 _BAR = 8
 _NEARLY_FULL = 0.8
@@ -55,10 +57,12 @@ def after(status: Status, event: Event) -> Status:
         case UsageReported(given, taken, written, read):
             return replace(status, last=TokenUsage(given, taken, written, read))
         case TurnFinished(_, usage, cost):
-            total = status.cost if cost is None else (status.cost or 0.0) + cost
-            return replace(status, usage=status.usage + usage, last=usage, cost=total)
+            return replace(status, usage=status.usage + usage, last=usage, cost=added(status.cost, cost))
+        case ContextShortened(_, _, _, tokens, usage, cost):
+            last = TokenUsage(tokens) if tokens else status.last
+            return replace(status, usage=status.usage + usage, last=last, cost=added(status.cost, cost))
         case ToolRunStarted(_, name):
-            return replace(status, activity=name)
+            return replace(status, activity=one_line(name))
         case RetryScheduled(_, seconds):
             return replace(status, activity=f"waiting {seconds:.0f} s")
         case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
@@ -72,6 +76,11 @@ def after(status: Status, event: Event) -> Status:
             return replace(status, activity="")
         case _:
             return status
+
+
+def added(total: float | None, cost: float | None) -> float | None:
+    """A cost more; None stands for one that is not known."""
+    return total if cost is None else (total or 0.0) + cost
 
 
 def status_line(status: Status, width: int) -> Text:
@@ -91,8 +100,8 @@ def _width(parts: list[tuple[int, Text]]) -> int:
 def _parts(status: Status) -> list[tuple[int, Text]]:
     """The pieces in their order, each with its rank: the highest is left out first."""
     return [
-        (0, Text(status.mode, "bold")),
-        (3, Text(status.model, "cyan")),
+        (0, Text(one_line(status.mode), "bold")),
+        (3, Text(one_line(status.model), "cyan")),
         (1, Text(f"● {status.activity}" if status.activity else "", "yellow")),
         (7, Text(f"todo {status.todos_done}/{status.todos}" if status.todos else "")),
         (5, Text(tokens_line(status.usage))),

@@ -21,9 +21,12 @@ from joey.events import (
     ArgumentPath,
     CompletionAnswered,
     CompletionRequested,
+    ContextKept,
+    ContextShortened,
     ContinueAnswered,
     ContinueRequested,
     Event,
+    ModeChanged,
     QuestionAnswered,
     QuestionRequested,
     ReasoningDelta,
@@ -31,6 +34,9 @@ from joey.events import (
     ReasoningStarted,
     Request,
     RetryScheduled,
+    SubtaskClosed,
+    SubtaskOpened,
+    TaskAborted,
     TaskFinished,
     TaskStarted,
     TextDelta,
@@ -46,6 +52,7 @@ from joey.events import (
     ToolRunStarted,
     TurnStarted,
     UserMessageQueued,
+    UserMessageTakenBack,
 )
 from joey.messages import (
     ImageBlock,
@@ -170,6 +177,8 @@ class Transcript:
         self.entries: list[Entry] = []
         self.pending: list[tuple[str, Request]] = []
         """The requests nobody has answered yet, the oldest first, each with its task."""
+        self.waiting: list[Said] = []
+        """What the user said that the model has not read yet."""
         self._cards: dict[tuple[str, str], Card] = {}
         self._answers: dict[str, Answered] = {}
         self._thoughts: dict[str, Thought] = {}
@@ -193,19 +202,31 @@ class Transcript:
             case TaskStarted():
                 return [] if event.resumed else [self.add(Said(event.text))]
             case TurnStarted():
-                self._turn_began = len(self.entries)
-                return []
+                return self._turn()
             case RetryScheduled():
                 return [*self._drop_turn(), *self._noted(event, "warning")]
             case TodosChanged(todos):
                 return [self.add(TodoList(todos))]
             case UserMessageQueued(text):
-                return [self.add(Said(text, queued=True))]
+                self.waiting.append(Said(text, queued=True))
+                return [self.add(self.waiting[-1])]
+            case UserMessageTakenBack() if self.waiting:
+                taken = self.waiting.pop()
+                taken.dropped = True
+                return [taken]
             case TaskFinished():
                 self.pending = [each for each in self.pending if each[0] != task_id]
                 return self._noted(event, "error" if event.outcome in ("error", "limit") else "note")
             case _:
                 return self._asked(task_id, event)
+
+    def _turn(self) -> list[Entry]:
+        """A request goes out, and takes along what waited."""
+        self._turn_began = len(self.entries)
+        read, self.waiting = self.waiting, []
+        for said in read:
+            said.queued = False
+        return [*read]
 
     def _noted(self, event: Event, kind: NoteKind = "note") -> list[Entry]:
         line = line_for(event)
@@ -322,7 +343,7 @@ class Transcript:
 
 def notable(event: Event) -> bool:
     """Whether the event is told in a line of its own. Turns are not: the footer counts them."""
-    return type(event).__name__ in ("ModeChanged", "ContextShortened", "SubtaskOpened", "SubtaskClosed", "TaskAborted")
+    return isinstance(event, (ModeChanged, ContextShortened, ContextKept, SubtaskOpened, SubtaskClosed, TaskAborted))
 
 
 def settle(card: Card, result: ToolResult) -> None:
@@ -351,9 +372,11 @@ def users_words(text: str) -> str:
     if text.startswith("<environment_details>") or text.endswith("(This message is automatic; do not answer it.)"):
         return ""
     found = _WRAPPED.search(text)
-    return found[2].strip() if found else text
+    return _BROUGHT.split(found[2] if found else text)[0].strip()
 
 
+_BROUGHT = re.compile(r'(?:\A|\n\n)<(?:mentioned|command|skill) name="')
+"""What a mention or a command of the user's brought along stands behind their words."""
 _WRAPPED = re.compile(r"<(user_message|feedback|answer)>(.*)</\1>\Z", re.DOTALL)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from joey.journal.replay import TaskState
+from joey.messages import ImageBlock
 from joey.task.parts import Watcher
 from joey.task.task import Task
+from joey.terminal.past import Past
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,24 @@ class TaskLine:
 class Workshop(Protocol):
     """Opens tasks and knows what there is. Whatever cannot be had is a JoeyError that says why."""
 
-    def open(self, prompt: str, choices: Choices, watch: Watcher) -> AbstractAsyncContextManager[Task]:
+    @property
+    def folder(self) -> Path:
+        """Where the work is done."""
+        ...
+
+    @property
+    def past(self) -> Past:
+        """What the user said here before."""
+        ...
+
+    def open(
+        self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
+    ) -> AbstractAsyncContextManager[Task]:
         """A task, new or resumed. It is run by whoever opened it."""
+        ...
+
+    def picture(self, path: Path) -> ImageBlock:
+        """A picture from a file."""
         ...
 
     def modes(self) -> Sequence[tuple[str, str]]:
@@ -66,8 +85,8 @@ class Workshop(Protocol):
         """The files and folders of the workspace, for mentions."""
         ...
 
-    def commands(self) -> Sequence[str]:
-        """The names of the user's own slash commands and skills: such a line is for the model."""
+    def commands(self) -> Mapping[str, str]:
+        """The user's own slash commands and skills, and what each is for: such a line is for the model."""
         ...
 
     def undo(self, task_id: str, *, do: bool) -> str:

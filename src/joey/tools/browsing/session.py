@@ -146,9 +146,7 @@ class Session:
                 )  # fmt: skip
         except (Error, OSError, TimeoutError) as error:
             await self.close()
-            hint = " The setting browser.sandbox = false does without the sandbox." if "sandbox" in str(error) else ""
-            said = first_lines(error)
-            raise BrowsingError(f"the browser {self._program} could not be started: {said}{hint}") from None
+            raise BrowsingError(f"the browser {self._program} could not be started: {first_lines(error)}") from None
 
     async def _new_context(self, *, local: bool) -> None:
         assert self._browser is not None

@@ -1,0 +1,50 @@
+"""The next request, from what the task is made of and what was said so far."""
+
+from __future__ import annotations
+
+from joey.journal.replay import TaskState
+from joey.providers.base import Request
+from joey.task.compact import compact_prompt
+from joey.task.core import TaskCore
+from joey.task.history import in_words_of, visible
+from joey.task.prompt import Surroundings, system_prompt
+from joey.toolspec import ToolChoice, ToolSpec
+
+
+def request_for(core: TaskCore, state: TaskState | None = None) -> Request:
+    """The next request, of the task as it is or of a state of it.
+
+    For a text protocol the tools are described in the system prompt and not given as such.
+    """
+    parts, specs = core.parts, core.tools.specs
+    required = parts.settings.tool_choice == "required" and bool(specs)
+    choice = ToolChoice("required", parallel=False) if required else ToolChoice()
+    constrained = parts.protocol.in_text and parts.provider.takes_grammar
+    return Request(
+        model=parts.model,
+        messages=in_words_of(parts.protocol, visible(state or core.state), specs),
+        system=_system(core, specs),
+        tools=() if parts.protocol.in_text else specs,
+        tool_choice=choice,
+        max_tokens=parts.settings.max_tokens,
+        temperature=parts.settings.temperature,
+        grammar=parts.protocol.grammar(_callable(core, specs), choice) if constrained else None,
+    )
+
+
+def size_of(request: Request) -> int:
+    """About how many characters the model has to read: to compare one request with another."""
+    return len(request.system) + len(repr(request.tools)) + len(repr(request.messages))
+
+
+def _callable(core: TaskCore, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
+    """The tools that a constrained reply may call: all but the one that was just called in vain."""
+    return tuple(spec for spec in specs if spec.name != core.barred) or specs
+
+
+def _system(core: TaskCore, specs: tuple[ToolSpec, ...]) -> str:
+    parts = core.parts
+    surroundings = parts.surroundings or Surroundings(str(parts.workspace))
+    if parts.settings.compact:
+        return compact_prompt(core.mode, parts.protocol, specs, surroundings)
+    return system_prompt(core.mode, parts.modes.values(), parts.protocol, specs, surroundings)

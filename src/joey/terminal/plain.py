@@ -1,0 +1,214 @@
+"""Joey in plain lines, for terminals that can do no more, for pipes and for logs: lines out, lines in.
+
+    idle  --a line-->  a task runs, as in `conversation`  --it ends-->  idle
+    idle: words for a new task or for the one that was; a backslash at the end of a line goes on with the next
+
+`/` commands work at any time.
+
+At a keyboard, lines are heard at any time: what is typed while Joey works waits for the model. Of a pipe or a file,
+one line is read for each thing that is asked, and it is echoed, so that what is printed reads like a conversation.
+After the end of such input nobody is there: what is still asked gets the careful answer, as with `joey run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from codecs import getincrementaldecoder
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TextIO
+
+from joey.commands import Cancel
+from joey.errors import JoeyError
+from joey.events import Event, TaskFinished
+from joey.journal.replay import TaskState
+from joey.messages import ImageBlock
+from joey.task.task import Task
+from joey.terminal.attaching import pictures_in
+from joey.terminal.conversation import Conversation, converse
+from joey.terminal.headless import EXIT_CODES, run_headless
+from joey.terminal.session import Session
+from joey.terminal.slash import is_for_the_terminal, run_command, take_up
+from joey.terminal.status import after
+from joey.terminal.transcript import Answered, Said, entries_of
+from joey.terminal.visible import visible
+from joey.terminal.workshop import Choices, Workshop
+
+_CHUNK = 65536
+_HELLO = "Joey, in plain lines. Say what to do; /help tells the rest."
+
+
+class Plain:
+    """A sitting in lines."""
+
+    def __init__(self, workshop: Workshop, choices: Choices, out: TextIO) -> None:
+        self.session = Session(workshop, choices)
+        self._out = out
+        self._talk: Conversation | None = None
+        self._leaving = False
+        self._condensing = False
+        self._code = 0
+
+    @property
+    def busy(self) -> bool:
+        return self.session.task is not None
+
+    async def run(self, source: int) -> int:
+        """Talk until /quit or the end of the input. The exit code tells how the last task of a script ended."""
+        lines = LineSource(source)
+        self._begin()
+        while not self._leaving and (line := await self._ask(lines)) is not None:
+            await self._heard(line.strip(), lines)
+        return 0 if lines.is_keyboard else self._code
+
+    def _begin(self) -> None:
+        choices = self.session.choices
+        self._print(take_up(self, choices.resume) if choices.resume else _HELLO)
+        if choices.resume and choices.mode:
+            self.session.choose(mode=choices.mode)
+        for notice in self.session.workshop.notices():
+            self._print(notice)
+
+    async def _ask(self, lines: LineSource) -> str | None:
+        self._print("> ", end="")
+        whole: list[str] = []
+        while (line := await lines.next()) is not None:
+            if not lines.is_keyboard:
+                self._print(visible(line))
+            whole.append(line.removesuffix("\\"))
+            if not line.endswith("\\"):
+                return "\n".join(whole)
+        self._print("")
+        return "\n".join(whole) if whole else None
+
+    async def _heard(self, text: str, lines: LineSource) -> None:
+        workshop = self.session.workshop
+        if lines.is_keyboard:
+            workshop.past.add(text)
+        if (told := self._command(text)) is not None:
+            self._print(told)
+            if self._condensing:
+                self._condensing = False
+                await self._with_task("", (), lambda task, _: task.condense())
+        elif text or self.session.choices.resume:
+            try:
+                named = [each for each in pictures_in(text, workshop.folder) if not each.mentioned]
+                images = [workshop.picture(each.path) for each in named]
+            except JoeyError as error:
+                self._print(str(error))
+                return
+            await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
+
+    def _command(self, line: str) -> str | None:
+        """What a `/` command says; None: the line is something else."""
+        return run_command(self, line) if is_for_the_terminal(line, self.session.workshop.commands()) else None
+
+    async def _with_task(
+        self, text: str, images: Sequence[ImageBlock], what: Callable[[Task, Conversation], Awaitable[None]]
+    ) -> None:
+        talk = self._talk = Conversation(self._out, self._command)
+
+        def watch(task_id: str, event: Event) -> None:
+            self.session.status = after(self.session.status, event)
+            talk.watch(task_id, event)
+
+        try:
+            async with self.session.workshop.open(text, self.session.choices, watch, images) as task:
+                self.session.began(task)
+                await what(task, talk)
+        except JoeyError as error:
+            self._print(f"! {error}")
+            self._code = 1
+        finally:
+            self.session.ended()
+
+    async def _converse(self, task: Task, talk: Conversation, lines: LineSource) -> None:
+        finished = await (converse(task, talk, lines.fd) if lines.is_keyboard else _read_to(task, talk, lines))
+        self._code = EXIT_CODES[finished.outcome]
+
+    def _print(self, text: str, end: str = "\n") -> None:
+        self._out.write(visible(text) + end)
+        self._out.flush()
+
+    # What commands do here
+
+    def show_task(self, state: TaskState) -> None:
+        """The last words of each side."""
+        entries = entries_of(state.messages)
+        said = [f"> {entry.text}" for entry in entries if isinstance(entry, Said)][-1:]
+        answered = [entry.words.text for entry in entries if isinstance(entry, Answered)][-1:]
+        self._print("\n".join([*said, *answered]))
+
+    def condense(self) -> None:
+        self._condensing = True
+
+    def set_theme(self, which: str) -> str:
+        return f"Plain lines have no theme; {which} is for the whole screen."
+
+    def leave(self) -> None:
+        self._leaving = True
+        if self.session.task is not None and self._talk is not None:
+            self._talk.close()
+            self.session.task.send(Cancel("the terminal was closed"))
+
+
+async def _read_to(task: Task, talk: Conversation, lines: LineSource) -> TaskFinished:
+    """Run a task with one line of the input for each thing that it asks."""
+    talk.attend(task)
+
+    async def answers() -> None:
+        while True:
+            await talk.asks.wait()
+            line = await lines.next()
+            if line is None:
+                talk.nobody()
+            else:
+                talk.echo(line)
+                talk.heard(line)
+
+    answering = asyncio.create_task(answers())
+    try:
+        return await run_headless(task)
+    finally:
+        answering.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await answering
+
+
+class LineSource:
+    """Lines of a file descriptor, when they are asked for. Nothing blocks, and waiting can be cancelled."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.is_keyboard = os.isatty(fd)
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+        self._ended = False
+
+    async def next(self) -> str | None:
+        """The next line without its end; None when there is none."""
+        while "\n" not in self._rest and not self._ended:
+            data = await self._read()
+            self._rest += self._decoder.decode(data, final=not data)
+            self._ended = not data and not self.is_keyboard
+            if not data:
+                break
+        line, end, self._rest = self._rest.partition("\n")
+        return line.removesuffix("\r") if line or end else None
+
+    async def _read(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        try:
+            loop.add_reader(self.fd, ready.set)
+        except PermissionError:
+            return os.read(self.fd, _CHUNK)  # a file is always ready, and cannot be waited for
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(self.fd)
+        try:
+            return os.read(self.fd, _CHUNK)
+        except OSError:
+            return b""  # the terminal is gone

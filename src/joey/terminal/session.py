@@ -1,0 +1,56 @@
+"""What every front end for a person keeps between tasks: what was chosen, where things stand, which task runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from joey.journal.replay import TaskState
+from joey.task.task import Task
+from joey.terminal.status import Status
+from joey.terminal.workshop import Choices, Workshop
+
+
+class Session:
+    """One sitting. After a task has ended the next words go on with it, until another is chosen or begun."""
+
+    def __init__(self, workshop: Workshop, choices: Choices | None = None) -> None:
+        self.workshop = workshop
+        self.choices = choices or Choices()
+        self.status = Status(mode=self.choices.mode or "code", model=self.choices.model or "")
+        self.task: Task | None = None
+        """The task that runs."""
+
+    def began(self, task: Task) -> None:
+        self.task = task
+        self.choices = replace(self.choices, resume=task.id, mode=None)
+        parts = task.parts
+        self.status = replace(self.status, model=parts.label or parts.model, window=parts.settings.context_window)
+
+    def ended(self) -> None:
+        self.task = None
+
+    def choose(self, *, mode: str | None = None, model: str | None = None) -> None:
+        """Another mode or model from now on."""
+        self.choices = replace(self.choices, mode=mode or self.choices.mode, model=model or self.choices.model)
+        self.status = replace(self.status, mode=mode or self.status.mode, model=model or self.status.model)
+
+    def begin_anew(self) -> None:
+        self.choices = Choices(self.status.mode, self.choices.model)
+        self.status = Status(self.status.mode, self.status.model)
+
+    def take_up(self, start: str) -> TaskState:
+        """Choose a task that was, to go on with. JoeyError if there is none."""
+        self.choices = replace(self.choices, resume=None)
+        task_id, state = self.workshop.state(start)
+        self.choices = replace(self.choices, resume=task_id, mode=None)
+        model = self.choices.model or (state.opened.model if state.opened else "")
+        self.status = Status(state.mode, model, "", state.usage, state.last_usage, state.cost)
+        return state
+
+    def tools(self) -> list[tuple[str, str]]:
+        """The tools of the task that runs, its servers' included; otherwise those of the mode."""
+        if self.task is None:
+            return [*self.workshop.tools(self.status.mode)]
+        parts = self.task.parts
+        specs = parts.toolset(parts.modes[self.task.state.mode]).specs
+        return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]

@@ -1,0 +1,241 @@
+"""What the user types: completion, pictures, what was said before, what still waits, and /condense."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from textual import events
+
+from joey.chunks import UsageChunk
+from joey.events import ContextShortened, UserMessageTakenBack
+from joey.messages import ImageBlock
+from joey.terminal.attaching import only_pictures, pictures_in
+from joey.terminal.interactive import Interactive
+from joey.terminal.past import KEPT, Past
+from joey.terminal.prompt import History, Prompt
+from joey.testing.script import Faults, reply
+from screen_kit import ScratchWorkshop, on_screen, say, until
+from task_kit import call, done
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08\x08\x02\0\0\0" + bytes(2_000)
+
+
+def terminal(folder: Path, *script: object, policy: str = "all") -> Interactive:
+    return Interactive(ScratchWorkshop(folder, script, policy))  # type: ignore[arg-type]
+
+
+def workshop(app: Interactive) -> ScratchWorkshop:
+    assert isinstance(app.session.workshop, ScratchWorkshop)
+    return app.session.workshop
+
+
+# Completion
+
+
+async def test_the_list_of_completions_is_walked_and_put_away(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        prompt = app.query_one(Prompt)
+        await pilot.press("slash", "c", "o")
+        assert "sum up the old part" in await until(pilot, "/cost")
+        await pilot.press("down", "down", "enter")
+        assert prompt.text == "/cost "
+        await until(pilot, "sum up", gone=True)
+        prompt.text = ""
+        await pilot.press("slash", "r")
+        assert "look at what changed" in await until(pilot, "/review")
+        await pilot.press("up", "tab")
+        assert prompt.text.startswith("/")
+        prompt.text = ""
+        await pilot.press("at")
+        await until(pilot, "@src/server.py")
+        await pilot.press("escape")
+        await until(pilot, "@src/server.py", gone=True)
+        assert prompt.text == "@"
+
+
+async def test_a_path_is_no_command(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done())
+    async with app.run_test() as pilot:
+        await say(pilot, "/usr/bin/env is what?")
+        await until(pilot, "y accepts")
+        assert "/usr/bin/env is what?" in str(workshop(app).kit.sent[0])
+
+
+# Pictures
+
+
+def test_paths_of_pictures_are_found_as_people_and_terminals_write_them(tmp_path: Path) -> None:
+    for name in ("a.png", "my shot.JPG", "img/b.webp"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(PNG)
+    shot = tmp_path / "my shot.JPG"
+    for text in (f"'{shot}'", f'see "{shot}"', str(shot).replace(" ", "\\ "), f"{shot.as_uri()})"):
+        found = pictures_in(text, tmp_path)
+        assert [each.path for each in found] == [shot], text
+    assert [each.path.name for each in pictures_in("./a.png, img/b.webp and ./a.png!", tmp_path)] == ["a.png", "b.webp"]
+    assert [each.mentioned for each in pictures_in("see @a.png", tmp_path)] == [True]
+    for prose in ("make a.png bigger", "see /nowhere/x.png", "./a.txt", "~nobody-here/a.png", "./\0.png", "'"):
+        assert pictures_in(prose, tmp_path) == []
+
+
+def test_only_a_text_of_nothing_but_pictures_is_taken_for_pictures(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    assert [each.path.name for each in only_pictures("a.png\n", tmp_path)] == ["a.png"]
+    assert only_pictures("see ./a.png", tmp_path) == []
+    assert only_pictures("@a.png", tmp_path) == []
+    assert only_pictures("", tmp_path) == []
+
+
+async def test_a_dragged_picture_becomes_a_chip_and_goes_along(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("d1"), done("d2"))
+    shot = workshop(app).folder / "my shot.png"
+    shot.write_bytes(PNG)
+    async with app.run_test() as pilot:
+        prompt = app.query_one(Prompt)
+        app.post_message(events.Paste(f"'{shot}'"))
+        await until(pilot, "▣ my shot.png (2 kB)")
+        assert prompt.text == ""
+        await pilot.press("backspace")
+        await until(pilot, "▣", gone=True)
+        app.post_message(events.Paste(str(shot).replace(" ", "\\ ")))
+        await until(pilot, "▣ my shot.png")
+        await say(pilot, "what is this")
+        assert "▣" not in await until(pilot, "[picture: my shot.png]")
+        await until(pilot, "y accepts")
+        (sent,) = workshop(app).kit.sent
+        assert [block.media_type for block in sent.content if isinstance(block, ImageBlock)] == ["image/png"]
+        app.post_message(events.Paste("plain words"))
+        await until(pilot, "plain words")
+        assert prompt.text == "plain words"
+
+
+async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_file(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done("d1", "First."), done("d2", "Second."))
+    folder = workshop(app).folder
+    (folder / "shot.png").write_bytes(PNG)
+    (folder / "notes.md").write_text("remember the milk\n")
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y accepts")
+        await say(pilot, "see ./shot.png and @notes.md")
+        await until(pilot, "Second.")
+        screen = on_screen(app)
+        assert "› see ./shot.png and @notes.md" in screen and "milk" not in screen
+        said = workshop(app).kit.sent[-1]
+        assert "remember the milk" in str(said)
+        assert "image/png" in str(said)
+
+
+async def test_a_picture_that_cannot_be_sent_gives_the_words_back(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    (workshop(app).folder / "big.png").write_text("not a picture")
+    async with app.run_test() as pilot:
+        await say(pilot, "see ./big.png")
+        await until(pilot, "is no picture that models take")
+        assert app.query_one(Prompt).text == "see ./big.png"
+
+
+# What was said before
+
+
+async def test_what_was_said_is_there_in_the_next_run(tmp_path: Path) -> None:
+    first = terminal(tmp_path)
+    async with first.run_test() as pilot:
+        await say(pilot, "/cost")
+        await say(pilot, "/help keys")
+        await until(pilot, "Ctrl+J")
+    second = terminal(tmp_path)
+    async with second.run_test() as pilot:
+        prompt = second.query_one(Prompt)
+        await pilot.press("up", "up")
+        assert prompt.text == "/cost"
+        prompt.text = ""
+        await pilot.press("k", "e", "ctrl+r")
+        assert prompt.text == "/help keys"
+        await pilot.press("down")
+        assert prompt.text == "ke"
+
+
+def test_searching_goes_back_until_there_is_no_more() -> None:
+    history = History(["fix a", "look", "Fix b", "fix b"])
+    assert [history.search("fix"), history.search("fix b"), history.search("Fix b")] == ["fix b", "Fix b", "fix a"]
+    assert history.search("fix a") is None
+    history.leave()
+    assert history.search("nothing") is None
+
+
+def test_the_file_is_private_bounded_and_kept_by_folder(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "said.jsonl"
+    here, there = Past(file, tmp_path / "here"), Past(file, tmp_path / "there")
+    for text in ("one", " a secret", "", "x" * 30_000, "two\nlines", "\ud800"):
+        here.add(text)
+    there.add("other")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert here.read() == ["one", "two\nlines", "\ud800"]
+    with file.open("a") as broken:
+        broken.write('{"torn\n[]\n')
+    for number in range(2 * KEPT):
+        there.add(str(number))
+    assert here.read() == []
+    assert len(file.read_text().splitlines()) == KEPT
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert there.read()[-1] == str(2 * KEPT - 1)
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    past = Past(tmp_path / "file" / "said.jsonl", tmp_path)
+    past.add("words")
+    assert past.read() == []
+
+
+# What waits
+
+
+async def test_what_waits_is_shown_and_can_be_taken_back(tmp_path: Path) -> None:
+    slow = reply("Let me see. " * 30, call("l", "list_files", path="."), faults=Faults(pause=0.2))
+    app = terminal(tmp_path, slow, done())
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Let me")
+        await say(pilot, "hurry")
+        await say(pilot, "no, slowly")
+        screen = await until(pilot, "› no, slowly  (waits")
+        assert "› hurry  (waits for the next step; Up takes it back)" in screen
+        await pilot.press("up")
+        await until(pilot, "› no, slowly", gone=True)
+        assert app.query_one(Prompt).text == "no, slowly"
+        app.query_one(Prompt).text = ""
+        await until(pilot, "y accepts")
+        assert "(waits" not in on_screen(app)
+        taken = [event for event in workshop(app).events if isinstance(event, UserMessageTakenBack)]
+        assert taken == [UserMessageTakenBack("no, slowly")]
+        assert "hurry" in str(workshop(app).kit.sent[-1])
+        assert "slowly" not in str(workshop(app).kit.sent[-1])
+
+
+# /condense
+
+
+async def test_condensing_shows_what_was_gained(tmp_path: Path) -> None:
+    looks = [reply(call(f"l{n}", "list_files", path="."), usage=UsageChunk(20_000 * (n + 1), 10)) for n in range(4)]
+    app = terminal(tmp_path, *looks, done(), reply("They looked.", usage=UsageChunk(900, 10)), done("d2", "More."))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "y accepts")
+        await pilot.press("y")
+        await until(pilot, "y accepts", gone=True)
+        before = app.session.status.last.total
+        await say(pilot, "/condense")
+        await until(pilot, "messages summed up; a request takes about")
+        (event,) = [event for event in workshop(app).events if isinstance(event, ContextShortened)]
+        assert app.session.status.last.total == event.tokens_after < before
+        assert not app.busy
+        await say(pilot, "on")
+        await until(pilot, "More.")
+        await until(pilot, "y accepts")
+        assert "They looked." in str(workshop(app).kit.sent[0])
+        await say(pilot, "/condense")
+        await until(pilot, "condensed before the next request")

@@ -1,0 +1,107 @@
+"""The plain line mode, with a pipe and with a terminal that can do no more."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from joey.terminal.plain import LineSource, Plain
+from joey.terminal.workshop import Choices
+from joey.testing.script import Answer, reply
+from screen_kit import ScratchWorkshop
+from task_kit import call, done
+
+WRITE = reply("I write it.", call("w", "write_to_file", path="a.txt", file_text="hello\n"))
+
+
+async def piped(folder: Path, text: str, *script: Answer, policy: str = "ask") -> tuple[int, str, ScratchWorkshop]:
+    """What comes out when these lines are piped in."""
+    workshop, out = ScratchWorkshop(folder, script, policy), io.StringIO()
+    read, write = os.pipe()
+    os.write(write, text.encode())
+    os.close(write)
+    code = await asyncio.wait_for(Plain(workshop, Choices(), out).run(read), 30)
+    os.close(read)
+    return code, out.getvalue(), workshop
+
+
+async def test_a_script_of_lines_answers_what_is_asked(tmp_path: Path) -> None:
+    code, out, workshop = await piped(tmp_path, "write it\ny\nmore\ny\n", WRITE, done("d1"), done("d2", "More."))
+    assert code == 0
+    assert (workshop.folder / "a.txt").read_text() == "hello\n"
+    assert out.index("> write it") < out.index("+hello") < out.index("allow it?") < out.index("Done: More.")
+    assert out.count("+hello") == 1, "what was shown with the question is not shown again"
+
+
+async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: Path) -> None:
+    code, out, workshop = await piped(tmp_path, "write it", WRITE, done())
+    assert code == 0
+    assert not (workshop.folder / "a.txt").exists()
+    assert "(nobody is there)" in out
+
+
+async def test_commands_work_while_something_is_asked(tmp_path: Path) -> None:
+    lines = "/cost\n/nope\nwrite it\n/tools\n/mode ask\ny\ny\n/mode ask\n/condense\n/theme dark\n"
+    code, out, workshop = await piped(tmp_path, lines, WRITE, done())
+    assert code == 0
+    for told in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Now in ask mode",
+                 "nothing was condensed: there is nothing to sum up yet", "have no theme"):  # fmt: skip
+        assert told in out
+    assert (workshop.folder / "a.txt").exists(), "a command is no answer"
+
+
+async def test_quitting_in_the_middle_keeps_the_task(tmp_path: Path) -> None:
+    code, out, workshop = await piped(tmp_path, "write it\n/quit\ny\n", WRITE)
+    assert code == 130
+    assert "Stopped: the terminal was closed" in out
+    assert "nobody" not in out
+    assert [task.status for task in workshop.tasks()] == ["cancelled"]
+
+
+async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp_path: Path) -> None:
+    _, _, first = await piped(tmp_path, "write\\\nit\ny\ny\n", WRITE, done())
+    (task,) = first.tasks()
+    assert task.text == "write\nit"
+    code, out, second = await piped(tmp_path, "/resume\nand more\ny\n", done("d2", "More."))
+    assert code == 0
+    assert "> write\nit\nI write it." in out
+    assert "Done: More." in out
+    assert "and more" in str(second.kit.sent[-1])
+
+
+async def test_what_cannot_be_done_is_said_and_the_next_line_is_read(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project/big.png").write_text("not a picture")
+    code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\ny\n", done())
+    assert code == 0
+    assert "is no picture" in out and "there is no task 'nonsense'" in out and "Done: All done." in out
+
+
+async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\u202etxt\ud800"
+    script = [reply(f"Hi {evil}", call("c", "execute_command", command=f"echo '{evil}'")), done("d", evil)]
+    _, out, _ = await piped(tmp_path, f"go {evil[:8]}\ny\ny\n", *script)
+    assert "\x1b" not in out and "\u202e" not in out and "\ud800" not in out
+    assert "␛[2J" in out
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [(b"", []), (b"a", ["a"]), (b"a\n", ["a"]), (b"a\r\n\nb", ["a", "", "b"]), ("é\n€".encode(), ["é", "€"])],
+)
+async def test_lines_of_a_file_are_read_to_the_last(tmp_path: Path, data: bytes, lines: list[str]) -> None:
+    (tmp_path / "lines").write_bytes(data)
+    fd = os.open(tmp_path / "lines", os.O_RDONLY)
+    source = LineSource(fd)
+    read = [line async for line in _all(source)]
+    os.close(fd)
+    assert read == lines
+
+
+async def _all(source: LineSource):  # type: ignore[no-untyped-def]
+    while (line := await source.next()) is not None:
+        yield line

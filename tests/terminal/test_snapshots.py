@@ -1,0 +1,374 @@
+"""Every state of the screen as a picture, in tests/terminal/snapshots. `make snapshots` draws them anew.
+
+Each state is shown at 80x24 and, after the window was resized, at 200x60; some also on a light ground and without
+colour. A difference is shown as words first; where only colours differ, the lines of the picture are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from joey.effects import Suggestion, Todo
+from joey.events import (
+    ApprovalRequested,
+    CompletionRequested,
+    ContextShortened,
+    ContinueRequested,
+    Event,
+    QuestionRequested,
+    ReasoningDelta,
+    ReasoningFinished,
+    ReasoningStarted,
+    RetryScheduled,
+    TaskFinished,
+    TaskStarted,
+    TextDelta,
+    TextFinished,
+    TextStarted,
+    TodosChanged,
+    TokenUsage,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    TurnFinished,
+    TurnStarted,
+    UserMessageQueued,
+)
+from joey.journal.replay import TaskState
+from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.terminal.asking import RequestPanel
+from joey.terminal.interactive import Interactive
+from joey.terminal.prompt import Prompt
+from joey.terminal.workshop import Choices
+from joey.testing.screenshot import rows, svg
+from screen_kit import ScratchWorkshop
+
+PICTURES = Path(__file__).parent / "snapshots"
+RENEW = "JOEY_RENEW_SNAPSHOTS"
+SERVER = """\
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+
+class Hello(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"Hello, 世界! 👋")
+"""
+DIFF = """\
+--- a/server.py
++++ b/server.py
+@@ -5,4 +5,5 @@
+     def do_GET(self):
+-        self.send_error(404)
++        self.send_response(200)
++        self.end_headers()
+"""
+BEGUN = (TaskStarted("Add a /hello endpoint", "code", "anthropic/scripted", "native"), TurnStarted(1))
+ANSWER = """\
+## Plan
+
+The server answers **every** path with 404. I add one branch:
+
+1. read `server.py`
+2. change *one* function, see [the docs](https://docs.python.org/3/library/http.server.html)
+
+```python
+if self.path == "/hello":
+    return hello()
+```
+"""
+
+
+def wrote(call_id: str = "w") -> tuple[Event, ...]:
+    call = {"path": "server.py", "file_text": SERVER}
+    return (ToolCallStarted(call_id, "write_to_file"), ToolCallFinished(call_id, "write_to_file", call))
+
+
+def ran(command: str) -> tuple[Event, ...]:
+    return (
+        ToolCallStarted("r", "execute_command"),
+        ToolCallFinished("r", "execute_command", {"command": command}),
+    )
+
+
+Step = Callable[[Interactive, Pilot[None]], Awaitable[None]]
+
+
+def told(*events: Event) -> Step:
+    async def tell(app: Interactive, _pilot: Pilot[None]) -> None:
+        for event in (*BEGUN, *events):
+            app.watch_task("t", event)
+
+    return tell
+
+
+def typed(*keys: str, after: Step | None = None) -> Step:
+    async def type_(app: Interactive, pilot: Pilot[None]) -> None:
+        if after:
+            await after(app, pilot)
+            await settled(app, pilot)
+        await pilot.press(*keys)
+
+    return type_
+
+
+async def hello(_app: Interactive, _pilot: Pilot[None]) -> None:
+    pass
+
+
+async def picture_by_path(app: Interactive, _pilot: Pilot[None]) -> None:
+    folder = app.session.workshop.folder
+    (folder / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(34_000))
+    app.query_one(Prompt).text = "Why is ./shot.png so dark?"
+
+
+async def taken_up(app: Interactive, _pilot: Pilot[None]) -> None:
+    call = ToolUseBlock("c", "read_file", {"path": "server.py"})
+    answer = ToolResultBlock("c", (TextBlock("1 | import os\n2 | print(os.name)"),))
+    state = TaskState(
+        messages=[
+            Message("user", (TextBlock("What does server.py do?"), TextBlock("<environment_details>…"))),
+            Message("assistant", (TextBlock("I read it."), call)),
+            Message("user", (answer,)),
+            Message("assistant", (TextBlock("It prints the name of the system."),)),
+        ]
+    )
+    app.show_task(state)
+
+
+THOUGHTS = (ReasoningStarted(), ReasoningDelta("The handler knows one path only.\nA branch will do."))
+APPROVED = ToolRunFinished("w", "write_to_file", ToolResult((TextBlock("Written."),), (ShownDiff("server.py", DIFF),)))
+FAILED = ToolResult((TextBlock("Exit code 2"),), (ShownText("1 failed\n"),), is_error=True)
+TODOS = (Todo("1", "Read server.py", "completed"), Todo("2", "Add /hello", "in_progress"), Todo("3", "Try it"))
+METERS = TurnFinished(1, TokenUsage(1_850, 420, 900, 9_300), 0.0183)
+QUESTION = QuestionRequested(
+    "q",
+    "Which **port** shall it listen on?",
+    (Suggestion("8000"), Suggestion("8080, as the notes say"), Suggestion("Plan it first", "architect")),
+)
+CHANGE = ApprovalRequested(
+    "a",
+    "w",
+    "write_to_file",
+    {"path": "server.py", "file_text": SERVER},
+    "`server.py`: changing files needs leave, also inside the workspace",
+    (ShownDiff("server.py", DIFF),),
+)
+STATES: dict[str, Step] = {
+    "hello": hello,
+    "answer-streaming": told(TextStarted(), TextDelta(ANSWER), TextDelta("Then I will")),
+    "reasoning-streaming": told(*THOUGHTS),
+    "reasoning-folded": told(*THOUGHTS, ReasoningFinished(), TextStarted(), TextDelta("One branch."), TextFinished()),
+    "reasoning-unfolded": typed("ctrl+o", after=told(*THOUGHTS, ReasoningFinished())),
+    "file-growing": told(
+        ToolCallStarted("w", "write_to_file"),
+        ToolCallDelta("w", ("path",), "server.py", ""),
+        ToolCallDelta("w", ("file_text",), SERVER[:170], ""),
+    ),
+    "command-running": told(
+        *ran("make test"),
+        ToolRunStarted("r", "execute_command"),
+        ToolRunProgressed("r", "\x1b[32mcollected 3 items\x1b[0m\n10%\r60%\r100%\ntests/test_hello.py ..\n"),
+    ),
+    "command-failed": told(
+        *ran("make test"),
+        ToolRunStarted("r", "execute_command"),
+        ToolRunFinished(
+            "r", "execute_command", ToolResult((TextBlock("Exit code 2"),), (ShownText("1 failed\n"),), is_error=True)
+        ),
+    ),
+    "diff": told(*wrote(), ToolRunStarted("w", "write_to_file"), APPROVED),
+    "todos-and-meters": told(
+        TodosChanged(
+            (Todo("1", "Read server.py", "completed"), Todo("2", "Add /hello", "in_progress"), Todo("3", "Try it"))
+        ),
+        METERS,
+        TurnStarted(2),
+    ),
+    "approval-of-a-change": told(
+        *wrote(),
+        ApprovalRequested(
+            "a",
+            "w",
+            "write_to_file",
+            {"path": "server.py", "file_text": SERVER},
+            "`server.py`: changing files needs leave, also inside the workspace",
+            (ShownDiff("server.py", DIFF),),
+        ),
+    ),
+    "approval-of-a-command": told(
+        *ran("curl -s localhost:8000/hello && rm -rf build"),
+        ApprovalRequested(
+            "a",
+            "r",
+            "execute_command",
+            {"command": "curl -s localhost:8000/hello && rm -rf build"},
+            "`rm -rf build`: deletes files, and no rule names it",
+        ),
+    ),
+    "approval-of-a-path": told(
+        ToolCallStarted("p", "read_file"),
+        ToolCallFinished("p", "read_file", {"path": "/etc/hosts"}),
+        ApprovalRequested("a", "p", "read_file", {"path": "/etc/hosts"}, "`/etc/hosts` is outside the workspace"),
+    ),
+    "approval-of-a-servers-tool": told(
+        ToolCallStarted("m", "mcp--library--search"),
+        ToolCallFinished("m", "mcp--library--search", {"words": ["wsgi"], "most": 5}),
+        ApprovalRequested("a", "m", "mcp--library--search", {"words": ["wsgi"], "most": 5}, "no rule names this tool"),
+    ),
+    "approval-with-a-comment": typed(
+        "c",
+        *"too big",
+        after=told(
+            *wrote(),
+            ApprovalRequested(
+                "a", "w", "write_to_file", {"path": "server.py"}, "needs leave", (ShownDiff("server.py", DIFF),)
+            ),
+        ),
+    ),
+    "question": told(QUESTION),
+    "completion": told(
+        ToolCallStarted("d", "attempt_completion"),
+        ToolCallFinished("d", "attempt_completion", {"result": "`GET /hello` answers **Hello, 世界!**"}),
+        METERS,
+        CompletionRequested("d", "…"),
+    ),
+    "completion-with-feedback": typed(
+        *"in JSON, please",
+        after=told(
+            ToolCallStarted("d", "attempt_completion"),
+            ToolCallFinished("d", "attempt_completion", {"result": "`GET /hello` answers."}),
+            CompletionRequested("d", "…"),
+        ),
+    ),
+    "going-on": told(ContinueRequested("g", "Nothing went right in the last 3 turns.")),
+    "commands-completing": typed("slash", "m", "down"),
+    "files-completing": typed(*"see @s"),
+    "picture-by-path": picture_by_path,
+    "queue": told(TextStarted(), TextDelta("Let me look around first."), UserMessageQueued("and use port 8080")),
+    "help": typed("slash", *"help", "enter"),
+    "keys": typed("slash", *"help keys", "enter"),
+    "error": told(
+        RetryScheduled(1, 2.0, "The provider is overloaded."),
+        TextStarted(),
+        TextDelta("Half an ans"),
+        TaskFinished("error", "the connection broke: 127.0.0.1 refused it"),
+    ),
+    "condensed": told(METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, TokenUsage(900, 100), 0.001)),
+    "taken-up-again": taken_up,
+}
+LIGHT = ("answer-streaming", "approval-of-a-change", "question", "todos-and-meters")
+
+
+async def settled(app: Interactive, pilot: Pilot[None]) -> str:
+    """The picture, when nothing moves any more."""
+    before = ""
+    for _ in range(100):
+        await pilot.pause(0.06)
+        panel, now = app.query_one(RequestPanel), svg(app)
+        if now == before and (panel.request is None or panel.accepts_keys):
+            return now
+        before = now
+    raise AssertionError("the screen does not come to rest")
+
+
+async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: str = "dark") -> list[str]:
+    app = Interactive(ScratchWorkshop(folder, []), Choices("code", "anthropic/scripted"))
+    async with app.run_test(size=sizes[0]) as pilot:
+        app.query_one(RequestPanel).SETTLING = 0.01
+        app.query_one(Prompt).cursor_blink = False
+        app.theme = f"textual-{theme}"
+        app.session.status = replace(app.session.status, window=200_000)
+        await STATES[state](app, pilot)
+        pictures = [await settled(app, pilot)]
+        for size in sizes[1:]:
+            await pilot.resize_terminal(*size)
+            pictures.append(await settled(app, pilot))
+    return pictures
+
+
+VERSIONS = f"textual {version('textual')}, rich {version('rich')}"
+MADE_WITH = PICTURES / "made-with.txt"
+
+
+def test_the_pictures_are_of_these_versions() -> None:
+    if os.environ.get(RENEW):
+        MADE_WITH.write_text(f"{VERSIONS}\n", encoding="utf-8")
+    if (made_with := MADE_WITH.read_text(encoding="utf-8").strip()) != VERSIONS:
+        pytest.skip(f"not compared: the pictures were made with {made_with}, and this is {VERSIONS}")
+
+
+def check(name: str, picture: str) -> None:
+    file = PICTURES / f"{name}.svg"
+    if os.environ.get(RENEW):
+        PICTURES.mkdir(exist_ok=True)
+        file.write_text(picture, encoding="utf-8")
+    assert file.exists(), f"there is no {file.name}; `make snapshots` draws it"
+    known = file.read_text(encoding="utf-8")
+    if MADE_WITH.read_text(encoding="utf-8").strip() != VERSIONS:
+        return  # another version draws a border otherwise; the test above says that nothing was compared
+    if picture != known:
+        pytest.fail(
+            f"{name} looks different (`make snapshots` if that is meant):\n{difference(known, picture)}", pytrace=False
+        )
+
+
+def difference(known: str, picture: str) -> str:
+    words = list(difflib.unified_diff(rows(known), rows(picture), "before", "now", lineterm="", n=1))
+    styles = difflib.unified_diff(known.splitlines(), picture.splitlines(), "before", "now", lineterm="", n=0)
+    return "\n".join(words or ["The words are the same; their looks are not:", *list(styles)[:40]])
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_the_screen_looks_as_it_did(tmp_path: Path, state: str) -> None:
+    small, large = await shown(tmp_path, state, [(80, 24), (200, 60)])
+    check(f"{state}-80x24", small)
+    check(f"{state}-200x60", large)
+
+
+@pytest.mark.parametrize("state", LIGHT)
+async def test_on_a_light_ground_it_looks_as_it_did(tmp_path: Path, state: str) -> None:
+    (picture,) = await shown(tmp_path, state, [(80, 24)], "light")
+    check(f"{state}-80x24-light", picture)
+
+
+@pytest.mark.parametrize("state", [*LIGHT, "commands-completing", "picture-by-path"])
+async def test_without_colour_it_looks_as_it_did(tmp_path: Path, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    (picture,) = await shown(tmp_path, state, [(80, 24)])
+    check(f"{state}-80x24-no-colour", picture)
+    inks = set(re.findall(r"fill[=:]\"?(#\w+)", picture))
+    assert inks <= {"#e0e0e0", "#121212"}
+
+
+def test_no_picture_is_of_a_state_that_is_not_there() -> None:
+    drawn = {file.name.partition("-80x24")[0].partition("-200x60")[0] for file in PICTURES.glob("*.svg")}
+    assert drawn == set(STATES)
+
+
+def test_a_difference_is_told_in_words_and_then_in_looks() -> None:
+    one, two = (PICTURES / f"{name}-80x24.svg" for name in ("hello", "question"))
+    assert "+" in difference(one.read_text(), two.read_text()) and "port" in difference(
+        one.read_text(), two.read_text()
+    )
+    assert "their looks are not" in difference(one.read_text(), one.read_text().replace("font-weight:bold", ""))
+    assert rows(one.read_text())[0].strip() == "Joey. Say what to do; /help tells the rest."
+
+
+def test_pictures_fetch_nothing() -> None:
+    for file in PICTURES.glob("*.svg"):
+        text = file.read_text(encoding="utf-8")
+        assert "url(" not in text and "<image" not in text and "href" not in text, file.name
