@@ -47,6 +47,8 @@ class Tmux:
             "HOME": str(folder / "home"),
             "ANTHROPIC_API_KEY": "test",
             "TERM": "xterm-256color",
+            "COLUMNS": "80",  # as some shells export them; the window's own size counts all the same
+            "LINES": "24",
         }
 
     def __call__(self, *args: str) -> str:
@@ -154,10 +156,11 @@ async def test_a_long_sitting_in_a_real_terminal_without_colour(tmux: Tmux, tmp_
         await approve_all(tmux)
         assert "def do_GET" in (tmp_path / "project/server.py").read_text()
         tmux("resize-window", "-x", "200", "-y", "60")
-        await tmux.until("server.py answers GET /hello")
+        assert "server.py answers GET /hello" in await tmux.until("─" * 190)
         tmux.type("in", "Space", "JSON", "Enter")
         assert "application/json" in await tmux.until("y yes")  # the diff
         tmux("resize-window", "-x", "80", "-y", "24")
+        await tmux.until("━" * 100, gone=True)
         await tmux.until("y yes")
         tmux.type("y")
         await tmux.until("The old server")

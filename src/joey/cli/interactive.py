@@ -80,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
         return asyncio.run(Plain(workshop, choices, sys.stdout).run(sys.stdin.fileno()))
     from joey.terminal.interactive import Interactive
 
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)  # where they are exported, the size they say would hold when the window changes
     Interactive(workshop, choices).run()
     return 0
 

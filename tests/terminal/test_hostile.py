@@ -1,0 +1,152 @@
+"""What models, files and commands may say: it reaches the screen as text, whatever it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import RenderableType
+
+from joey.effects import Suggestion, Todo
+from joey.events import (
+    ApprovalRequested,
+    CompletionRequested,
+    Event,
+    QuestionRequested,
+    ReasoningDelta,
+    ReasoningStarted,
+    Request,
+    RetryScheduled,
+    TaskFinished,
+    TaskStarted,
+    TextDelta,
+    TextStarted,
+    TodosChanged,
+    ToolCallFinished,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+)
+from joey.messages import ShownDiff, ShownText, TextBlock, ToolResult
+from joey.terminal.drawing import Look, picture, request_picture
+from joey.terminal.interactive import Interactive
+from joey.terminal.lines import Lines
+from joey.terminal.scroll import EntryView, TranscriptView
+from joey.terminal.slash import run_command
+from joey.terminal.status import Status, after, status_line
+from joey.terminal.transcript import Note, Transcript
+from joey.terminal.visible import VisiblePieces, visible
+from screen_kit import ScratchWorkshop, on_screen, until, words
+
+EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\x08\x7f\u202egnp.exe\u2066\u200b\ud800\x00"
+SEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+SAID: list[Event] = [
+    TaskStarted(EVIL, EVIL, EVIL, "native"),
+    TextStarted(),
+    TextDelta(f"# {EVIL}\n\n- {EVIL}\n\n```{EVIL}\n{EVIL}\n```\n[{EVIL}](https://x/{EVIL}) `{EVIL}` &#8238; &#27;[2J"),
+    ReasoningStarted(),
+    ReasoningDelta(EVIL),
+    ToolCallStarted("c", f"write{EVIL}"),
+    ToolCallFinished("c", f"write{EVIL}", {"path": f"{EVIL}.py", "file_text": EVIL, EVIL: EVIL}),
+    ToolRunStarted("c", EVIL),
+    ToolRunProgressed("c", EVIL),
+    ToolRunFinished("c", EVIL, ToolResult((TextBlock(EVIL),), (ShownDiff(EVIL, f"+{EVIL}\n-{EVIL}"), ShownText(EVIL)))),
+    TodosChanged((Todo("1", EVIL),)),
+    RetryScheduled(1, 1.0, EVIL),
+    TaskFinished("error", EVIL),
+]
+ASKED: list[Request] = [
+    ApprovalRequested("a", "c", EVIL, {EVIL: EVIL, "command": EVIL}, EVIL, (ShownText(EVIL),)),
+    QuestionRequested("q", EVIL, (Suggestion(EVIL, EVIL),)),
+    CompletionRequested("d", EVIL),
+]
+
+
+def clean(drawn: RenderableType) -> bool:
+    return not SEEN.search(words(drawn))
+
+
+@pytest.mark.parametrize("in_full", [True, False])
+def test_nothing_that_a_terminal_obeys_is_drawn(in_full: bool) -> None:
+    transcript, status = Transcript(), Status()
+    for event in SAID[:-1]:
+        transcript.apply("t", event)
+        status = after(status, event)
+        assert not SEEN.search(status_line(status, 100).plain)
+    for entry in transcript.entries:
+        drawn = words(picture(entry, Look(in_full=in_full))).replace("\u202e", "")  # spelled as an entity: see below
+        assert not SEEN.search(drawn), entry
+    assert all(clean(request_picture(request, Look())) for request in ASKED)
+
+
+def test_nothing_that_a_terminal_obeys_is_printed() -> None:
+    lines = Lines()
+    assert not SEEN.search("".join(lines.text(event) for event in [*SAID, *ASKED]))
+
+
+async def test_what_markdown_spells_out_is_caught_on_its_way_to_the_screen(tmp_path: Path) -> None:
+    app = Interactive(ScratchWorkshop(tmp_path, []))
+    async with app.run_test(size=(120, 60)) as pilot:
+        for event in SAID:
+            app.watch_task("t", event)
+        screen = await until(pilot, "The task ended")
+        assert "&#" not in screen and "�" in screen
+        assert not SEEN.search(screen.replace("\n", ""))
+        app.watch_task("t", ASKED[0])
+        await until(pilot, "May Joey use")
+        run_command(app, f"/{EVIL}")
+        assert not SEEN.search(on_screen(app).replace("\n", ""))
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+def test_pieces_are_made_visible_as_the_whole_is(size: int) -> None:
+    text = "a\x1b[1;31mred\x1b[0m\r\nb\x1b]8;;http://x\x1b\\link\x1b]8;;\x07c\x1b(Bd\re\x1b"
+    pieces = VisiblePieces(drop_escapes=True)
+    shown = "".join(pieces.add(text[at : at + size]) for at in range(0, len(text), size)) + pieces.end()
+    assert shown == "ared\nblinkcd␍e␛"
+
+
+def test_scripts_and_emoji_stay_as_they_are() -> None:
+    for text in ("你好，世界", "👩‍💻 🏳️‍🌈", "می‌خواهم", "naïve", "a\tb\n", "—…"):
+        assert visible(text) == text
+
+
+async def test_wide_long_and_tabbed_lines_keep_to_the_screen(tmp_path: Path) -> None:
+    app = Interactive(ScratchWorkshop(tmp_path, []))
+    async with app.run_test(size=(80, 24)) as pilot:
+        diff = f"+{'世界' * 60}\n+\tdeep\t\tdeeper\n+{'x' * 500}"
+        app.watch_task("t", ToolCallStarted("c", "write_to_file"))
+        app.watch_task("t", ToolRunFinished("c", "write_to_file", ToolResult((), (ShownDiff("a", diff),))))
+        await until(pilot, "世界")
+        assert all(strip.cell_length == 80 for strip in app.screen._compositor.render_strips())
+        assert "\t" not in on_screen(app)
+
+
+async def test_scrolling_through_thousands_of_entries_draws_few_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: a page draws what comes into view, however long the task is."""
+    drawn = 0
+
+    def counting(entry: Note, look: Look) -> RenderableType:
+        nonlocal drawn
+        drawn += 1
+        return picture(entry, look)
+
+    monkeypatch.setattr("joey.terminal.scroll.picture", counting)
+    work: list[int] = []
+    for many in (500, 5_000):
+        app = Interactive(ScratchWorkshop(tmp_path / str(many), []))
+        async with app.run_test(size=(80, 24)) as pilot:
+            app.transcript.entries += [Note(f"line {number}.") for number in range(many)]
+            app.query_one(TranscriptView).catch_up()
+            await until(pilot, f"line {many - 1}.")
+            drawn = 0
+            for _ in range(30):
+                await pilot.press("pageup")
+            work.append(drawn)
+            assert len(app.query(EntryView)) <= 120
+    small, large = work
+    assert large <= small + 40 <= 30 * 24
