@@ -23,14 +23,11 @@ from joey.cli.run import configure_habits, configure_model, run_without_a_user, 
 from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES
 
-TASK = (
-    "Write words.py with a function count_words(text) that returns how many words there are in the text, "
-    "and test_words.py with a unittest test for it. Run the test."
-)
+TASK = "Write squares.py, a script that prints the squares of the numbers 1 to 5, and run it."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("prompt", nargs="?", default="", help="what to do; a small module with a test when left out")
+    parser.add_argument("prompt", nargs="?", default="", help="what to do; a small script when left out")
     configure_model(parser)
     parser.add_argument("--protocol", "-p", metavar="NAME", help="how the model calls tools: native, xml, json_mix, …")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="commands that may run, as words")
