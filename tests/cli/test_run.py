@@ -19,6 +19,7 @@ from joey.chunks import UsageChunk
 from joey.messages import ToolUseBlock
 from joey.testing.script import Answer, Failure, Faults, reply
 from joey.testing.server import LocalServer
+from picture_kit import made
 
 
 def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
@@ -194,7 +195,7 @@ async def test_a_second_ctrl_c_ends_it_at_once_and_leaves_nothing_running(joey: 
 async def test_the_workspace_the_mode_and_a_picture_are_those_that_were_named(joey: Runner, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (elsewhere / "p.png").write_bytes(made(8, 8))
     options = ["--workspace", str(elsewhere), "--mode", "architect", "--attach", str(elsewhere / "p.png")]
     ran = await joey([WRITE, done()], "Look", *options, "--approve", "edits", "--max-cost", "9", "--json")
     assert ran.code == 0, ran.err
@@ -275,7 +276,8 @@ async def test_what_to_make_of_a_model_that_does_not_call_tools(joey: Runner) ->
         (["x", "--approve", "nope"], "there is no profile 'nope'"),
         (["x", "--resume", "nope"], "there is no task 'nope'"),
         (["x", "--workspace", "/nowhere"], "/nowhere is not a folder"),
-        (["x", "--attach", "a.exe"], "no picture that models take"),
+        (["x", "--attach", "a.exe"], "cannot read a.exe: No such file"),
+        (["x", "--attach", __file__], "no picture that models take"),
     ],
 )
 async def test_a_wrong_option_is_named(joey: Runner, args: list[str], complaint: str) -> None:

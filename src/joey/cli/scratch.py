@@ -2,7 +2,8 @@
 
 Made for a first look. Files in that folder may be read and changed without asking: nothing of yours is in it. Commands
 are another matter, for a program can do anything: at a terminal you are asked about each, where `a` means always;
-without one they are refused, unless --allow names them. Nothing else is different from `joey run`.
+without one they are refused, unless --allow names them; only the script of the task that is done when you name none
+may run. Nothing else is different from `joey run`.
 
 examples:
   joey scratch
@@ -24,6 +25,8 @@ from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES
 
 TASK = "Write squares.py, a script that prints the squares of the numbers 1 to 5, and run it."
+ITS_COMMAND = "python3 squares.py"
+"""What that task may run where nobody can be asked."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     attended = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     folder = Path(tempfile.mkdtemp(prefix="joey-scratch-")).resolve()
     prompt = args.prompt.strip() or TASK
-    print(_opening(folder, prompt, args.allow, attended=attended), file=sys.stderr)
+    allow = args.allow or ([] if attended or prompt != TASK else [ITS_COMMAND])
+    print(_opening(folder, prompt, allow, attended=attended), file=sys.stderr)
     options = TaskOptions(
         model=args.model,
         base_url=args.base_url,
@@ -47,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         prompt_form=args.prompt_form,
         workspace=folder,
         approve="edits",
-        allow=tuple(args.allow),
+        allow=tuple(allow),
         timeout=args.timeout,
         plain_answers=args.plain_answers,
         text_calls=args.text_calls,
