@@ -59,7 +59,7 @@ $(SMOL): | .venv/.installed
 	-@$(BIN)/python scripts/install_chromium.py && touch $@
 
 test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium ## all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
 
 check: .venv/.installed ## lint, types, import floors, generated docs
 	$(BIN)/ruff check .

@@ -80,7 +80,7 @@ async def test_a_model_with_room_is_taken_at_its_word(tmp_path: Path) -> None:
     assert (await kit.run("Write a.py")).outcome == "completed"
 
 
-async def test_the_same_call_is_refused_at_once_and_its_tool_barred_for_one_reply(tmp_path: Path) -> None:
+async def test_the_same_call_is_refused_at_once(tmp_path: Path) -> None:
     read = [reply(call(f"r{n}", "read_file", path="a.txt")) for n in range(2)]
     kit = Kit(tmp_path, [*read, done()], settings=SMALL)
     (kit.workspace / "a.txt").write_text("hello\n")

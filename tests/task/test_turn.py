@@ -49,3 +49,23 @@ async def test_native_calls_are_required_by_the_provider_itself(tmp_path: Path, 
     request = await _first_request(tmp_path, "native", takes_grammar=takes_grammar, tool_choice="required")
     assert request.grammar is None and request.tools
     assert request.tool_choice == ONE_CALL
+
+
+async def test_tools_that_were_called_in_vain_are_left_out_until_a_call_goes_well(tmp_path: Path) -> None:
+    read = reply("<read_file>\n<path>a.txt</path>\n</read_file>")
+    write = reply("<write_to_file>\n<path>b.txt</path>\n<content>new</content>\n</write_to_file>")
+    look = reply("<list_files>\n<path>.</path>\n</list_files>")
+    settings = replace(SETTINGS, compact=True, mistake_limit=9)
+    kit = Kit(tmp_path, [], protocol="xml", settings=settings)
+    provider = ScriptedProvider([read, read, write, write, look, reply(DONE), reply(DONE)], takes_grammar=True)
+    kit.parts = replace(kit.parts, provider=provider)
+    (kit.workspace / "a.txt").write_text("hello\n")
+    (kit.workspace / "b.txt").write_text("new")
+    assert (await kit.run()).outcome == "completed"
+    assert [_left_out(request) for request in provider.requests[:6]] == [
+        set(), set(), {"read_file"}, set(), {"write_to_file"}, set(),
+    ]  # fmt: skip
+
+
+def _left_out(request: Request) -> set[str]:
+    return {name for name in ("read_file", "write_to_file") if name not in (request.grammar or "")}

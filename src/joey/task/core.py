@@ -71,8 +71,9 @@ class TaskCore:
         settings = parts.settings
         self.repetition = Repetition(settings.repetition_limit, at_once=settings.compact)
         self._claims: Claims | None = None
-        self.barred: str | None = None
-        """A tool that the next reply may not call, where the provider can see to that: it was just called in vain."""
+        self.barred: set[str] = set()
+        """Tools that replies may not call, where the provider can see to that: they were called in vain, and nothing
+        has gone well since."""
         self.failed_this_turn: list[str] = []
         self.mistakes = 0
         self.condenses = False

@@ -80,7 +80,7 @@ class ToolRunner:
         if isinstance(resolved, RejectedCall):
             return self._answered(call, resolved.result)
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
-            self._core.barred = resolved.tool.name
+            self._core.barred.add(resolved.tool.name)
             return self._answered(call, failed(repeated))
         prepared = await prepare(resolved, self._core.context(call.call_id), self._core.rules)
         if isinstance(prepared, Stopped):
@@ -93,6 +93,8 @@ class ToolRunner:
         refusal = prepared.plan.refusal
         if refusal is None:
             return await self._execute(call, prepared, leave.comment)
+        if self._core.parts.settings.compact:
+            self._core.barred.add(resolved.tool.name)
         self._core.repetition.ran(call.name, call.arguments, refusal.text)
         return self._answered(call, refusal)
 
@@ -124,6 +126,8 @@ class ToolRunner:
             core.journal.sync()
         core.emit(ToolRunStarted(call.call_id, call.name))
         ran = await safely(call.name, prepared.plan.execute)
+        if not ran.is_error:
+            core.barred.clear()
         if isinstance(ran.effect, CompletionProposed) and (doubt := core.claims and core.claims.doubt()):
             return self._answered(call, ToolResult((TextBlock(doubt),)))
         result = await self._settle(call, trimmed_result(ran, core.parts.settings.most_of_a_result))

@@ -24,7 +24,6 @@ async def take_turn(core: TaskCore) -> Reply:
     number = core.state.turns + 1
     core.emit(TurnStarted(number))
     reply = await _with_shorter_context(core)
-    core.barred = None
     if reply.content:
         core.record(MessageAdded(Message("assistant", reply.content)))
     cost = core.parts.prices.cost(core.parts.model, usage_chunk(reply.usage))

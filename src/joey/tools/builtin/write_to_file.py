@@ -48,14 +48,15 @@ class WriteToFile(OneFileTool[WriteToFileParams]):
         if self._careful:
             if source.file.text.strip() and not was_seen(context, source.path):
                 raise EditRefused(
-                    f"{params.path} exists, and you have not read it. Nothing was written. Read it first."
+                    f"Nothing was written: {params.path} exists, and you have not read it. Call read_file first."
                 )
             text += "\n" if source.file.text.endswith("\n") and not text.endswith("\n") else ""
         document = with_ends_of(source.document, text)
         change = source.edited(document)
         if change.is_void and self._careful:
             raise EditRefused(
-                f"Nothing was written: {params.path} holds exactly this already. Write it with the change."
+                f"Nothing was written: {params.path} holds exactly this already. "
+                "For a question, call attempt_completion with the answer. For a change, write it with the change."
             )
         if change.is_void:
             return Prepared((), f"{params.path} already has exactly this content.")
