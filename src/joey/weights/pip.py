@@ -74,11 +74,12 @@ def _watch(process: subprocess.Popen[bytes], folder: Path, on_bytes: Callable[[i
 
 def _largest(folder: Path) -> int:
     sizes = [0]
-    for path in folder.rglob("*"):
-        try:
-            sizes.append(path.stat().st_size)
-        except OSError:
-            continue  # pip moved or removed it meanwhile
+    for where, _, names in os.walk(folder):  # unlike rglob, it bears that pip removes a folder meanwhile
+        for name in names:
+            try:
+                sizes.append(Path(where, name).stat().st_size)
+            except OSError:
+                continue  # pip moved or removed it meanwhile
     return max(sizes)
 
 
