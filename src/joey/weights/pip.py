@@ -69,10 +69,11 @@ def pip_command() -> list[str]:
 def _watch(process: subprocess.Popen[bytes], folder: Path, on_bytes: Callable[[int], None]) -> None:
     while process.poll() is None:
         time.sleep(_LOOK_AFTER)
-        on_bytes(_largest(folder))
+        on_bytes(largest_file(folder))
 
 
-def _largest(folder: Path) -> int:
+def largest_file(folder: Path) -> int:
+    """How large the largest file in a folder is, while another program moves and removes what is in it."""
     sizes = [0]
     for where, _, names in os.walk(folder):  # unlike rglob, it bears that pip removes a folder meanwhile
         for name in names:
