@@ -11,11 +11,11 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from evals.checks import Result
 from evals.task import Entry
@@ -162,17 +162,6 @@ async def _do(
         return await run_headless(task, seconds=seconds)
 
 
-@contextmanager
-def _own_home(home: Path) -> Iterator[None]:
+def _own_home(home: Path) -> AbstractContextManager[Any]:
     """Meanwhile, settings and journals are kept in a folder of their own."""
-    names = {"XDG_CONFIG_HOME": str(home / "config"), "XDG_STATE_HOME": str(home / "state")}
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    return patch.dict(os.environ, {"XDG_CONFIG_HOME": str(home / "config"), "XDG_STATE_HOME": str(home / "state")})
