@@ -100,3 +100,6 @@ if __name__ == "__main__":
         raise SystemExit(main())
     except JoeyError as error:
         raise SystemExit(f"evals: {error}") from None
+    except KeyboardInterrupt:
+        print("evals: stopped; what is finished is kept, and the same command goes on from there", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -110,8 +110,6 @@ class Meter:
                 measured.calls[-1]["result"] = result.text[:1000]
             case TurnFinished(usage=usage):
                 self._turn(usage)
-            case TaskFinished(outcome, message):
-                measured.outcome, measured.answer = outcome, message
             case _:
                 pass
 
@@ -126,14 +124,20 @@ class Meter:
 
 
 def run_one(entry: Entry, served: Served, setting: Setting, *, seconds: float) -> Measured:
-    """Do the task and judge it. A server that fails is a result too; a model that is not there is a UsageError."""
+    """Do the task and judge it. A server that fails is a result too; a model that is not there is a UsageError.
+
+    Raises KeyboardInterrupt when it was stopped, which then is no result.
+    """
     measured = Measured(entry.task.name, entry.family, entry.half, served.model, setting.name)
     with tempfile.TemporaryDirectory(prefix="joey-eval-") as scratch, _own_home(Path(scratch) / "home"):
         folder = Path(scratch).resolve() / "work"
         folder.mkdir()
         entry.task.lay_out(folder)
         began = time.monotonic()
-        asyncio.run(_do(entry, served, setting, folder, measured, seconds))
+        finished = asyncio.run(_do(entry, served, setting, folder, measured, seconds))
+        if finished.outcome == "cancelled":  # by a signal; it says nothing about the model
+            raise KeyboardInterrupt
+        measured.outcome, measured.answer = finished.outcome, finished.message
         measured.seconds = round(time.monotonic() - began, 2)
         # Only a completed task has answered; a limit's own words must not pass for an answer.
         said = measured.answer if measured.outcome == "completed" else ""

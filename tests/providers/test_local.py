@@ -91,6 +91,13 @@ async def test_a_stop_sequence_ends_the_reply() -> None:
     assert summary(chunks)["stop"] == "end" and "," not in summary(chunks)["text"]
 
 
+@needs_model
+async def test_under_a_grammar_no_token_is_written_that_cannot_be_seen() -> None:
+    """To the engine a control token is its name, which a grammar may admit, but its text is nothing."""
+    chunks = await read(smol(), ask("hello", grammar='root ::= "<|im_start|>"', max_tokens=12))
+    assert summary(chunks)["text"] == "<|im_start|>"
+
+
 # What goes wrong
 
 

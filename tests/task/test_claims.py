@@ -21,14 +21,19 @@ def claims(folder: Path, task: str = "Do it.") -> Claims:
     return Claims(task, folder, 4000)
 
 
+def words(kept: Claims, claim: str = "It is well.") -> str:
+    doubt = kept.doubt(claim)
+    return doubt.words if doubt else ""
+
+
 def test_a_file_that_was_written_and_not_looked_at_is_shown_once(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     kept = claims(tmp_path)
     kept.ran([WritePath("a.py", "create")])
-    doubt = kept.doubt()
-    assert doubt is not None and "a.py is now:\nx = 1" in doubt and "Do it." not in doubt
+    doubt = words(kept)
+    assert "a.py is now:\nx = 1" in doubt and "Do it." not in doubt
     kept.ran([WritePath("a.py", "modify")])
-    assert kept.doubt() is None
+    assert kept.doubt("It is well.") is None
 
 
 @pytest.mark.parametrize("looked", [ReadPath("a.py"), RunCommand("python3 a.py", None)])
@@ -37,23 +42,84 @@ def test_a_file_that_was_read_or_run_is_not_in_doubt(tmp_path: Path, looked: Rea
     kept = claims(tmp_path)
     kept.ran([WritePath("a.py", "create")])
     kept.ran([looked])
-    assert kept.doubt() is None
+    assert kept.doubt("I wrote a.py.") is None
 
 
 def test_a_file_that_the_task_names_and_nobody_made_is_named_once(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("")
     kept = claims(tmp_path, "Write a.py and tests/test_a.py. See https://example.com/b.html, e.g. version 1.2.")
-    doubt = kept.doubt()
-    assert doubt is not None and doubt.startswith("tests/test_a.py does not exist.")
+    kept.ran([WritePath("a.py", "modify"), ReadPath("a.py")])
+    doubt = words(kept)
+    assert doubt.startswith("tests/test_a.py does not exist.")
     assert doubt.count("does not exist") == 1
-    assert kept.doubt() is None
+    assert kept.doubt("It is well.") is None
 
 
 def test_a_file_that_was_there_and_is_gone_is_not_missed(tmp_path: Path) -> None:
     (tmp_path / "old.log").write_text("")
     kept = claims(tmp_path, "Delete old.log")
     (tmp_path / "old.log").unlink()
-    assert kept.doubt() is None
+    kept.ran([RunCommand("rm old.log")])
+    assert kept.doubt("I deleted old.log.") is None
+
+
+def test_a_file_that_the_task_names_is_to_be_looked_at_before_the_task_is_called_done(tmp_path: Path) -> None:
+    kept = claims(tmp_path, "Run make.py, then tell me how many lines data.txt has.")
+    (tmp_path / "make.py").write_text("")
+    (tmp_path / "data.txt").write_text("1\n")
+    kept.ran([RunCommand("python3 make.py")])
+    doubt = kept.doubt("make.py ran.")
+    assert doubt is not None and "not looked at data.txt" in doubt.words and doubt.instead == ("read_file",)
+    kept.ran([ReadPath("data.txt")])
+    assert kept.doubt("data.txt has one line.") is None
+
+
+def test_a_file_that_does_not_parse_is_to_be_put_right(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f(:\n")
+    kept = claims(tmp_path)
+    kept.ran([WritePath("a.py", "create"), RunCommand("python3 a.py")])
+    doubt = kept.doubt("a.py has a syntax error. Please fix it.")
+    assert doubt is not None and doubt.words == "a.py has a syntax error in line 1: invalid syntax\nPut it right."
+    assert kept.doubt("I insist.") is None
+
+
+@pytest.mark.parametrize(
+    ("task", "claim", "doubted"),
+    [
+        ("Delete the file old.log.", "The file old.log has been deleted.", True),
+        ("Tell me what is in old.log.", "It holds one line.", False),
+        ("Who wrote old.log?", "Ada wrote it.", False),
+    ],
+)
+def test_a_deed_is_not_believed_where_nothing_was_done(tmp_path: Path, task: str, claim: str, doubted: bool) -> None:
+    (tmp_path / "old.log").write_text("Ada\n")
+    kept = claims(tmp_path, task)
+    kept.ran([ReadPath("old.log")])
+    doubt = kept.doubt(claim)
+    assert (doubt is not None) == doubted
+    # What it cannot do is overwrite a file because it was told to do something.
+    assert doubt is None or doubt.instead == ("execute_command",)
+    assert kept.doubt(claim) is None
+
+
+def test_a_model_that_says_again_what_it_was_shown_means_what_it_said_before(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    kept = claims(tmp_path)
+    kept.ran([WritePath("a.py", "create")])
+    assert kept.meant("I wrote a.py.") == "I wrote a.py."
+    words(kept, "I wrote a.py.")
+    assert kept.meant("a.py is now:\nx = 1\n") == "I wrote a.py."
+    assert kept.meant("I set x to 1.") == "I set x to 1."
+
+
+def test_files_that_are_there_are_looked_at_before_they_are_changed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert "write_to_file" in claims(tmp_path, "Fix a.py").too_early
+    for task in ("Write b.py", "Write test_a.py for a.py", "Write a haiku"):
+        assert not claims(tmp_path, task).too_early
+    kept = claims(tmp_path, "Fix a.py")
+    kept.ran([ReadPath("a.py")])
+    assert not kept.too_early
 
 
 def test_a_syntax_error_is_told() -> None:

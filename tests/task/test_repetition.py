@@ -68,6 +68,12 @@ def test_for_a_small_model_the_same_call_is_refused_until_something_was_changed(
     assert [run(detector, name) for name in "AWB"] == [True, False, True]
 
 
+def test_for_a_small_model_a_call_that_was_refused_may_be_made_when_it_can_work() -> None:
+    detector = Repetition(3, at_once=True)
+    detector.ran("write", None, "it was not read", refused=True)
+    assert run(detector, "read") and run(detector, "write")
+
+
 def test_for_a_small_model_a_cycle_of_changes_is_refused_after_two_rounds() -> None:
     detector = Repetition(3, at_once=True)
     for name in "ABAB":

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.weights import Facts, GgufError, read_facts, why_unreadable
+from joey.weights import Facts, GgufError, read_facts, silent_tokens, why_unreadable
 
-U32, F32, STRING, ARRAY, U64 = 4, 6, 8, 9, 10
+U32, I32, F32, STRING, ARRAY, U64 = 4, 5, 6, 8, 9, 10
 
 
 def text(words: str) -> bytes:
@@ -40,6 +40,14 @@ ABOUT = (
     fact("llama.attention.head_count", U32, 4),
     fact("llama.attention.head_count_kv", U32, 2),
 )
+
+
+def kinds(*values: int, kind: int = I32) -> bytes:
+    """What sort of token each one is."""
+    numbers = struct.pack(f"<{len(values)}i", *values)
+    return text("tokenizer.ggml.token_type") + struct.pack("<IIQ", ARRAY, kind, len(values)) + numbers
+
+
 WORDS = fact("tokenizer.ggml.tokens", ARRAY, ["a", "b", "é"])
 
 
@@ -66,6 +74,18 @@ def test_what_a_file_does_not_say_is_not_invented(file: Path) -> None:
 def test_the_vocabulary_is_not_read_to_plan(file: Path) -> None:
     file.write_bytes(gguf(*ABOUT, fact("tokenizer.ggml.model", STRING, "bpe"), text("broken from here on")))
     assert read_facts(file).context == 2048
+
+
+def test_tokens_without_text_are_named_but_not_those_that_end_a_reply(file: Path) -> None:
+    end = fact("tokenizer.ggml.eos_token_id", U32, 3)
+    file.write_bytes(gguf(*ABOUT, WORDS, kinds(1, 3, 1, 3, 4, 3, 6), end))
+    assert silent_tokens(file) == (1, 5)
+
+
+@pytest.mark.parametrize("facts", [(), (fact("tokenizer.ggml.token_type", ARRAY, ["a"]),)])
+def test_a_file_that_does_not_say_what_its_tokens_are_has_no_silent_ones(file: Path, facts: tuple[bytes, ...]) -> None:
+    file.write_bytes(gguf(*ABOUT, *facts, WORDS))
+    assert silent_tokens(file) == ()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import secrets
 import threading
 import urllib.request
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from joey import machine
 from joey.errors import UsageError
 from joey.providers.abilities import Abilities
 from joey.providers.failures import BadRequestError
-from joey.weights import read_facts, why_unreadable
+from joey.weights import read_facts, silent_tokens, why_unreadable
 
 WINDOW, SMALL_WINDOW = 8192, 4096
 _SIDE_CACHE_MIB = 256
@@ -114,7 +115,13 @@ class Engine:
         with self._loading:
             if self._server is None:
                 self._server = self._start()
+                _ = self.silent_tokens  # while nobody waits for the event loop
             return str(self._server.listening_address)
+
+    @cached_property
+    def silent_tokens(self) -> tuple[int, ...]:
+        """See joey.weights."""
+        return silent_tokens(self.plan.path)
 
     @property
     def is_loaded(self) -> bool:

@@ -76,11 +76,16 @@ class LocalProvider(Provider):
                 api_key=self._engine.key,
                 base_url=f"{address}/v1",
                 abilities=self._abilities,
-                grammar="llama.cpp" if self._takes_grammar else None,
+                grammar=self._held_to if self._takes_grammar else None,
                 fields=self._fields,
                 timeout=_PATIENCE,
             )
         return self._server
+
+    def _held_to(self, grammar: str) -> dict[str, Any]:
+        """A grammar admits any characters in a text, and to llama.cpp `<|im_start|>` is some. A model that wants to end
+        where it may not would write such tokens, which nobody sees, until its window is full."""
+        return {"grammar": grammar, "logit_bias": [[token, False] for token in self._engine.silent_tokens]}
 
     def _fitting(self, request: Request) -> Request:
         temperature = 0.0 if request.temperature is None else request.temperature

@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import httpx2
 import openai
@@ -48,7 +48,8 @@ _STOPS: dict[str, StopReason] = {
     "content_filter": "refusal",
 }
 _KEY_VARIABLE = "OPENAI_API_KEY"
-GRAMMAR_FORMS: Mapping[str, Callable[[str], dict[str, Any]]] = {
+GrammarForm: TypeAlias = Callable[[str], dict[str, Any]]
+GRAMMAR_FORMS: Mapping[str, GrammarForm] = {
     "llama.cpp": lambda grammar: {"grammar": grammar},
     "vllm": lambda grammar: {"structured_outputs": {"grammar": grammar}},
     "vllm-guided": lambda grammar: {"guided_grammar": grammar},  # vLLM before 0.12
@@ -70,15 +71,15 @@ class OpenAIProvider(Provider):
         headers: Mapping[str, str] | None = None,
         key_variable: str = _KEY_VARIABLE,
         timeout: float = 600.0,
-        grammar: str | None = None,
+        grammar: str | GrammarForm | None = None,
         fields: Mapping[str, Any] | None = None,
     ) -> None:
-        """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS; None sends no grammars.
-        `fields` are a server's own, put into the body of every request."""
+        """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS, or a way of its own; None
+        sends no grammars. `fields` are a server's own, put into the body of every request."""
         super().__init__(abilities)
-        if grammar is not None and grammar not in GRAMMAR_FORMS:
+        if isinstance(grammar, str) and grammar not in GRAMMAR_FORMS:
             raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
-        self._grammar_form = GRAMMAR_FORMS[grammar] if grammar else None
+        self._grammar_form = GRAMMAR_FORMS[grammar] if isinstance(grammar, str) else grammar
         self._fields = dict(fields or {})
         self._encoder: Memo[Abilities, Encoder] = Memo(Encoder)
         key = api_key or os.environ.get(key_variable)

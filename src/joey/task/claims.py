@@ -1,9 +1,15 @@
-"""Whether a model that says it is done has looked at what it did.
+"""Whether a model that says it is done has done and looked at what there was to do.
 
-Small models report success falsely: they write the same bug back, leave out the second file, and say that all is well.
-So a claim of completion is not taken to the user at once if there are facts against it: a file that the task names and
-that never came to be, or a change that was neither read nor run since. The model is shown the facts, and may claim
-again; the user has the last word as always. Each missing file is named once, and what was written is shown once in a
+Small models report success falsely: they read a file and say that it is deleted, write the same bug back, leave out the
+second file, and say that all is well. So a claim of completion is not taken to the user at once if there are facts
+against it:
+
+- a file that the task names never came to be, or was never looked at,
+- a file that was written is not valid Python or JSON,
+- it is said that something was done, and nothing was changed or run,
+- something was changed, and neither read nor run since.
+
+The model is shown the facts, and may claim again; the user has the last word as always. Each of these is said once in a
 task, so a model that insists gets through. What it is shown does not repeat the task: then it would begin again.
 
 Not judged here is whether the work is right: that would need another model. Facts only.
@@ -14,7 +20,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
@@ -24,11 +31,24 @@ from joey.tools.textfile import NotTextError, read_text
 _SUFFIXES = "py|txt|md|json|toml|ya?ml|ini|cfg|csv|html?|css|jsx?|tsx?|sh|log|xml|sql|[ch]pp|rs|go|java|rb"
 _FILE_NAME = re.compile(rf"(?<![\w/.:-])[\w-][\w./-]*\.(?:{_SUFFIXES})(?![\w/])")
 """Only what is certainly meant as a file: to be told that `e.g` does not exist would mislead."""
+_DEED = re.compile(
+    r"\b(add|chang|copi|creat|delet|edit|execut|fix|mov|remov|renam|replac|ran|run|sav|updat|writ|wrote)", re.IGNORECASE
+)
+_CHANGING = frozenset({"write_to_file", "edit_file"})
 _MOST_FILES = 4
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A fact against a claim, in words for the model. `instead` are tools that can help, if that is known."""
+
+    kind: str
+    words: str
+    instead: tuple[str, ...] = ()
+
+
 class Claims:
-    """What was changed in a task and not looked at since. Made when the task begins: what exists then is not missed.
+    """What was done in a task, and not looked at since. Made when the task begins: what exists then is not missed.
 
     `most` is how many characters may be shown.
     """
@@ -36,42 +56,92 @@ class Claims:
     def __init__(self, task: str, workspace: Path, most: int) -> None:
         self._workspace = workspace
         self._most = most
+        self.asks = task.rstrip().endswith("?")
+        """Whether the task is a question."""
+        self._named = list(dict.fromkeys(_FILE_NAME.findall(task)))
+        self._awaited = [name for name in self._named if not (workspace / name).exists()]
+        self._touched: set[str] = set()
+        self._commands = ""
+        self._did_something = False
+        self._written: dict[str, None] = {}
         self._unseen: dict[str, None] = {}
-        self._shown = False
-        named = dict.fromkeys(_FILE_NAME.findall(task))
-        self._awaited = [name for name in named if not (workspace / name).exists()]
+        self._said: set[str] = set()
+        self._claim, self._answer = "", ""
+        self.reminder = "" if self.asks else f" It is still to be done: {task.strip()}"
+        """For a model that tried to do it and changed nothing."""
+
+    @property
+    def too_early(self) -> frozenset[str]:
+        """Tools that can do no good yet: the task is about files that are there, and none has been looked at."""
+        knows = self._touched or self._commands or self._awaited or not self._named
+        return frozenset() if knows else _CHANGING
 
     def ran(self, actions: Sequence[Action]) -> None:
         """A call was carried out and went well."""
         for action in actions:
             match action:
                 case WritePath(path):
+                    self._did_something = True
+                    self._touched.add(path)
+                    self._written[path] = None
                     self._unseen[path] = None
                 case ReadPath(path):
+                    self._touched.add(path)
                     self._unseen.pop(path, None)
-                case RunCommand():
+                case RunCommand(command):
+                    self._did_something = True
+                    self._commands += f" {command}"
                     self._unseen.clear()
 
-    def doubt(self) -> str | None:
-        """What to look at before the task is called complete; None if there is nothing new to say."""
-        missing = [name for name in self._awaited if not (self._workspace / name).exists()]
-        self._awaited = []
-        if missing:
-            return "\n".join(_MISSING.format(name=name) for name in missing)
-        changed = [] if self._shown else list(self._unseen)[:_MOST_FILES]
-        self._shown = self._shown or bool(changed)
-        return "\n\n".join([*map(self._file, changed), _HOW]) if changed else None
+    def doubt(self, claim: str) -> Doubt | None:
+        """What speaks against the claim; None if there is nothing, or nothing new."""
+        for doubt in self._doubts(claim):
+            if doubt.kind not in self._said:
+                self._said.add(doubt.kind)
+                self._claim, self._answer = claim, doubt.words
+                return doubt
+        return None
+
+    def meant(self, claim: str) -> str:
+        """The claim; or the one before, if the model only says again what it was shown, as small ones do."""
+        return self._claim if self._claim and claim.strip() in self._answer else claim
+
+    def _doubts(self, claim: str) -> Iterator[Doubt]:
+        if missing := [name for name in self._awaited if not (self._workspace / name).exists()]:
+            yield Doubt("missing", "\n".join(_MISSING.format(name=name) for name in missing))
+        if broken := [problem for path in self._written if (problem := self._problem(path))]:
+            yield Doubt("broken", "\n".join([*broken, _BROKEN]), ("write_to_file", "edit_file"))
+        if ignored := [name for name in self._named if self._is_ignored(name)]:
+            yield Doubt("ignored", _IGNORED.format(name=ignored[0]), ("read_file",))
+        if not self._did_something and not self.asks and _DEED.search(claim):
+            yield Doubt("nothing", _NOTHING, ("execute_command",))
+        if changed := list(self._unseen)[:_MOST_FILES]:
+            yield Doubt("changed", "\n\n".join([*map(self._file, changed), _HOW]))
+
+    def _is_ignored(self, name: str) -> bool:
+        return name not in self._touched and name not in self._commands and (self._workspace / name).is_file()
 
     def _file(self, path: str) -> str:
-        try:
-            text = read_text((self._workspace / path).read_bytes()).text
-        except (OSError, NotTextError):
+        text = self._text(path)
+        if text is None:
             return f"{path} cannot be read as text."
-        problem = problem_in(path, text)
-        return "\n".join([f"{path} is now:", trimmed(text, self._most // _MOST_FILES), *([problem] if problem else [])])
+        return f"{path} is now:\n{trimmed(text, self._most // _MOST_FILES)}"
+
+    def _problem(self, path: str) -> str | None:
+        text = self._text(path)
+        return None if text is None else problem_in(path, text)
+
+    def _text(self, path: str) -> str | None:
+        try:
+            return read_text((self._workspace / path).read_bytes()).text
+        except (OSError, NotTextError):
+            return None
 
 
 _MISSING = "{name} does not exist. If the task asks for it, make it now."
+_BROKEN = "Put it right."
+_IGNORED = "You have not looked at {name}. Read it, then call attempt_completion with the whole answer."
+_NOTHING = "That is not done: nothing was changed and no command was run. Do it now."
 _HOW = "If this is right, call attempt_completion again with the same result. If not, put it right."
 
 

@@ -7,7 +7,7 @@ watches. Recording comes first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
@@ -101,6 +101,17 @@ class TaskCore:
 
     def _tell(self, retry: Retry) -> None:
         self.emit(RetryScheduled(retry.attempt, retry.delay, str(retry.error)))
+
+    def bar(self, tool: str, instead: Collection[str] = ()) -> None:
+        """This tool was called in vain: until a call goes well, leave it to others, or only to those that can help.
+
+        A model that was asked a question and calls in vain has seen what it will see: it is left the answer.
+        """
+        ends = not instead or "attempt_completion" in instead
+        if self.claims is not None and self.claims.asks and ends:
+            instead = ("attempt_completion",)
+        others = {spec.name for spec in self.tools.specs} - set(instead) if instead else set()
+        self.barred |= others or {tool}
 
     # Where it happens
 

@@ -47,11 +47,15 @@ class Repetition:
                 )
         return None
 
-    def ran(self, name: str, arguments: JsonValue, result: str, *, changed: bool = False) -> None:
-        """A call was made; `changed` if it may have changed what others answer."""
+    def ran(
+        self, name: str, arguments: JsonValue, result: str, *, changed: bool = False, refused: bool = False
+    ) -> None:
+        """A call was made; `changed` if it may have changed what others answer, `refused` if it may yet do some good:
+        a file that was not to be written unread can be written after it was read."""
         if changed:
             self._since_change.clear()
-        self._since_change.add(_call(name, arguments))
+        if not refused:
+            self._since_change.add(_call(name, arguments))
         self._steps.append((_call(name, arguments), sha256(result.encode("utf-8", "surrogatepass")).hexdigest()))
 
     def _cycles(self, call: str, length: int) -> bool:

@@ -38,8 +38,9 @@ def size_of(request: Request) -> int:
 
 
 def _callable(core: TaskCore, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-    """The tools that a constrained reply may call: all but those that were just called in vain."""
-    return tuple(spec for spec in specs if spec.name not in core.barred) or specs
+    """The tools that a constrained reply may call: all but those that were just called in vain, or would be."""
+    vain = core.barred | (core.claims.too_early if core.claims else frozenset())
+    return tuple(spec for spec in specs if spec.name not in vain) or specs
 
 
 def _system(core: TaskCore, specs: tuple[ToolSpec, ...]) -> str:

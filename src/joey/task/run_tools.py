@@ -80,7 +80,7 @@ class ToolRunner:
         if isinstance(resolved, RejectedCall):
             return self._answered(call, resolved.result)
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
-            self._core.barred.add(resolved.tool.name)
+            self._core.bar(resolved.tool.name)
             return self._answered(call, failed(repeated))
         prepared = await prepare(resolved, self._core.context(call.call_id), self._core.rules)
         if isinstance(prepared, Stopped):
@@ -94,8 +94,10 @@ class ToolRunner:
         if refusal is None:
             return await self._execute(call, prepared, leave.comment)
         if self._core.parts.settings.compact:
-            self._core.barred.add(resolved.tool.name)
-        self._core.repetition.ran(call.name, call.arguments, refusal.text)
+            self._core.bar(resolved.tool.name, prepared.plan.instead)
+            if self._core.claims and resolved.tool.name in prepared.plan.instead:
+                refusal = failed(f"{refusal.text}{self._core.claims.reminder}")
+        self._core.repetition.ran(call.name, call.arguments, refusal.text, refused=True)
         return self._answered(call, refusal)
 
     def _stopped(self, call: ToolCallFinished, stopped: Stopped) -> ToolResult:
@@ -128,8 +130,13 @@ class ToolRunner:
         ran = await safely(call.name, prepared.plan.execute)
         if not ran.is_error:
             core.barred.clear()
-        if isinstance(ran.effect, CompletionProposed) and (doubt := core.claims and core.claims.doubt()):
-            return self._answered(call, ToolResult((TextBlock(doubt),)))
+        if isinstance(ran.effect, CompletionProposed) and core.claims:
+            claim = core.claims.meant(ran.effect.result)
+            if doubt := core.claims.doubt(claim):
+                if doubt.instead:
+                    core.bar(call.name, doubt.instead)
+                return self._answered(call, ToolResult((TextBlock(doubt.words),)))
+            ran = replace(ran, effect=CompletionProposed(claim))
         result = await self._settle(call, trimmed_result(ran, core.parts.settings.most_of_a_result))
         if result is None:
             return None

@@ -74,12 +74,14 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a call would do, and the doing of it. `refusal` is set when the call cannot work: nothing to ask."""
+    """What a call would do, and the doing of it. `refusal` is set when the call cannot work: nothing to ask. Then
+    `instead` may name the tools that can help; a model that is held to a grammar calls one of these next."""
 
     actions: tuple[Action, ...]
     execute: Callable[[], Awaitable[ToolResult]]
     shown: tuple[Shown, ...] = ()
     refusal: ToolResult | None = None
+    instead: tuple[str, ...] = ()
 
 
 class Tool(ABC, Generic[ParamsT]):

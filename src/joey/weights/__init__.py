@@ -9,7 +9,7 @@ Nothing here runs a model; that is `joey.providers.local`.
 from __future__ import annotations
 
 from joey.weights.catalogue import CATALOGUE, DEFAULT, Part, Weights, installed_models, known, model_file
-from joey.weights.gguf import Facts, GgufError, read_facts, why_unreadable
+from joey.weights.gguf import Facts, GgufError, read_facts, silent_tokens, why_unreadable
 from joey.weights.install import InstallError, install, remove
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "model_file",
     "read_facts",
     "remove",
+    "silent_tokens",
     "why_unreadable",
 ]

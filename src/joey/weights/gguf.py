@@ -20,6 +20,9 @@ from joey.errors import JoeyError
 _VERSIONS = (2, 3)
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
+_KINDS_OF_TOKENS = "tokenizer.ggml.token_type"
+_CONTROL = 3
+_ENDS = tuple(f"tokenizer.ggml.{name}_token_id" for name in ("eos", "eot", "eom"))
 _LONGEST_TEXT = 64 * 1024 * 1024
 _MOST_DIMENSIONS = 8
 _ALIGNMENT = 32
@@ -55,6 +58,16 @@ def read_facts(path: Path) -> Facts:
             if key.startswith("tokenizer."):
                 break  # the rest is vocabulary, and long
     return _planned(facts)
+
+
+def silent_tokens(path: Path) -> tuple[int, ...]:
+    """The tokens that stand for no text, but for those that end a reply."""
+    with _opened(path) as file:
+        _, count = _head(file, path)
+        facts = dict(_facts(file, count, path))
+    kinds = facts.get(_KINDS_OF_TOKENS) or ()
+    ends = {facts.get(name) for name in _ENDS}
+    return tuple(token for token, kind in enumerate(kinds) if kind == _CONTROL and token not in ends)
 
 
 def why_unreadable(path: Path) -> str | None:
@@ -96,20 +109,30 @@ def _facts(file: BinaryIO, count: int, path: Path) -> Iterator[tuple[str, Any]]:
     for _ in range(count):
         key = _text(file, path)
         (kind,) = _numbers(file, "I", path)
-        yield key, _value(file, kind, path)
+        yield key, _value(file, kind, path, keeps_lists=key == _KINDS_OF_TOKENS)
 
 
-def _value(file: BinaryIO, kind: int, path: Path) -> Any:
+def _value(file: BinaryIO, kind: int, path: Path, *, keeps_lists: bool) -> Any:
     if kind == _STRING:
         return _text(file, path)
     if kind == _ARRAY:
-        return _skip_array(file, path)
+        return _numbers_in_list(file, path) if keeps_lists else _skip_list(file, path)
     if kind not in _SCALARS:
         raise GgufError(f"{path} is damaged: it has a value of the unknown type {kind}")
     return _numbers(file, _SCALARS[kind], path)[0]
 
 
-def _skip_array(file: BinaryIO, path: Path) -> None:
+def _numbers_in_list(file: BinaryIO, path: Path) -> tuple[Any, ...]:
+    start = file.tell()
+    kind, length = _numbers(file, "IQ", path)
+    if kind in _SCALARS and length < _LONGEST_TEXT:
+        return _numbers(file, f"{length}{_SCALARS[kind]}", path)
+    file.seek(start)
+    _skip_list(file, path)
+    return ()
+
+
+def _skip_list(file: BinaryIO, path: Path) -> None:
     kind, length = _numbers(file, "IQ", path)
     if kind == _STRING:
         for _ in range(length):

@@ -110,7 +110,8 @@ async def test_a_single_newline_is_one_empty_line(context: ToolContext) -> None:
     ("name", "hint"),
     [
         (".", "it is a directory, not a file. Use list_files"),
-        ("missing.py", "there is no such file. Use list_files"),
+        ("missing.py", "there is no such file. Its folder has: README.md, config.yaml."),
+        ("src/missing.py", "there is no such file. Nor is there such a folder."),
         ("Readme.md", "there is no such file. Beside it there is: README.md."),
         ("config.yml", "there is no such file. Beside it there is: config.yaml."),
         ("", "the path is empty"),
@@ -130,6 +131,16 @@ async def test_a_hidden_file_is_not_read(tmp_path: Path) -> None:
     context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: path.suffix == ".env")
     result = await read(context, path="secret.env")
     assert result.is_error and "ignore file" in result.text and "KEY" not in result.text
+
+
+async def test_hidden_files_are_not_named_and_many_are_counted(tmp_path: Path) -> None:
+    context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: path.suffix == ".env")
+    (tmp_path / "secret.env").write_text("KEY=1")
+    assert "Its folder is empty." in (await read(context, path="a.py")).text
+    for number in range(20):
+        write(context, f"{number:02}.txt", "")
+    text = (await read(context, path="a.py")).text
+    assert "00.txt, 01.txt" in text and text.endswith("07.txt and 12 more.") and "secret" not in text
 
 
 async def test_a_link_to_a_hidden_file_is_hidden_too(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from joey.actions import WritePath
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
 from joey.tools.base import Plan, ToolContext
-from joey.tools.builtin import builtin_tools
+from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.modes.builtin import CODE
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.seen_files import note_seen
@@ -25,10 +25,11 @@ EDIT_TOOLS = ("apply_diff", "search_and_replace", "search_replace", "edit_file",
 class Bench:
     """A workspace and the tools."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, options: BuiltinOptions | None = None) -> None:
         self.workspace = workspace
         self.context = ToolContext(workspace, workspace)
-        self._registry = Registry(build_toolset(CODE, builtin_tools(), choices=ToolChoices(include=EDIT_TOOLS)))
+        tools = builtin_tools(options or BuiltinOptions())
+        self._registry = Registry(build_toolset(CODE, tools, choices=ToolChoices(include=EDIT_TOOLS)))
 
     async def plan(self, name: str, **arguments: Any) -> Plan:
         resolved = self._registry.resolve(ToolUseBlock("1", name, arguments))
@@ -167,6 +168,49 @@ async def test_a_file_changed_since_it_was_read_is_not_overwritten(bench: Bench)
     result = await bench.call("write_to_file", path="a", file_text="new\n")
     assert result.is_error and "changed by somebody else since you last read it" in result.text
     assert bench.files() == {"a": b"theirs\n"}
+
+
+class TestWritingForSmallModels:
+    """They write what they have not read, write back what they have, and write the addition alone."""
+
+    @pytest.fixture
+    def bench(self, tmp_path: Path) -> Bench:
+        return Bench(tmp_path, BuiltinOptions(for_small_models=True))
+
+    async def test_a_file_must_have_been_read(self, bench: Bench) -> None:
+        bench.put("a", "x\n")
+        plan = await bench.plan("write_to_file", path="a", file_text="x\ny\n")
+        assert plan.refusal is not None and "have not read it" in plan.refusal.text
+        assert plan.instead == ("read_file",)
+        await bench.call("read_file", path="a")
+        await bench.call("write_to_file", path="a", file_text="x\ny")
+        assert bench.files() == {"a": b"x\ny\n"}
+
+    async def test_the_same_again_is_an_error_and_the_second_time_only_an_edit_can_help(self, bench: Bench) -> None:
+        bench.put("a", "x\n")
+        await bench.call("read_file", path="a")
+        plans = [await bench.plan("write_to_file", path="a", file_text="x") for _ in range(2)]
+        assert all(plan.refusal and "holds exactly this already" in plan.refusal.text for plan in plans)
+        assert [plan.instead for plan in plans] == [
+            ("write_to_file", "edit_file", "attempt_completion"),
+            ("edit_file", "attempt_completion"),
+        ]
+
+    async def test_what_leaves_most_of_a_file_out_must_be_sent_twice(self, bench: Bench) -> None:
+        bench.put("a.py", "def add(a, b):\n    return a + b\n")
+        await bench.call("read_file", path="a.py")
+        alone = {"path": "a.py", "file_text": "def subtract(a, b):\n    return a - b\n"}
+        result = await bench.call("write_to_file", **alone)
+        assert result.is_error and "a.py would lose def add(a, b):; return a + b" in result.text
+        assert b"add" in bench.files()["a.py"]
+        assert not (await bench.call("write_to_file", **alone)).is_error
+
+    async def test_one_changed_line_of_two_is_a_change(self, bench: Bench) -> None:
+        bench.put("a.py", "def even(n):\n    return n % 2 == 1\n")
+        await bench.call("read_file", path="a.py")
+        assert not (
+            await bench.call("write_to_file", path="a.py", file_text="def even(n):\n    return n % 2 == 0")
+        ).is_error
 
 
 @pytest.mark.parametrize("tool", EDIT_TOOLS)

@@ -31,6 +31,7 @@ from joey.wire import JsonObject
 MAX_LINES = 2_000
 MAX_FILES = 5
 _MAX_FILE = 100 * 1024 * 1024
+_MOST_NAMES = 8
 _MAX_PICTURE = 5 * 1024 * 1024
 _MAX_PICTURES = 20 * 1024 * 1024
 _BETWEEN_FILES = "\n\n---\n\n"
@@ -121,7 +122,7 @@ class ReadFile(Tool[ReadFileParams]):
     async def _read(self, given: str, context: ToolContext, show: Callable[[list[str]], str]) -> _Part:
         try:
             path = _visible(context, given)
-            data = await asyncio.to_thread(_bytes_of, path)
+            data = await asyncio.to_thread(_bytes_of, path, context)
             part = await asyncio.to_thread(self._shown, path, data, show)
         except (_ReadError, UnusablePathError, DocumentError) as problem:
             return _Part(f"File: {quoted(given)}\nError: {problem}", failed=True)
@@ -174,12 +175,12 @@ def _visible(context: ToolContext, given: str) -> Path:
     return path
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, context: ToolContext) -> bytes:
     try:
         if path.is_dir():
             raise _ReadError("it is a directory, not a file. Use list_files to see what is in it.")
         if not path.exists():
-            raise _ReadError(f"there is no such file.{_near_names(path)}")
+            raise _ReadError(f"there is no such file.{_what_there_is(path, context)}")
         if not path.is_file():
             raise _ReadError("it is no ordinary file (a device, a pipe or a socket).")
         if path.stat().st_size > _MAX_FILE:
@@ -192,14 +193,20 @@ def _bytes_of(path: Path) -> bytes:
         raise _ReadError(f"it cannot be read: {reason(problem)}.") from None
 
 
-def _near_names(path: Path) -> str:
-    """The file of that name in other letter case, or with another suffix, if there is one."""
+def _what_there_is(path: Path, context: ToolContext) -> str:
+    """The file of that name in other letter case, or with another suffix, if there is one; else what is in its folder,
+    since not every model has a tool to list it."""
     try:
-        beside = [each.name for each in path.parent.iterdir()]
+        beside = sorted(each.name for each in path.parent.iterdir() if not context.ignored(each))
     except OSError:
-        return " Use list_files to see what is there."
-    near = sorted(name for name in beside if name.lower() == path.name.lower() or Path(name).stem == path.stem)
-    return f" Beside it there is: {', '.join(near[:5])}." if near else " Use list_files to see what is there."
+        return " Nor is there such a folder."
+    near = [name for name in beside if name.lower() == path.name.lower() or Path(name).stem == path.stem]
+    if near:
+        return f" Beside it there is: {', '.join(map(quoted, near[:_MOST_NAMES]))}."
+    more = f" and {len(beside) - _MOST_NAMES} more" if len(beside) > _MOST_NAMES else ""
+    return (
+        f" Its folder has: {', '.join(map(quoted, beside[:_MOST_NAMES]))}{more}." if beside else " Its folder is empty."
+    )
 
 
 def _document(suffix: str, data: bytes, show: Callable[[list[str]], str]) -> str:

@@ -37,7 +37,11 @@ _STALE = "Note: {} had been changed by somebody else since you last read it. The
 
 
 class EditRefused(Exception):  # noqa: N818 - carries the answer to the model
-    """The edit cannot be made; the text says why and what to do."""
+    """The edit cannot be made; the text says why and what to do, and `instead` with which tools."""
+
+    def __init__(self, words: str, *, instead: tuple[str, ...] = ()) -> None:
+        super().__init__(words)
+        self.instead = instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +134,10 @@ async def plan_edit(
     """The Plan for an edit. The same call sent again is recognised if the files have not changed in between."""
     try:
         prepared = await asyncio.to_thread(prepare)
-    except (EditRefused, ChangeFailed) as refused:
-        return refusal(str(refused), actions)
+    except EditRefused as refused:
+        return refusal(str(refused), actions, refused.instead)
+    except ChangeFailed as failure:
+        return refusal(str(failure), actions)
     changes = tuple(change for change in prepared.changes if not change.is_void)
     if not changes:
         return _nothing_to_do((prepared.headline, *prepared.details), actions)
@@ -157,9 +163,9 @@ async def plan_edit(
     return Plan(tuple(actions), execute, shown)
 
 
-def refusal(text: str, actions: Sequence[Action]) -> Plan:
+def refusal(text: str, actions: Sequence[Action], instead: tuple[str, ...] = ()) -> Plan:
     result = failed(text)
-    return Plan(tuple(actions), _answering(result), refusal=result)
+    return Plan(tuple(actions), _answering(result), refusal=result, instead=instead)
 
 
 def diff_of(change: FileChange) -> str:
