@@ -11,11 +11,17 @@ import pytest
 from joey.chunks import UsageChunk
 from joey.commands import Answer as Command
 from joey.commands import Cancel, Condense
-from joey.events import ContextKept, ContextShortened, Request, RetryScheduled
+from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TurnFinished
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from joey.providers import EngineOptions
+from joey.providers.local import LocalProvider
 from joey.task.context_window import KEPT_MESSAGES, nearly_full
 from joey.task.task import Task
 from joey.testing.script import Answer, Failure, Faults, reply
+from joey.tools.builtin import builtin_tools
+from joey.tools.modes.builtin import CODE
+from joey.tools.toolset import ToolChoices, build_toolset
+from local_kit import SMOL, needs_model
 from task_kit import SETTINGS, Kit, call, done
 
 
@@ -150,3 +156,48 @@ async def test_a_summary_that_is_interrupted_changes_nothing(tmp_path: Path) -> 
     await condensing
     assert kit.of(ContextKept) == [ContextKept("interrupted")]
     assert task.state.hidden == 0
+
+
+# A small model
+
+
+async def test_a_small_model_is_not_asked_for_a_summary_but_told_what_it_called(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, context_window=8192, mistake_limit=0).in_form("auto")
+    script = [*(looks(number, 100) for number in range(8)), looks(8, 7_000), done()]
+    kit = Kit(tmp_path, script, settings=settings)
+    (kit.workspace / "1").mkdir()
+    assert (await kit.run("The task itself.")).outcome == "completed"
+    (shortened,) = kit.of(ContextShortened)
+    assert shortened.summary is not None
+    assert shortened.summary.splitlines()[:3] == [
+        "- list_files 0 (failed)",
+        "- list_files 1",
+        "- list_files 2 (failed)",
+    ]
+    assert len(kit.provider.requests) == 10, "nobody was asked for a summary"
+
+
+@needs_model
+async def test_a_task_that_outgrows_the_window_of_a_real_model_goes_on(tmp_path: Path) -> None:
+    """Only the server knows how many tokens there are: it refuses, old turns are hidden, and the model answers."""
+    settings = replace(replace(SETTINGS, max_turns=8, mistake_limit=0).in_form("compact"), max_tokens=24)
+    reads = [reply(f"<read_file>\n<path>{number}.txt</path>\n</read_file>") for number in range(8)]
+    kit = Kit(tmp_path, reads, protocol="xml", settings=settings, headless=True)
+    for number in range(8):
+        (kit.workspace / f"{number}.txt").write_text(f"line {number}\n" * 12)
+    tools = build_toolset(CODE, builtin_tools(), choices=ToolChoices(core_only=True))
+    kit.parts = replace(kit.parts, toolset=lambda _mode: tools)
+    assert (await kit.run("Which of these files is the longest?")).outcome == "limit"
+    assert kit.task is not None and not kit.of(ContextShortened)
+
+    small = LocalProvider(str(SMOL), options=EngineOptions(threads=1, context=1280))
+    parts = replace(kit.parts, provider=small, settings=replace(settings, max_turns=9))
+    kit.events.clear()
+    try:
+        finished = await Task.resume(parts, kit.task.id).run()
+    finally:
+        await small.close()
+    assert kit.of(ContextShortened) and "- read_file 0.txt" in kit.of(ContextShortened)[0].summary
+    (turn,) = kit.of(TurnFinished)
+    assert 0 < turn.usage.input_tokens + turn.usage.cache_read_tokens < 1280 and turn.usage.output_tokens
+    assert finished.outcome in ("limit", "completed")

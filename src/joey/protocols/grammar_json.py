@@ -231,10 +231,9 @@ class JsonRules:
             found.append((f"{_BACKSLASH} {self._escape}", ""))
             return found if state == "not-empty" else [*found, (_QUOTE, None)]
 
-        key = f"{self._name}-characters-{start}" if self._avoid else f"characters-{start}"
-        if key not in self._made:
-            self._made[key] = self._rules.automaton(key, start, ways)
-        return self._made[key]
+        name = f"{self._name}-characters-{start}" if self._avoid else f"characters-{start}"
+        key = ("characters", start, *self._avoid)
+        return self._rules.shared(key, lambda: self._rules.automaton(name, start, ways))
 
     @property
     def _escape(self) -> str:

@@ -4,10 +4,13 @@ What the provider counted decides, not an estimate. When the window is nearly fu
 old turns; if that fails, they are hidden without a summary. Either way the task itself, the last turns and every call
 with its answer stay, nothing is deleted, and one attempt is made for each time the window fills: a summary that does
 not come cannot hold up the task. Where the user asked for it and there is no need, no summary means that all stays.
+
+A small model is not asked: it would take minutes, and what it wrote would not be true. It gets a list of its calls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +28,7 @@ from joey.task.request import request_for, size_of
 KEPT_MESSAGES = 6
 KEPT_WHEN_ASKED = 2
 _RESULT_LIMIT = 2000
+_CALL_LIMIT, _MOST_CALLS = 80, 30
 
 _SUMMARISER = "You sum up a conversation between a user and a coding agent, so that the agent can go on without it."
 _INSTRUCTIONS = """\
@@ -94,6 +98,8 @@ class _Summary:
 
 async def _summary(core: TaskCore, count: int) -> _Summary:
     """The first `count` messages after the task in short, what was hidden before included. Raises ProviderError."""
+    if core.parts.settings.compact:
+        return _Summary(_calls_in(core.state.messages[1 : 1 + count]))
     messages = visible(core.state)[: 1 + count - core.state.hidden]
     request = Request(
         model=core.parts.model,
@@ -115,6 +121,19 @@ async def _reply_to(core: TaskCore, request: Request) -> _Summary:
             elif isinstance(chunk, UsageChunk):
                 usage = latest(usage, chunk)
     return _Summary("".join(said).strip(), usage)
+
+
+def _calls_in(messages: Sequence[Message]) -> str:
+    """The calls that were made, a line each, and which of them failed. Ids are unique in a turn only."""
+    lines: list[str] = []
+    for said, answered in zip(messages, [*messages[1:], None], strict=True):
+        results = [block for block in answered.content if isinstance(block, ToolResultBlock)] if answered else []
+        failed = {result.tool_use_id for result in results if result.is_error}
+        for call in said.content:
+            if isinstance(call, ToolUseBlock):
+                what = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+                lines.append(f"- {call.name} {what.strip()[:_CALL_LIMIT]}{' (failed)' * (call.id in failed)}")
+    return "\n".join(lines[-_MOST_CALLS:])
 
 
 def _as_text(message: Message) -> Message:
