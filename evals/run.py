@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from evals.checks import Result
 from evals.task import Entry
-from joey.app import TaskOptions, open_task
+from joey.app.tasks import TaskOptions, open_task
 from joey.events import (
     Event,
     TaskFinished,

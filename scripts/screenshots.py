@@ -14,7 +14,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from joey.app import TaskOptions
+from joey.app.tasks import TaskOptions
 from joey.chunks import UsageChunk
 from joey.cli.interactive import HomeWorkshop
 from joey.messages import ReasoningBlock, ToolUseBlock

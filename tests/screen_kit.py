@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from textual.pilot import Pilot
 
-from joey.app import asker, read_image
+from joey.app.tasks import asker, read_image
 from joey.asking import Library
 from joey.cli.checkpoints import undo
 from joey.events import Event

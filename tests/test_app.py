@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
-from joey.app import CallRunner, Question, default_model, notices, settings_in_force
+from joey.app.calls import CallRunner, Question
+from joey.app.settings import default_model, notices, settings_in_force
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
 from joey.policy import Settings, Workspace
 from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from joey.app import approvals_in_force, notices
+from joey.app.settings import approvals_in_force, notices
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
 from joey.config.keys import KEYS

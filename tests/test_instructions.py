@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from joey import protocols
-from joey.app import surroundings_of
+from joey.app.tasks import surroundings_of
 from joey.instructions import LIMIT, InstructionFiles
 from joey.policy import Workspace
 from joey.task.prompt import system_prompt

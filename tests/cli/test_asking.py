@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from joey import app
+from joey.app.tasks import TaskOptions, open_task
 from joey.cli import main
 from joey.events import TaskFinished
 from joey.messages import ToolUseBlock
@@ -37,11 +37,11 @@ class Folder:
 
     async def run(self, script: list[Answer], prompt: str, **options: Any) -> tuple[Task, TaskFinished, LocalServer]:
         async with LocalServer(script) as server:
-            chosen = app.TaskOptions(
+            chosen = TaskOptions(
                 model="anthropic/scripted", base_url=server.anthropic_url, workspace=self.workspace,
                 approve="all", headless=True, **options,
             )  # fmt: skip
-            async with app.open_task(chosen, prompt, lambda _task, _event: None) as task:
+            async with open_task(chosen, prompt, lambda _task, _event: None) as task:
                 return task, await task.run(), server
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from joey import protocols
-from joey.app import TaskOptions
+from joey.app.tasks import TaskOptions
 from joey.cli.interactive import HomeWorkshop, first_choices
 from joey.errors import UsageError
 from joey.messages import ToolUseBlock

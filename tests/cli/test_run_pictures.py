@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from joey.app import attached
+from joey.app.tasks import attached
 from joey.errors import UsageError
 from joey.messages import ToolUseBlock
 from joey.testing.script import reply

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.actions import CallServer, WritePath
-from joey.app import CallRunner
+from joey.app.calls import CallRunner
 from joey.mcp import catalogue as catalogue_module
 from joey.mcp.catalogue import Catalogue
 from joey.mcp.listing import ListedTool, Listing, mended_tools

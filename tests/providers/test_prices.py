@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from joey.app import default_model
+from joey.app.settings import default_model
 from joey.chunks import UsageChunk
 from joey.errors import UsageError
 from joey.providers.abilities import abilities_of

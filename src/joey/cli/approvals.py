@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from joey.app import approvals_in_force, settings_in_force
+    from joey.app.settings import approvals_in_force, settings_in_force
 
     flags = {
         "approvals.profile": args.profile,

@@ -69,7 +69,7 @@ def _paths(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    from joey.app import notices, settings_in_force
+    from joey.app.settings import notices, settings_in_force
 
     if not args.workspace.is_dir():
         raise UsageError(f"{args.workspace} is not a folder")
@@ -91,7 +91,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _rows(config: Config) -> list[tuple[str, Any, str]]:
     """Every setting in the order of the table of keys, then the user's own prices."""
-    from joey.app import approvals_in_force
+    from joey.app.settings import approvals_in_force
     from joey.config.keys import KEYS
 
     approvals = approvals_in_force(config)

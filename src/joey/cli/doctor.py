@@ -93,7 +93,7 @@ def _machine(workspace: Path) -> Iterator[Finding]:
 
 
 def _browser(workspace: Path) -> Finding:
-    from joey.app import settings_in_force
+    from joey.app.settings import settings_in_force
     from joey.tools.browsing.chromium import find_chromium, why_no_browser
 
     try:
@@ -251,7 +251,7 @@ def _in_this_process() -> Iterator[Finding]:
 
 def _own_server(workspace: Path) -> Finding | None:
     """The server that the settings name in place of a provider's."""
-    from joey.app import settings_in_force
+    from joey.app.settings import settings_in_force
     from joey.hosts import host_of, is_this_machine
 
     try:
@@ -331,7 +331,7 @@ def _writable(subject: str, folder: Path) -> Finding:
 
 
 def _settings(workspace: Path) -> Finding:
-    from joey.app import approvals_in_force, notices, settings_in_force
+    from joey.app.settings import approvals_in_force, notices, settings_in_force
 
     try:
         config = settings_in_force(workspace)
@@ -345,7 +345,7 @@ def _settings(workspace: Path) -> Finding:
 
 
 def _model_in(config: Config) -> str:
-    from joey.app import default_model
+    from joey.app.settings import default_model
 
     try:
         return f"model {config.value('model') or f'{default_model()}, since none was chosen'}"

@@ -23,17 +23,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from joey.app import (
-    TaskOptions,
-    default_model,
-    look_around,
-    notices,
-    open_task,
-    read_image,
-    said_in,
-    settings_in_force,
-    tool_choices,
-)
+from joey.app.settings import default_model, notices, said_in, settings_in_force
+from joey.app.tasks import TaskOptions, open_task, read_image
+from joey.app.tools import look_around, tool_choices
 from joey.cli.run import configure_task
 from joey.errors import UsageError
 from joey.folders import state_folder

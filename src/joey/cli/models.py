@@ -61,7 +61,7 @@ def _state(endpoint: Endpoint) -> str:
 
 def _chosen() -> str:
     """The model of a task that names none, and who says so."""
-    from joey.app import default_model, settings_in_force
+    from joey.app.settings import default_model, settings_in_force
 
     setting = settings_in_force(Path.cwd()).settings["model"]
     if setting.value:
@@ -83,7 +83,7 @@ def _model(name: str) -> list[str]:
         raise UsageError(f"{name!r} is not provider/model. Providers: {', '.join((*ENDPOINTS, LOCAL))}")
     if provider == LOCAL:
         return _local_model(name, model)
-    from joey.app import settings_in_force
+    from joey.app.settings import settings_in_force
 
     prices = Prices().extended(settings_in_force(Path.cwd()).prices)
     return [f"{name}: {_state(ENDPOINTS[provider])}", *_described(abilities_of(model), prices.of(model))]

@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from joey.app import look_around
+    from joey.app.tools import look_around
 
     surroundings = look_around(Path.cwd())
     loaded = surroundings.modes

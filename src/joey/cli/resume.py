@@ -18,7 +18,7 @@ import argparse
 import asyncio
 import sys
 
-from joey.app import TaskOptions, open_task
+from joey.app.tasks import TaskOptions, open_task
 from joey.cli.run import configure_model, configure_run, options_from, run_without_a_user, seconds_for
 from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES

@@ -21,7 +21,8 @@ import select
 import sys
 from pathlib import Path
 
-from joey.app import TaskOptions, notices, open_task, settings_in_force
+from joey.app.settings import notices, settings_in_force
+from joey.app.tasks import TaskOptions, open_task
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.mcp.config import configured_servers

@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from joey.app import TaskOptions, open_task
+from joey.app.tasks import TaskOptions, open_task
 from joey.cli.run import configure_habits, configure_model, run_without_a_user, seconds_for
 from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES

@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, Any
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
-    from joey.app import Question, Surroundings
+    from joey.app.calls import Question
+    from joey.app.tools import Surroundings
     from joey.mcp.offer import McpOffer
     from joey.messages import Shown, ToolResult, ToolUseBlock
     from joey.tools.base import ToolContext
@@ -57,7 +58,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from joey.app import look_around, settings_in_force, tool_choices
+    from joey.app.settings import settings_in_force
+    from joey.app.tools import look_around, tool_choices
     from joey.tools.model_preferences import choices_for
 
     workspace = Path.cwd()
@@ -109,7 +111,7 @@ def _servers(surroundings: Surroundings, *, wanted: bool) -> tuple[McpOffer | No
 
 
 async def _offered(surroundings: Surroundings) -> tuple[McpOffer, list[str]]:
-    from joey.app import servers_of
+    from joey.app.tools import servers_of
     from joey.mcp.catalogue import Catalogue
     from joey.mcp.offer import make_offer
 
@@ -201,7 +203,7 @@ def _find(toolset: Toolset, name: str) -> Offered | Withheld:
 
 
 def _trust(workspace: Path, *, trusted: bool) -> int:
-    from joey.app import look_around
+    from joey.app.tools import look_around
     from joey.trust import TrustStore
 
     store = TrustStore()
@@ -223,7 +225,7 @@ def _trust(workspace: Path, *, trusted: bool) -> int:
 def _try(surroundings: Surroundings, args: argparse.Namespace) -> int:
     import asyncio
 
-    from joey.app import for_the_model
+    from joey.app.calls import for_the_model
     from joey.messages import ToolUseBlock
     from joey.wire import encode
 
@@ -253,7 +255,9 @@ async def _call(
     surroundings: Surroundings, args: argparse.Namespace, screen: _Screen, call: ToolUseBlock
 ) -> tuple[ToolResult, int]:
     """The result, and the exit code of the command that was run, if one was."""
-    from joey.app import CallRunner, builtin_options, servers_of, settings_in_force
+    from joey.app.calls import CallRunner
+    from joey.app.settings import settings_in_force
+    from joey.app.tools import builtin_options, servers_of
     from joey.folders import state_folder
     from joey.policy import Workspace
     from joey.protocols.example import example_arguments
@@ -304,7 +308,8 @@ def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
     """By hand, the tools that only some models get can be tried as well."""
     from dataclasses import replace
 
-    from joey.app import settings_in_force, tool_choices
+    from joey.app.settings import settings_in_force
+    from joey.app.tools import tool_choices
 
     chosen = tool_choices(settings_in_force(surroundings.workspace))
     opt_in = (each.name for each in surroundings.toolset(mode, chosen).withheld if each.tool.opt_in)
@@ -315,7 +320,7 @@ def _settings(workspace: Path, approve: str | None) -> Any:
     """Whoever types a call by hand wants at least to look at the folder they are in."""
     from dataclasses import replace
 
-    from joey.app import approvals_in_force, settings_in_force
+    from joey.app.settings import approvals_in_force, settings_in_force
     from joey.mcp.config import configured_servers
 
     settings = approvals_in_force(settings_in_force(workspace, {"approvals.profile": approve})).settings

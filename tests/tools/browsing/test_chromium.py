@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from joey.app import look_around, settings_in_force, tools_of
+from joey.app.settings import settings_in_force
+from joey.app.tools import look_around, tools_of
 from joey.tools.browsing.chromium import EXTRA, find_chromium, why_no_browser
 from joey.tools.modes.builtin import CODE
 

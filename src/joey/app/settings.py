@@ -1,0 +1,103 @@
+"""What the settings say, and which model to take where they say nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from joey.config import Config, Setting, read_config
+from joey.errors import UsageError
+from joey.folders import user_folder
+from joey.keyring import find_key
+from joey.policy.layers import Approvals, Said, layered
+from joey.providers import ENDPOINTS, LOCAL
+from joey.trust import TrustStore
+from joey.weights import DEFAULT as LOCAL_MODEL
+from joey.weights import known
+
+_USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
+
+
+def settings_in_force(
+    workspace: Path, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ
+) -> Config:
+    """What the user, the project, the environment and the command line say, in this workspace."""
+    user = user_folder(environment)
+    trusted = TrustStore(user / "trusted.json").trusts(workspace)
+    return read_config(workspace, user, trusted=trusted, flags=flags, environment=environment)
+
+
+def approvals_in_force(config: Config) -> Approvals:
+    """What may be done without asking, and who said so."""
+    said = [
+        Said(
+            layer.approvals,
+            layer.origin,
+            layer.trusted,
+            {name.removeprefix("approvals."): value.where for name, value in layer.values.items()},
+        )
+        for layer in config.layers
+    ]
+    approvals = layered(said)
+    return replace(approvals, settings=replace(approvals.settings, max_cost=config.value("limits.max_cost")))
+
+
+def notices(config: Config) -> tuple[str, ...]:
+    """What a person should be told about the settings before a task begins."""
+    refused = approvals_in_force(config).refused
+    held_back = {each.name for each in config.held_back}
+    notice = config.without_leave(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
+    return tuple(each for each in (notice, _without_a_key(config)) if each)
+
+
+def _without_a_key(config: Config) -> str | None:
+    """That a model of this machine is used, where nobody asked for it by name."""
+    if config.value("model") or any(find_key(variable) for variable in _USUAL_MODELS) or not _local_model_is_there():
+        return None
+    return f"no key is set, so {default_model()} does the work, on this machine: a small model, for small things"
+
+
+@contextmanager
+def said_in(setting: Setting) -> Iterator[None]:
+    """A value that turns out to be wrong is complained about with the place where it was said."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{setting.where}: {error}" if setting.where else str(error)) from None
+
+
+def default_model(environment: Mapping[str, str] = os.environ) -> str:
+    """The model to use when nobody named one: $JOEY_MODEL, the usual one of a provider with a key, or our own."""
+    if environment.get("JOEY_MODEL"):
+        return environment["JOEY_MODEL"]
+    for variable, model in _USUAL_MODELS.items():
+        if find_key(variable, environment):
+            return model
+    if _local_model_is_there():
+        return f"{LOCAL}/{LOCAL_MODEL}"
+    raise UsageError(
+        "no model is set up yet. There are three ways forward:\n\n"
+        "  a key           export ANTHROPIC_API_KEY=…   or OPENAI_API_KEY, or another of those in `joey models`\n"
+        "  a local model   joey local install           no key, no account; with a server: --model ollama/qwen3\n"
+        "  the demo        joey demo                    one whole task, offline; the model is scripted\n\n"
+        "`joey doctor` tells what this machine has."
+    )
+
+
+def _local_model_is_there() -> bool:
+    """Whether the coder model is installed, and the engine that runs it."""
+    return known(LOCAL_MODEL).is_installed() and importlib.util.find_spec("xllamacpp") is not None
+
+
+def key_for(model: str) -> str | None:
+    """The key of a model's provider, from the environment or the keyring; None for servers of the user's own."""
+    endpoint = ENDPOINTS.get(model.partition("/")[0])
+    if endpoint is None or not (endpoint.needs_key or endpoint.base_url is None):
+        return None
+    found = find_key(endpoint.key_variable)
+    return found.value if found else None

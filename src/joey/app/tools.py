@@ -1,0 +1,191 @@
+"""The modes and tools of a workspace: what is built in, what the user's files bring, what MCP servers offer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from joey.asking import Library
+from joey.config import Config
+from joey.errors import UsageError
+from joey.folders import user_folder
+from joey.keyring import find_key
+from joey.mcp.config import configured_servers
+from joey.mcp.servers import McpServers
+from joey.tools.base import Feature, Tool
+from joey.tools.browsing.chromium import why_no_browser
+from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.codebase.store import has_full_text
+from joey.tools.custom import CustomToolLoader, CustomTools
+from joey.tools.imaging import ImageEndpoint
+from joey.tools.model_preferences import choices_for
+from joey.tools.modes.files import LoadedModes, load_modes
+from joey.tools.modes.mode import Mode
+from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
+from joey.trust import TrustStore
+
+if TYPE_CHECKING:
+    from joey.mcp.offer import McpOffer
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a workspace and its user bring along."""
+
+    workspace: Path
+    modes: LoadedModes
+    loader: CustomToolLoader
+    library: Library
+
+    @property
+    def features(self) -> frozenset[Feature]:
+        """What the user's files switch on: a tool for commands or skills is of no use where there are none."""
+        features: set[Feature] = {"codebase_index"} if has_full_text() else set()
+        if any(command.origin != "built-in" for command in self.library.commands().values()):
+            features.add("slash_commands")
+        if self.library.skills():
+            features.add("skills")
+        return frozenset(features)
+
+    def choices(self, choices: ToolChoices | None = None) -> ToolChoices:
+        """The choices, with the features this workspace brings."""
+        choices = choices or ToolChoices()
+        return replace(choices, features=choices.features | self.features)
+
+    @property
+    def custom(self) -> CustomTools:
+        """The custom tools as their files are now: an edited file is loaded anew."""
+        return self.loader.load()
+
+    def mode(self, slug: str) -> Mode:
+        found = self.modes.get(slug)
+        if found is None:
+            near = difflib.get_close_matches(slug, self.modes.slugs, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise UsageError(f"there is no mode {slug!r}{hint}; modes are {', '.join(self.modes.slugs)}")
+        return found
+
+    def toolset(
+        self,
+        slug: str,
+        choices: ToolChoices | None = None,
+        mcp: McpOffer | None = None,
+        options: BuiltinOptions | None = None,
+    ) -> Toolset:
+        """The tools of a mode, in this workspace, with those of running servers if there are any."""
+        tools = builtin_tools(options or BuiltinOptions(library=self.library))
+        return _with_mcp(self.mode(slug), tools, tuple(self.custom.tools), self.choices(choices), mcp)
+
+
+def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
+    """Modes and custom tools for a workspace. The project's tool files are run only if the user trusts it."""
+    user = user or user_folder()
+    loader = CustomToolLoader(workspace, user, TrustStore(user / "trusted.json"))
+    return Surroundings(workspace, load_modes(workspace, user), loader, Library(workspace, user))
+
+
+@asynccontextmanager
+async def servers_of(workspace: Path, patience: float) -> AsyncIterator[McpServers]:
+    """The MCP servers of a workspace that may be started, given so many seconds to become ready, ended afterwards."""
+    servers = McpServers(configured_servers(workspace).enabled)
+    servers.start()
+    try:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(servers.settled(), patience)
+        yield servers
+    finally:
+        await servers.close()
+
+
+def tool_choices(config: Config) -> ToolChoices:
+    return ToolChoices(
+        features=DEFAULT_FEATURES.union(_features(config)),
+        include=config.value("tools.include"),
+        exclude=config.value("tools.exclude"),
+        disabled=config.value("tools.disabled"),
+    )
+
+
+def _features(config: Config) -> Iterator[Feature]:
+    """What this machine has, and what the settings switch on."""
+    if why_no_browser(config.value("browser.program")) is None:
+        yield "browser"
+    if config.value("images.model"):
+        yield "image_generation"
+
+
+def builtin_options(config: Config, library: Library, *, sees_images: bool = True) -> BuiltinOptions:
+    """How the built-in tools behave, by the settings."""
+    return BuiltinOptions(
+        completion_needs_closed_todos=config.value("tools.completion_needs_closed_todos"),
+        edit_likeness=config.value("tools.edit_likeness"),
+        sees_images=sees_images,
+        kill_commands_after=config.value("tools.kill_commands_after"),
+        browser_program=config.value("browser.program"),
+        browser_sandbox=config.value("browser.sandbox"),
+        image_endpoint=_image_endpoint(config),
+        library=library,
+    )
+
+
+def _image_endpoint(config: Config) -> ImageEndpoint | None:
+    model, base_url = config.value("images.model"), config.value("images.base_url")
+    if not model:
+        return None
+    # OpenAI's key is for OpenAI alone: another server gets its own, or none.
+    found = find_key("JOEY_IMAGES_API_KEY") or (find_key("OPENAI_API_KEY") if base_url is None else None)
+    return ImageEndpoint(model, base_url, found.value if found else None)
+
+
+def tools_of(
+    around: Surroundings,
+    model: str,
+    config: Config,
+    *,
+    sees_images: bool,
+    mcp: Callable[[], McpOffer] | None = None,
+    compact: bool = False,
+) -> Callable[[Mode], Toolset]:
+    """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes."""
+    options = builtin_options(config, around.library, sees_images=sees_images)
+    builtin = builtin_tools(replace(options, for_small_models=compact))
+    choices = around.choices(tool_choices(config))
+    choices = replace(choices, core_only=True) if compact else choices_for(model, choices)
+    if not sees_images:
+        choices = replace(choices, features=choices.features - {"browser"})
+    made: dict[str, tuple[Any, Toolset]] = {}
+
+    def toolset(mode: Mode) -> Toolset:
+        custom, offer = tuple(around.custom.tools), mcp() if mcp else None
+        known = made.get(mode.slug)
+        if known is None or known[0] != (custom, offer):
+            known = made[mode.slug] = ((custom, offer), _with_mcp(mode, builtin, custom, choices, offer))
+        return known[1]
+
+    return toolset
+
+
+def _with_mcp(
+    mode: Mode,
+    builtin: tuple[Tool[Any], ...],
+    custom: tuple[Tool[Any], ...],
+    choices: ToolChoices,
+    offer: McpOffer | None,
+) -> Toolset:
+    if offer is None:
+        return build_toolset(mode, builtin, custom=custom, choices=choices)
+    if offer.has_resources:
+        choices = replace(choices, features=choices.features | {"mcp_resources"})
+    return build_toolset(mode, (*builtin, *offer.builtin), mcp=offer.tools, custom=custom, choices=choices)
+
+
+def mcp_offers(servers: McpServers, *, in_text: bool) -> Callable[[], McpOffer]:
+    from joey.mcp.offer import offers  # loads a validator of JSON Schemas: only for those who have servers
+
+    return offers(servers, in_text=in_text)
