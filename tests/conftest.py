@@ -22,12 +22,11 @@ settings.load_profile("fuzz" if os.environ.get("JOEY_FUZZ") else "quick")
 def pytest_configure(config: pytest.Config) -> None:
     """Whoever runs the tests has settings, keys and models of their own, which play no part."""
     for name in list(os.environ):
-        if name.endswith("_API_KEY") or (name.startswith("JOEY_") and name != "JOEY_FUZZ"):
+        if name.endswith("_API_KEY") or (name.startswith(("JOEY_", "XDG_")) and name != "JOEY_FUZZ"):
             del os.environ[name]
     home = tempfile.TemporaryDirectory(prefix="joey-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)
-    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "JOEY_MODELS"):
-        os.environ[name] = f"{home.name}/{name.lower()}"
+    os.environ["HOME"] = home.name
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
