@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from joey.actions import ReadPath, RunCommand, WritePath
+from joey.commands import Answer
 from joey.events import CompletionRequested, TaskCompleted, ToolRunFinished
 from joey.task.claims import Claims, problem_in
 from joey.task.settings import TaskSettings
@@ -138,6 +139,33 @@ async def test_the_first_claim_after_a_write_comes_back_with_the_file_and_the_se
     results = {event.call_id: event.result.text for event in kit.of(ToolRunFinished)}
     assert "a.py is now:\nprint(1)" in results["one"]
     assert len(kit.of(CompletionRequested)) == len(kit.of(TaskCompleted)) == 1
+
+
+async def test_a_claim_is_about_what_was_asked_for_last(tmp_path: Path) -> None:
+    """First a question; then, as feedback, something to do, which the model only says it did."""
+    answers = iter([Answer("completion_1", yes=False, text="Now delete old.log."), Answer("completion_2", yes=True)])
+    script = [
+        reply(call("r", "read_file", path="old.log")),
+        done("answer", "It is Ada."),
+        done("false", "I deleted old.log."),
+        reply(call("rm", "execute_command", command="rm old.log")),
+        done("true", "I deleted old.log."),
+    ]
+    kit = Kit(tmp_path, script, settings=SMALL, user=lambda _request: next(answers))
+    (kit.workspace / "old.log").write_text("Ada\n")
+    assert (await kit.run("Who wrote old.log?")).outcome == "completed"
+    results = {event.call_id: event.result.text for event in kit.of(ToolRunFinished)}
+    assert "delete old.log" in results["answer"] and "nothing was changed" in results["false"]
+    assert not (kit.workspace / "old.log").exists()
+
+
+async def test_a_task_that_was_interrupted_is_not_told_that_nothing_was_done(tmp_path: Path) -> None:
+    settings = replace(SMALL, max_turns=1)
+    kit = Kit(tmp_path, [reply(call("w", "execute_command", command="touch done"))], settings=settings, headless=True)
+    assert (await kit.run("Make a file called done.")).outcome == "limit"
+    assert kit.task is not None
+    kit.parts = replace(kit.parts, settings=SMALL)
+    assert (await kit.resume(kit.task.id, [done("d", "I created it.")])).outcome == "completed"
 
 
 async def test_a_model_with_room_is_taken_at_its_word(tmp_path: Path) -> None:

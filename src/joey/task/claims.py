@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,21 +48,24 @@ class Doubt:
 
 
 class Claims:
-    """What was done in a task, and not looked at since. Made when the task begins: what exists then is not missed.
+    """What was done for a request, and not looked at since. Made when it comes: what exists then is not missed.
 
-    `most` is how many characters may be shown.
+    `most` is how many characters may be shown. `underway` is a task that was interrupted: what was done is not known.
     """
 
-    def __init__(self, task: str, workspace: Path, most: int) -> None:
+    def __init__(
+        self, task: str, workspace: Path, most: int, *, touched: Collection[str] = (), underway: bool = False
+    ) -> None:
         self._workspace = workspace
         self._most = most
         self.asks = task.rstrip().endswith("?")
-        """Whether the task is a question."""
+        """Whether it is a question."""
         self._named = list(dict.fromkeys(_FILE_NAME.findall(task)))
         self._awaited = [name for name in self._named if not (workspace / name).exists()]
-        self._touched: set[str] = set()
+        self.touched = set(touched)
+        """The files that were read or written, for this request or one before."""
         self._commands = ""
-        self._did_something = False
+        self._did_something = underway
         self._written: dict[str, None] = {}
         self._unseen: dict[str, None] = {}
         self._said: set[str] = set()
@@ -73,7 +76,7 @@ class Claims:
     @property
     def too_early(self) -> frozenset[str]:
         """Tools that can do no good yet: the task is about files that are there, and none has been looked at."""
-        knows = self._touched or self._commands or self._awaited or not self._named
+        knows = self.touched or self._commands or self._awaited or not self._named
         return frozenset() if knows else _CHANGING
 
     def ran(self, actions: Sequence[Action]) -> None:
@@ -82,11 +85,11 @@ class Claims:
             match action:
                 case WritePath(path):
                     self._did_something = True
-                    self._touched.add(path)
+                    self.touched.add(path)
                     self._written[path] = None
                     self._unseen[path] = None
                 case ReadPath(path):
-                    self._touched.add(path)
+                    self.touched.add(path)
                     self._unseen.pop(path, None)
                 case RunCommand(command):
                     self._did_something = True
@@ -119,7 +122,7 @@ class Claims:
             yield Doubt("changed", "\n\n".join([*map(self._file, changed), _HOW]))
 
     def _is_ignored(self, name: str) -> bool:
-        return name not in self._touched and name not in self._commands and (self._workspace / name).is_file()
+        return name not in self.touched and name not in self._commands and (self._workspace / name).is_file()
 
     def _file(self, path: str) -> str:
         text = self._text(path)

@@ -47,6 +47,7 @@ from joey.tools.todos import STATE_KEY as TODOS
 T = TypeVar("T")
 B = TypeVar("B")
 
+_MOST_SHOWN = 4096
 NOBODY = "Nobody is there to answer. Decide by yourself, and say in the result what you assumed."
 
 
@@ -151,8 +152,16 @@ class TaskCore:
         """What a model must look at before it may say that it is done; None where its word is taken for it."""
         settings, opened = self.parts.settings, self.state.opened
         if self._claims is None and settings.compact and opened is not None:
-            self._claims = Claims(opened.text, self.parts.workspace, settings.most_of_a_result or 4096)
+            self.asked_anew(opened.text, underway=bool(self.state.messages))
         return self._claims
+
+    def asked_anew(self, text: str, *, underway: bool = False) -> None:
+        """The user wants something: from now on it is this that is to be done."""
+        settings = self.parts.settings
+        if settings.compact:
+            most = settings.most_of_a_result or _MOST_SHOWN
+            touched = self._claims.touched if self._claims else ()
+            self._claims = Claims(text, self.parts.workspace, most, touched=touched, underway=underway)
 
     def context(self, call_id: str = "") -> ToolContext:
         """The world as a tool sees it in this call."""
@@ -181,6 +190,8 @@ class TaskCore:
     def say(self, said: Say) -> None:
         """Words for the model. They wait for the next request, and answer no question."""
         self.record(UserSaid(said.text, said.images))
+        if self.claims is not None:
+            self.claims.asks = False
         self.emit(UserMessageQueued(said.text))
 
     async def brought(self, typed: str) -> tuple[ResultBlock, ...]:

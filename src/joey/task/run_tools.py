@@ -206,6 +206,7 @@ class ToolRunner:
             self.finished = TaskFinished("completed", proposed)
             self._skip = wording.ACCEPTED
             return None
+        core.asked_anew(answer.text)
         brought = await core.brought(answer.text)
         return ToolResult((TextBlock(wording.feedback(answer.text)), *brought, *answer.images))
 

@@ -135,6 +135,8 @@ class Task:
         task = cls(parts, task_id, state, journal, [*said, *attached, *images])
         if mode is not None and mode != state.mode:
             task._core.record(ModeSet(mode))
+        if text:
+            task._core.asked_anew(text)
         return task
 
     @property
