@@ -298,15 +298,26 @@ def test_morph_xml_reads_by_the_original_schemas_and_so_does_its_grammar() -> No
 def test_content_may_hold_anything_but_its_end() -> None:
     xml = grammar("xml", WRITE)
     call = "<write>\n<path>a</path>\n<content>\n{}\n</content>\n</write>"
-    for good in ('print("</content>")', "<content>", "</write>", "</content", "< / content >", "\x00\ud7ff", "&lt;"):
+    for good in ('print("</content>")', "<content>", "a</write>", "</content", "< / content >", "\x00\ud7ff", "&lt;"):
         assert xml.admits(call.replace("{}", good))
     for bad in ("</content>", "a</content>\n<more>", "</content></p>"):
         assert not xml.admits(call.replace("{}", bad))
 
 
+def test_the_closing_tag_of_the_last_value_may_be_forgotten_where_the_reply_ends() -> None:
+    page = "<write>\n<path>a</path>\n<content>\n<html>\n</html>\n"
+    assert grammar("xml", WRITE).admits(f"{page}</write>")
+    (call,) = parse(f"{page}</write>", protocol="xml", tools=[WRITE]).calls
+    assert call.input == {"path": "a", "content": "<html>\n</html>"}
+    assert not grammar("xml", WRITE).admits(f"{page}a</write>")
+    assert not grammar("xml", WRITE).admits(f"{page}</write>\nmore\n</content>\n</write>")
+    assert not grammar("xml", WRITE).admits("<write>\n<path>a\n</write>")
+    assert not grammar("xml", WRITE, choice=ToolChoice()).admits(f"{page}</write>")
+
+
 def test_what_the_plain_form_cannot_carry_is_written_as_json() -> None:
     xml = grammar("xml", WRITE)
-    for text in ("</content>\n<path>x</path>", "a</content>"):
+    for text in ("</content>\n<path>x</path>", "a</content>", "</html>\n</write>\nmore"):
         call = encoded("xml", WRITE, {"path": " spaced ", "content": text})
         assert '<json_parameter name="content">' in call and '<json_parameter name="path">' in call
         assert not xml.refusal(call)

@@ -52,7 +52,8 @@ def check_reply(text: str, protocol: str, specs: Sequence[ToolSpec]) -> int:
     assert content.errors == ()
     by_name = {spec.name: spec for spec in specs}
     for call in content.calls:
-        assert call.repairs == ()
+        # The closing tag of a last value may be forgotten.
+        assert all(repair.startswith("took </") for repair in call.repairs)
         jsonschema.validate(call.input, _without_one_of(by_name[call.name].schema))
     return len(content.calls)
 

@@ -5,7 +5,10 @@ and as `<json_parameter name="…">` where the plain form cannot carry a value. 
 
     a string        any text without its closing tag. A long one (see `xml_tags`) may hold that tag where neither
                     white space nor `<` follows, so that a program that names it can be written, while `</content>`
-                    at the end of a line is always the end: a small model that goes astray there is led back
+                    at the end of a line is always the end: a small model that goes astray there is led back. If
+                    the call ends the reply, the closing tag of its last string may be left out, as small models do
+                    after `</html>`: they would look for another way to end, and not find one. So a line that is
+                    this tag cannot be part of the string; such a string is written as JSON
     an enum         its values, if reading them gives them back
     anything else   JSON without the closing tag, in the types for which reading gives back what was written: the
                     reader itself is asked
@@ -49,7 +52,8 @@ def xml_grammar(tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
     """What a reply may be, with these tools and this choice."""
     rules = Rules()
     offered = [tool for tool in tools if can_be_tag(tool.name)]
-    bodies = {f"<{tool.name}>": _Call(tool, rules).body() for tool in callable_tools(offered, choice)}
+    called = callable_tools(offered, choice)
+    bodies = {f"<{tool.name}>": _Call(tool, rules).body(ends_reply=must_call(called, choice)) for tool in called}
     if must_call(bodies, choice):
         return rules.text(either([f"{literal(tag)} {body}" for tag, body in bodies.items()]))
     text = _Text([f"<{tool.name}>" for tool in offered], bodies, parallel=choice.parallel)
@@ -69,7 +73,7 @@ class _Call:
         self._root = tool.schema
         self._json = JsonRules(rules, tool.schema, avoid=["<"], name="escaped")
 
-    def body(self) -> str:
+    def body(self, *, ends_reply: bool) -> str:
         """What follows the opening tag, up to and including the closing one. State: the next parameter."""
         declared, required = properties_of(self._root)
         lines = [(name, f'{self._parameter(name, schema)} "\\n"') for name, schema in declared.items()]
@@ -78,7 +82,9 @@ class _Call:
             if at == len(lines):
                 return [(literal(self._shape.close), None)]
             name, line = lines[at]
-            return [(line, at + 1)] if name in required else [(line, at + 1), (EMPTY, at + 1)]
+            found: list[Way[int]] = [(line, at + 1)] if name in required else [(line, at + 1), (EMPTY, at + 1)]
+            unclosed = self._unclosed(name) if ends_reply and at + 1 == len(lines) else ""
+            return [*found, (unclosed, None)] if unclosed else found
 
         first = self._rules.automaton(f"call-{self._tool.name}", 0, ways)
         return self._rules.rule(f"call-{self._tool.name}-body", f'"\\n" {first}')
@@ -92,6 +98,23 @@ class _Call:
             read = self._typed(parameter) if parameter.typed else self._string(parameter)
             forms = [*([f"{literal(parameter.open)} {read}"] if read else []), *forms]
         return either(forms)
+
+    def _unclosed(self, name: str) -> str:
+        """A long value whose closing tag was forgotten, with the closing tag of the call; empty if it is not long."""
+        parameter = self._shape.parameters.get(f"<{name}>")
+        if parameter is None or parameter.end_of_call is None:
+            return ""
+        close, end = parameter.close, parameter.end_of_call
+        step = matcher([close, end])
+
+        def after(state: str, char: str) -> Any:
+            then = step(state, char)
+            return DEAD if then == close else None if then == end else then
+
+        def ways(state: str) -> list[Way[str]]:
+            return moves({*close, *end}, lambda char: after(state, char))
+
+        return f"{literal(parameter.open)} {self._rules.automaton(f'unclosed-{parameter.tag}', '', ways)}"
 
     def _string(self, parameter: Parameter) -> str:
         """The plain form of a string, with its closing tag."""
@@ -145,8 +168,8 @@ _FILLED = 3
 
 def _free_text(rules: Rules, parameter: Parameter, *, filled: bool) -> str:
     """Any text up to the closing tag. State: the begun part of that tag, and how far the text is from being empty."""
-    close = parameter.close
-    step = matcher([close])
+    close, end = parameter.close, parameter.end_of_call or ""
+    step = matcher([close, end] if end else [close])
     blank = "\n" if parameter.verbatim else WHITE_SPACE
 
     def grown(size: int, text: str) -> int:
@@ -154,16 +177,18 @@ def _free_text(rules: Rules, parameter: Parameter, *, filled: bool) -> str:
             size = _FILLED if char not in blank else min(size + parameter.verbatim, _FILLED)
         return size
 
-    def after(state: tuple[str, int], char: str) -> tuple[str, int]:
+    def after(state: tuple[str, int], char: str) -> Any:
         begun, size = state
         if char == OTHER:
             return "", _FILLED
         begun_after = step(begun, char)
+        if begun_after and begun_after == end:
+            return DEAD
         text = begun + char
         return begun_after, grown(size, text[: len(text) - len(begun_after)])
 
     def ways(state: tuple[str, int]) -> list[Way[tuple[str, int]]]:
-        named = {*close, *(blank if state[1] < _FILLED else "")}
+        named = {*close, *end, *(blank if state[1] < _FILLED else "")}
         found = []
         for read, then in moves(named, lambda char: after(state, char)):
             if then is None or then[0] != close:
@@ -177,7 +202,7 @@ def _free_text(rules: Rules, parameter: Parameter, *, filled: bool) -> str:
 
     key = f"text-to-{parameter.tag}" + ("-filled" if filled else "")
     return rules.shared(
-        (close, filled, parameter.long, blank), lambda: rules.automaton(key, ("", 0 if filled else _FILLED), ways)
+        (close, end, filled, parameter.long, blank), lambda: rules.automaton(key, ("", 0 if filled else _FILLED), ways)
     )
 
 

@@ -20,7 +20,8 @@ States, one method each, and what moves between them:
 In `value` nothing is looked for but the parameter's own closing tag; every other markup is part of the value. Whether
 a closing tag is one shows in what follows it, so that `echo '</command>'` and files full of tags come through. If
 something odd follows, a long parameter (see `xml_tags`) simply goes on. Any other is in doubt: the odd text belongs
-to the value if one more closing tag comes, and to nothing if not, as in the real systems.
+to the value if one more closing tag comes, and to nothing if not, as in the real systems. A long one that is still
+open at the end of the reply ends at the call's closing tag, if that is the last line.
 
 What the model sees as text of an argument is shown as soon as it is sure: half a closing tag, the white space before
 one, and everything in doubt are kept out of the `text` of the deltas until then. Their `raw` is not held back, but
@@ -64,7 +65,7 @@ class _Span:
 class _Call:
     """A call as far as it has come."""
 
-    __slots__ = ("arguments", "fault", "id", "junk", "shape", "source")
+    __slots__ = ("arguments", "fault", "id", "junk", "repairs", "shape", "source")
 
     def __init__(self, call_id: str, shape: CallShape) -> None:
         self.id = call_id
@@ -73,6 +74,7 @@ class _Call:
         self.arguments: dict[str, JsonValue | _Span] = {}
         self.junk = ""
         self.fault = ""
+        self.repairs: tuple[str, ...] = ()
 
     def read_arguments(self) -> dict[str, JsonValue]:
         source = self.source.text()
@@ -213,7 +215,7 @@ class XmlParser(Parser):
     def _finish_call(self, call: _Call) -> None:
         source, name = call.source.text(), call.shape.name
         junk = call.junk.rstrip(WHITE_SPACE)
-        repairs = (f"left out what stood outside the parameters: {junk!r}",) if junk else ()
+        repairs = (*call.repairs, *((f"left out what stood outside the parameters: {junk!r}",) if junk else ()))
         arguments = call.read_arguments()
         if call.fault:
             self._malformed(call.id, name, source, call.fault)
@@ -397,15 +399,28 @@ class XmlParser(Parser):
         self._malformed(self._new_call_id(), None, held, f"the reply ended inside the tag {held!r}{self._cut()}")
 
     def _close_at_last_chance(self, call: _Call) -> bool:
-        """A long value whose closing tag was followed by something odd, in a call that was closed all the same."""
+        """A long value in a call that was closed: its own closing tag was followed by something odd, or forgotten."""
         parameter, end = self._parameter, self._value_end
-        if parameter is None or not self._growing or end < 0 or self.stop_reason == "length":
+        if parameter is None or not self._growing or self.stop_reason == "length":
             return False
         source = call.source.text().rstrip(WHITE_SPACE)
+        if end < 0:
+            return self._close_forgotten(call, parameter, source)
         junk = source[end + len(parameter.close) : len(source) - len(call.shape.close)]
         if not source.endswith(call.shape.close) or end + len(parameter.close) + len(call.shape.close) > len(source):
             return False
         call.note_junk(junk)
+        self._close_parameter()
+        self._finish_call(call)
+        return True
+
+    def _close_forgotten(self, call: _Call, parameter: Parameter, source: str) -> bool:
+        """A long value without a closing tag, if that of the call stands in a line of its own, at the end of the reply.
+        So small models end a file of HTML."""
+        if parameter.end_of_call is None or not source.endswith(parameter.end_of_call):
+            return False
+        self._value_end = len(source) - len(call.shape.close)
+        call.repairs += (f"took {call.shape.close} for the end of {parameter.tag} as well",)
         self._close_parameter()
         self._finish_call(call)
         return True

@@ -78,6 +78,11 @@ class Parameter:
     def close(self) -> str:
         return f"</{self.tag}>"
 
+    @cached_property
+    def end_of_call(self) -> str | None:
+        """A line that the plain form of a long value should not hold: at the end of a reply it ends the call."""
+        return f"\n{self.shape.close}" if self.long and self.close != self.shape.close else None
+
     @property
     def takes_json(self) -> bool:
         """Whether JSON can stand between the tags: a tag with quotes or backslashes could hide in it."""

@@ -47,6 +47,8 @@ def _is_safe(body: str, parameter: Parameter) -> bool:
 
     In a long one that is so where neither white space nor another tag follows.
     """
+    if parameter.end_of_call is not None and parameter.end_of_call in body:
+        return False
     if parameter.long:
         return re.search(f"{re.escape(parameter.close)}([<{WHITE_SPACE}]|\\Z)", body) is None
     return parameter.close not in body
