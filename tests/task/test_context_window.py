@@ -11,8 +11,9 @@ import pytest
 from joey.chunks import UsageChunk
 from joey.commands import Answer as Command
 from joey.commands import Cancel, Condense
-from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TurnFinished
-from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TokenUsage, TurnFinished
+from joey.journal.records import MessageAdded, TurnEnded
+from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import EngineOptions
 from joey.providers.local import LocalProvider
 from joey.task.context_window import KEPT_MESSAGES, nearly_full
@@ -78,6 +79,16 @@ def test_full_is_what_leaves_no_room_for_a_reply(tmp_path: Path, window: int | N
     task = Task.start(kit.parts, "x")
     task.state.last_usage = replace(task.state.last_usage, input_tokens=used)
     assert nearly_full(task._core) is full
+    task._core.journal.close()
+
+
+def test_where_nothing_was_counted_the_characters_are(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [], settings=replace(SETTINGS, context_window=10_000, max_tokens=1000))
+    task = Task.start(kit.parts, "x" * 40_000)
+    assert not nearly_full(task._core)
+    task._core.record(MessageAdded(Message("user", (TextBlock("x" * 40_000),))))
+    task._core.record(TurnEnded(TokenUsage(), None))
+    assert nearly_full(task._core)
     task._core.journal.close()
 
 

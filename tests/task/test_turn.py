@@ -69,3 +69,14 @@ async def test_tools_that_were_called_in_vain_are_left_out_until_a_call_goes_wel
 
 def _left_out(request: Request) -> set[str]:
     return {name for name in ("read_file", "write_to_file") if name not in (request.grammar or "")}
+
+
+async def test_where_a_reply_should_be_one_call_it_ends_with_the_first(tmp_path: Path) -> None:
+    """What a small model makes up behind it, the answer and the next call, is not even read."""
+    look = "<list_files>\n<path>.</path>\n</list_files>"
+    made_up = f"{look}\n[list_files] Result:\nNo files.\n{DONE}"
+    settings = replace(SETTINGS, tool_choice="required")
+    kit = Kit(tmp_path, [reply(made_up), reply(DONE)], protocol="xml", settings=settings)
+    assert (await kit.run()).outcome == "completed"
+    assert len(kit.provider.requests) == 2
+    assert [block.text for message in kit.sent if message.role == "assistant" for block in message.content] == [look]

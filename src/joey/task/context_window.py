@@ -1,9 +1,10 @@
 """Keeping the conversation within the model's window.
 
-What the provider counted decides, not an estimate. When the window is nearly full, the model is asked to sum up the
-old turns; if that fails, they are hidden without a summary. Either way the task itself, the last turns and every call
-with its answer stay, nothing is deleted, and one attempt is made for each time the window fills: a summary that does
-not come cannot hold up the task. Where the user asked for it and there is no need, no summary means that all stays.
+What the provider counted decides, and an estimate only where it did not count. When the window is nearly full, the
+model is asked to sum up the old turns; if that fails, they are hidden without a summary. Either way the task itself,
+the last turns and every call with its answer stay, nothing is deleted, and one attempt is made for each time the window
+fills: a summary that does not come cannot hold up the task. Where the user asked for it and there is no need, no
+summary means that all stays.
 
 A small model is not asked: it would take minutes, and what it wrote would not be true. It gets a list of its calls.
 """
@@ -28,6 +29,7 @@ from joey.task.request import request_for, size_of
 KEPT_MESSAGES = 6
 KEPT_WHEN_ASKED = 2
 _RESULT_LIMIT = 2000
+_CHARACTERS_A_TOKEN = 3
 _CALL_LIMIT, _MOST_CALLS = 80, 30
 
 _SUMMARISER = "You sum up a conversation between a user and a coding agent, so that the agent can go on without it."
@@ -47,6 +49,8 @@ def nearly_full(core: TaskCore) -> bool:
     window, used = settings.context_window, core.state.last_usage.total
     if window is None:
         return False
+    if not used and core.state.turns:  # a reply that was not read to its end has no count
+        used = size_of(request_for(core)) // _CHARACTERS_A_TOKEN
     return used > min(settings.condense_at * window, window - min(settings.max_tokens, window / 2))
 
 

@@ -77,6 +77,16 @@ class ReplyBuilder:
             case _:
                 pass
 
+    @property
+    def has_call(self) -> bool:
+        """Whether a call is complete."""
+        return bool(self._calls)
+
+    def forget_after_first_call(self) -> None:
+        """Leave out what came behind the first call."""
+        self._parts = self._parts[: self._places[self._calls[0].call_id] + 1]
+        self._calls, self._malformed = self._calls[:1], []
+
     def build(self) -> Reply:
         return Reply(
             tuple(merge_text(self._parts)), tuple(self._calls), tuple(self._malformed), self._stop, self._usage

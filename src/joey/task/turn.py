@@ -45,14 +45,22 @@ async def _with_shorter_context(core: TaskCore) -> Reply:
 
 
 async def _attempt(core: TaskCore) -> Reply:
-    parser = core.parts.watch_parser(core.parts.protocol.parser(core.tools.specs))
+    """One reply. Where it should be one call, and no grammar sees to that, it ends with the first: a small model would
+    go on with what it thinks the tool answers, and with the next call."""
+    parts, request = core.parts, request_for(core)
+    parser = parts.watch_parser(parts.protocol.parser(core.tools.specs))
     builder = ReplyBuilder()
-    async with aclosing(core.parts.provider.stream(request_for(core))) as chunks:
+    one_is_enough = parts.settings.tool_choice == "required" and parts.protocol.in_text and request.grammar is None
+    async with aclosing(parts.provider.stream(request)) as chunks:
         async for chunk in chunks:
             for event in parser.feed(chunk):
                 core.emit(event)
                 builder.add(event)
+            if one_is_enough and builder.has_call:
+                break
     for event in parser.finish():
         core.emit(event)
         builder.add(event)
+    if one_is_enough and builder.has_call:
+        builder.forget_after_first_call()
     return builder.build()
