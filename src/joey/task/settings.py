@@ -37,7 +37,7 @@ class TaskSettings:
     """A complete call that a native model wrote into its text: leave it there, ask the user, or take it as a call."""
     tool_choice: Calls = "auto"
     """Whether a reply may be words alone (auto), or is exactly one call (required). A text protocol can be held to
-    it only where the provider takes a grammar."""
+    it only where the provider takes a grammar; elsewhere the reply is ended after its first call."""
     max_depth: int = 4
     """How deep subtasks may nest."""
     compact: bool = False
