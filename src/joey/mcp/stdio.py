@@ -36,6 +36,7 @@ _BRACKETS = re.compile(rb"[{}\[\]]")
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _DEEPEST, _LONGEST_DEEP = 500, 1024 * 1024
 _GRACE = 1.0
+_TICK = 0.01
 """Seconds a server has to leave by itself, and again after it was told to."""
 
 Incoming: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
@@ -155,6 +156,8 @@ async def _stop(process: asyncio.subprocess.Process, work: list[asyncio.Task[Non
         if not await _left(process):
             _signal(process, signal.SIGTERM)
             await _left(process)
+        reading = work[0]  # it notes how the process ended, if that came first; its clock ticks faster than this
+        await asyncio.wait([reading], timeout=10 * _TICK)
     finally:
         _signal(process, signal.SIGKILL)  # also what it started and left behind
         for task in work:
@@ -172,7 +175,7 @@ async def _left(process: asyncio.subprocess.Process) -> bool:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_GRACE):
             while process.returncode is None:  # noqa: ASYNC110 - nobody sets an event for it
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(_TICK)
     return process.returncode is not None
 
 
