@@ -96,6 +96,8 @@ async def test_under_a_grammar_no_token_is_written_that_cannot_be_seen() -> None
     """To the engine a control token is its name, which a grammar may admit, but its text is nothing."""
     chunks = await read(smol(), ask("hello", grammar='root ::= "<|im_start|>"', max_tokens=12))
     assert summary(chunks)["text"] == "<|im_start|>"
+    begins_message = 1  # <|im_start|>, in this model's vocabulary
+    assert [begins_message, False] in smol()._held_to("root")["logit_bias"]
 
 
 # What goes wrong

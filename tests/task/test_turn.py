@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from joey.events import TextDelta
 from joey.providers import Request
+from joey.task.request import request_for
 from joey.task.settings import Calls
+from joey.task.task import Task
 from joey.testing import ScriptedProvider, reply
 from joey.toolspec import ToolChoice
 from task_kit import SETTINGS, Kit, done
@@ -79,4 +82,19 @@ async def test_where_a_reply_should_be_one_call_it_ends_with_the_first(tmp_path:
     kit = Kit(tmp_path, [reply(made_up), reply(DONE)], protocol="xml", settings=settings)
     assert (await kit.run()).outcome == "completed"
     assert len(kit.provider.requests) == 2
+    assert not any("No files" in event.text for event in kit.of(TextDelta))
     assert [block.text for message in kit.sent if message.role == "assistant" for block in message.content] == [look]
+
+
+def test_the_next_reply_is_held_to_what_can_help(tmp_path: Path) -> None:
+    """Files that are there are looked at before they are written; after a refusal, the tools it names are left."""
+    kit = Kit(tmp_path, [], protocol="xml", settings=replace(SETTINGS, compact=True, tool_choice="required"))
+    (kit.workspace / "a.py").write_text("x = 1\n")
+    kit.parts = replace(kit.parts, provider=ScriptedProvider([], takes_grammar=True))
+    core = Task.start(kit.parts, "Fix a.py")._core
+    first = request_for(core).grammar or ""
+    assert "<read_file>" in first and "<write_to_file>" not in first
+    core.bar("write_to_file", ("read_file",))
+    second = request_for(core).grammar or ""
+    assert "<read_file>" in second and "<execute_command>" not in second
+    core.journal.close()
