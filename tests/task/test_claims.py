@@ -189,3 +189,16 @@ async def test_a_long_result_is_cut_in_its_middle_for_the_model(tmp_path: Path) 
     await kit.run("Read a.txt")
     text = kit.of(ToolRunFinished)[0].result.text
     assert len(text) < 4300 and "first" in text and text.endswith("| last") and "characters are left out" in text
+
+
+async def test_what_a_task_is_resumed_for_is_what_is_to_be_done(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [reply(call("r", "read_file", path="old.log")), done()], settings=SMALL, headless=True)
+    (kit.workspace / "old.log").write_text("Ada\n")
+    await kit.run("Who wrote old.log?")
+    assert kit.task is not None
+    await kit.resume(
+        kit.task.id,
+        [reply(call("s", "read_file", path="old.log")), done("false", "I deleted it."), done("d")],
+        text="Now delete old.log.",
+    )
+    assert "nothing was changed" in {event.call_id: event.result.text for event in kit.of(ToolRunFinished)}["false"]
