@@ -1,0 +1,265 @@
+"""What a program does with its words, read from a table of what is understood.
+
+A table names every option that is known to be harmless, what kind of value it takes, and what the operands are:
+
+    program("-n=t --lines=t -q -v", "r*")              head: two options with a value, two flags, then files to read
+
+An option that is not in the table is a problem, and a command with a problem is asked about. Long options are taken by
+their whole names only (an abbreviation is unknown), short ones may be clustered (`-la`) or carry their value (`-n5`).
+
+Kinds of values and operands:
+
+    t  text that is neither run, nor a file        r  a file that is read
+    l  a folder or file whose name is listed       d  a folder that is read with all it holds
+    w  a file that is written                      x  a script of the project, which is run
+    k  a file or folder that is removed            p  a folder of the project to work in
+    u  an address of a web page                    c  a command: the rest of the words
+    C  shell code, as text                         s  a script for sed            a  a program for awk
+    b  one word of text; the rest belongs to it (arguments of the project's own code)
+
+`name=K` takes a value, `name?K` one that is attached (`--color=auto`), a bare name is a flag. `-#` is a number (`-5`).
+Operands: `*` for any number, `+` for at least one, as in `r+ w`; `-` is always standard input or output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from joey.policy.shell.plain import Word
+from joey.policy.shell.scripts import awk_problems, sed_problems
+
+Kind: TypeAlias = str
+Touch: TypeAlias = Literal["read", "list", "tree", "write", "remove", "run", "folder"]
+_TOUCHES: dict[Kind, Touch] = {
+    "r": "read", "l": "list", "d": "tree", "w": "write", "k": "remove", "x": "run", "p": "folder",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Use:
+    """What one command does, as far as it is understood."""
+
+    problems: list[str] = field(default_factory=list)
+    """What is not understood, or does more than a rule for the program means. Each is a reason to ask."""
+    files: list[tuple[Touch, Word]] = field(default_factory=list)
+    inner: list[tuple[Word, ...]] = field(default_factory=list)
+    """Commands that it runs in turn."""
+    code: list[str] = field(default_factory=list)
+    """Lines of shell code that it runs."""
+    options: list[tuple[str, Word | None]] = field(default_factory=list)
+    """The options it was given, in order, with their values."""
+    operands: list[Word] = field(default_factory=list)
+    path: tuple[str, ...] = ()
+    """The subcommands it went through, as in ("stash", "show")."""
+
+    def has(self, *names: str) -> bool:
+        return any(name in names for name, _ in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    kind: Kind | None = None
+    attached: bool = False
+
+
+Check: TypeAlias = Callable[[Use], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The table of one program, or of one subcommand."""
+
+    options: Mapping[str, Option]
+    operands: tuple[str, ...] = ()
+    subcommands: Mapping[str, Program] | None = None
+    leading: bool = False
+    """Options end at the first operand; what follows belongs to that."""
+    words: bool = False
+    """Options are whole words with one dash (`-name`), never clustered."""
+    project_code: bool = False
+    """It runs code of the project by nature: a rule for it allows that."""
+    wrapper: bool = False
+    """It does nothing but run another command, which is judged instead; it needs no rule of its own."""
+    check: Check | None = None
+    """What the table cannot say: yields problems, may add files."""
+
+
+def program(
+    options: str = "",
+    operands: str = "",
+    *,
+    subcommands: Mapping[str, Program] | None = None,
+    leading: bool = False,
+    words: bool = False,
+    project_code: bool = False,
+    wrapper: bool = False,
+    check: Check | None = None,
+) -> Program:
+    return Program(
+        _options(options), tuple(operands.split()), subcommands, leading, words, project_code, wrapper, check
+    )
+
+
+def _options(text: str) -> dict[str, Option]:
+    found: dict[str, Option] = {}
+    for token in text.split():
+        match = re.fullmatch(r"([^=?]+)(?:([=?])(\w))?", token)
+        assert match is not None, f"not an option of a table: {token}"
+        found[match[1]] = Option(match[3], match[2] == "?")
+    return found
+
+
+def read_use(table: Program, words: Sequence[Word], name: str) -> Use:
+    """What a command does: `words` are those after the program's name."""
+    use = Use()
+    _Reading(table, list(words), name, use).run()
+    return use
+
+
+class _Reading:
+    def __init__(self, table: Program, words: list[Word], name: str, use: Use) -> None:
+        self._table = table
+        self._words = words
+        self._name = name
+        self._use = use
+        self._operands: list[Word] = []
+
+    def run(self) -> None:
+        while self._words:
+            word = self._words.pop(0)
+            text = word.text
+            if text == "--" and not self._table.words:
+                self._operands += self._words
+                self._words = []
+            elif text.startswith("-") and text != "-":
+                self._option(word)
+            elif self._table.subcommands is not None:
+                self._subcommand(word)
+                return
+            else:
+                self._operands.append(word)
+                if self._table.leading:
+                    self._operands += self._words
+                    self._words = []
+        self._place_operands()
+        if self._table.check is not None:
+            self._use.problems += self._table.check(self._use)
+
+    # Options
+
+    def _option(self, word: Word) -> None:
+        text = word.text
+        name, equals, value = text.partition("=")
+        options = self._table.options
+        if text in options and options[text].kind is None:
+            self._use.options.append((text, None))
+        elif text in options and not options[text].attached:
+            self._value(text, options[text], self._next(text))
+        elif text in options:
+            self._use.options.append((text, None))
+        elif equals and name in options and options[name].kind is not None and self._takes_equals(name):
+            self._value(name, options[name], Word(value, word.glob))
+        elif "-#" in options and re.fullmatch(r"-\d+", text):
+            self._use.options.append(("-#", None))
+        elif text.startswith("--") or self._table.words:
+            self._unknown(name)
+        else:
+            self._cluster(word)
+
+    def _takes_equals(self, name: str) -> bool:
+        return name.startswith("--") or self._table.words
+
+    def _cluster(self, word: Word) -> None:
+        letters = word.text[1:]
+        for at, letter in enumerate(letters):
+            name, rest = f"-{letter}", letters[at + 1 :]
+            option = self._table.options.get(name)
+            if option is None:
+                self._unknown(name if len(letters) == 1 else f"{name} in {word.text}")
+                return
+            if option.kind is None:
+                self._use.options.append((name, None))
+                continue
+            if rest or not option.attached:
+                self._value(name, option, Word(rest, word.glob) if rest else self._next(name))
+            else:
+                self._use.options.append((name, None))
+            return
+
+    def _next(self, name: str) -> Word:
+        if self._words:
+            return self._words.pop(0)
+        self._use.problems.append(f"`{name}` of `{self._name}` lacks its value")
+        return Word("")
+
+    def _unknown(self, name: str) -> None:
+        self._use.problems.append(f"the option `{name}` of `{self._name}` is not known to be harmless")
+
+    def _value(self, name: str, option: Option, word: Word) -> None:
+        self._use.options.append((name, word))
+        if word.glob and option.kind != "t":
+            self._use.problems.append(f"the value of `{name}` is a pattern")
+        self._place(option.kind or "t", [word])
+
+    # Subcommands and operands
+
+    def _subcommand(self, word: Word) -> None:
+        assert self._table.subcommands is not None
+        table = self._table.subcommands.get(word.text) if not word.glob else None
+        if table is None:
+            self._use.problems.append(f"`{self._name} {word.text}` is not known to be harmless")
+            return
+        self._use.path = (*self._use.path, word.text)
+        _Reading(table, self._words, f"{self._name} {word.text}", self._use).run()
+
+    def _place_operands(self) -> None:
+        kinds, words = self._table.operands, self._operands
+        self._use.operands += words
+        if self._table.subcommands is not None:
+            return
+        star = next((at for at, kind in enumerate(kinds) if kind[-1] in "*+"), None)
+        if star is None:
+            self._assign(kinds, words)
+            return
+        before, after = kinds[:star], kinds[star + 1 :]
+        middle = max(len(words) - len(after), star)
+        self._assign(before, words[:star])
+        self._place(kinds[star][0], words[star:middle])
+        self._assign(after, words[middle:])
+
+    def _assign(self, kinds: Sequence[Kind], words: Sequence[Word]) -> None:
+        for at, word in enumerate(words):
+            if at >= len(kinds):
+                self._use.problems.append(f"`{self._name}` is given more than is known to be harmless: `{word.text}`")
+                return
+            if kinds[at] in ("c", "b"):
+                self._place(kinds[at], words[at:])
+                return
+            if word.glob and kinds[at] != "t":
+                self._use.problems.append(f"how many words `{word.text}` stands for is only known when it runs")
+            self._place(kinds[at], [word])
+
+    def _place(self, kind: Kind, words: Sequence[Word]) -> None:
+        if not words:
+            return
+        if kind in _TOUCHES:
+            self._use.files += [(_TOUCHES[kind], word) for word in words if word.text != "-"]
+        elif kind == "c":
+            self._use.inner.append(tuple(words))
+        elif kind == "C":
+            self._use.code += [word.text for word in words]
+        elif kind in _VALUES:
+            self._use.problems += [problem for word in words for problem in _VALUES[kind](word.text)]
+        else:
+            assert kind in ("t", "b"), f"not a kind of value: {kind}"
+
+
+def _address(text: str) -> Iterator[str]:
+    if not re.fullmatch(r"(?:https?://)?[\w.:\[\]-]+(?:/[^\s@]*)?(?:[?#]\S*)?", text) or "{" in text or "[" in text:
+        yield f"`{text}` is not a plain http or https address"
+
+
+_VALUES: dict[Kind, Callable[[str], Iterator[str]]] = {"u": _address, "s": sed_problems, "a": awk_problems}
