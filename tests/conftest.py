@@ -6,6 +6,8 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
+from joey.tools.commands.environment import command_environment
+
 settings.register_profile(
     "quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
@@ -21,8 +23,13 @@ settings.load_profile("fuzz" if os.environ.get("JOEY_FUZZ") else "quick")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Whoever runs the tests has settings, keys and models of their own, which play no part."""
+    given = command_environment(os.environ).variables  # a result names the variables that commands do not get
     for name in list(os.environ):
-        if name.endswith("_API_KEY") or (name.startswith(("JOEY_", "XDG_")) and name != "JOEY_FUZZ"):
+        if (
+            name not in given
+            or name.endswith("_API_KEY")
+            or (name.startswith(("JOEY_", "XDG_")) and name != "JOEY_FUZZ")
+        ):
             del os.environ[name]
     home = tempfile.TemporaryDirectory(prefix="joey-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)

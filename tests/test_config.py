@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from joey.app.settings import approvals_in_force, notices
+from joey.app.tools import environment_rules
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
 from joey.config.keys import KEYS
@@ -14,6 +15,7 @@ from joey.errors import UsageError
 from joey.policy.settings import PROFILES, Settings
 from joey.task.settings import TaskSettings
 from joey.tools.builtin import BuiltinOptions
+from joey.tools.commands.environment import EnvironmentRules
 
 
 class Places:
@@ -182,6 +184,15 @@ def test_a_trusted_project_decides_over_the_user(places: Places) -> None:
     assert notices(config) == ()
 
 
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_project_can_withhold_variables_from_commands_and_never_return_them(places: Places, *, trusted: bool) -> None:
+    project = '[environment]\nkeep = ["AWS_*"]\nwithhold = ["PORT"]\n'
+    config = places.config('[environment]\nkeep = ["GITHUB_TOKEN"]\n', project, trusted=trusted)
+    assert environment_rules(config) == EnvironmentRules(("GITHUB_TOKEN",), ("PORT",))
+    (notice,) = notices(config)
+    assert notice.endswith("sets environment.keep: only your own file may")
+
+
 def test_a_project_nobody_trusts_can_take_leave_away(places: Places) -> None:
     config = places.config('[approvals]\nprofile = "all"\n', '[approvals]\nprofile = "read-only"\n')
     approvals = approvals_in_force(config).settings
@@ -266,7 +277,7 @@ def test_defaults_are_those_of_the_parts_they_set(section: str, cls: type) -> No
 def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> None:
     assert {key.name for key in KEYS if key.in_project == "free"} == {
         "protocol", "mode", "task.plain_answers", "task.prompt", "tools.disabled", "tools.include", "tools.exclude",
-        "tools.completion_needs_closed_todos",
+        "tools.completion_needs_closed_todos", "environment.withhold",
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from joey.tools.base import Feature, Tool
 from joey.tools.browsing.chromium import why_no_browser
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.codebase.store import has_full_text
+from joey.tools.commands.environment import EnvironmentRules
 from joey.tools.custom import CustomToolLoader, CustomTools
 from joey.tools.imaging import ImageEndpoint
 from joey.tools.model_preferences import choices_for
@@ -127,11 +128,16 @@ def builtin_options(config: Config, library: Library, *, sees_images: bool = Tru
         edit_likeness=config.value("tools.edit_likeness"),
         sees_images=sees_images,
         kill_commands_after=config.value("tools.kill_commands_after"),
+        command_environment=environment_rules(config),
         browser_program=config.value("browser.program"),
         browser_sandbox=config.value("browser.sandbox"),
         image_endpoint=_image_endpoint(config),
         library=library,
     )
+
+
+def environment_rules(config: Config) -> EnvironmentRules:
+    return EnvironmentRules(config.value("environment.keep"), config.value("environment.withhold"))
 
 
 def _image_endpoint(config: Config) -> ImageEndpoint | None:

@@ -2,7 +2,8 @@
 
 A project's file came with the project, perhaps from somebody else. `in_project` says what it may do in a folder that
 the user has not trusted: `free` is used, `stricter` is used as far as it allows less than before, and `trusted` is
-held back. What spends money, sends text elsewhere or gives leave is never `free`.
+held back. `never` is held back in trusted folders too. What spends money, sends text elsewhere or gives leave is never
+`free`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-InProject: TypeAlias = Literal["free", "stricter", "trusted"]
+InProject: TypeAlias = Literal["free", "stricter", "trusted", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,14 @@ KEYS: tuple[Key, ...] = (
     Key("tools.completion_needs_closed_todos", SWITCH, "no completion while todos are open", False, in_project="free"),
     Key("tools.kill_commands_after", NUMBER, "seconds after which a command is ended"),
     Key("tools.edit_likeness", SHARE, "how alike lines must be for apply_diff to take them"),
+    Key(
+        "environment.keep",
+        WORDS,
+        "variables that commands get although they look like secrets or sockets: GITHUB_TOKEN, AWS_*",
+        (),
+        in_project="never",
+    ),
+    Key("environment.withhold", WORDS, "more variables that commands do not get", (), in_project="free"),
     Key("browser.program", TEXT, "the Chromium to start, by path or name", variable="JOEY_BROWSER"),
     Key("images.model", TEXT, "the model that makes pictures; generate_image is offered if it is set"),
     Key("images.base_url", TEXT, "another server for it that speaks OpenAI's images API"),

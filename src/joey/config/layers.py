@@ -100,11 +100,13 @@ class Config:
 
     def without_leave(self, refused: Iterable[str] = ()) -> str | None:
         """What the project's file says in vain, for a person to read; `refused` adds what the policy did not take."""
-        names = ", ".join([*(each.name for each in self.held_back), *refused])
-        if not names:
-            return None
+        held_back = [each.name for each in self.held_back]
+        own = [name for name in held_back if name in BY_NAME and BY_NAME[name].in_project == "never"]
+        others = [name for name in (*held_back, *refused) if name not in own]
         how = f"`joey tools --trust` in {self.project_file.parent.parent} trusts it"
-        return f"{self.project_file} sets {names}: not used, because this folder is not trusted ({how})"
+        reasons = ((others, f"not used, because this folder is not trusted ({how})"), (own, "only your own file may"))
+        said = [f"{self.project_file} sets {', '.join(names)}: {why}" for names, why in reasons if names]
+        return "; ".join(said) or None
 
 
 def read_config(
@@ -134,7 +136,7 @@ def read_config(
 def _lay(settings: dict[str, Setting], layer: Layer, name: str, value: Value, held_back: list[HeldBack]) -> None:
     key = BY_NAME.get(name)
     in_project = key.in_project if key else "trusted"
-    if not layer.trusted and in_project == "trusted":
+    if (not layer.trusted and in_project == "trusted") or (layer.origin == "project" and in_project == "never"):
         held_back.append(HeldBack(name, value.where))
         return
     if name.startswith("approvals."):

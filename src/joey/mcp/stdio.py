@@ -28,6 +28,7 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adap
 
 from joey.mcp.config import ServerConfig
 from joey.mcp.last_words import LastWords
+from joey.tools.commands.environment import command_environment
 
 MAX_MESSAGE = 32 * 1024 * 1024
 _CHUNK = 64 * 1024
@@ -53,8 +54,7 @@ async def stdio_transport(config: ServerConfig, words: LastWords) -> AsyncIterat
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=config.cwd or None,
-        # Not our whole environment: it holds keys that are none of the server's business.
-        env=get_default_environment() | dict(config.env),
+        env=server_environment(config),
         start_new_session=True,
     )
     into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -70,6 +70,12 @@ async def stdio_transport(config: ServerConfig, words: LastWords) -> AsyncIterat
         for stream in (into, incoming, outgoing, out_of):
             stream.close()
         await asyncio.shield(asyncio.create_task(_stop(process, work)))
+
+
+def server_environment(config: ServerConfig) -> dict[str, str]:
+    """A few harmless variables and what the configuration names. Not our whole environment: it holds keys that are none
+    of the server's business."""
+    return {**command_environment(get_default_environment()).variables, **dict(config.env)}
 
 
 async def _read(

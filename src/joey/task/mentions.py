@@ -21,6 +21,7 @@ from joey.policy.paths import Workspace
 from joey.tools.base import ToolContext
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
+from joey.tools.commands.environment import command_environment
 from joey.tools.searching.listing import list_folder
 
 MOST = 100_000
@@ -164,11 +165,12 @@ async def _run(
     command: tuple[str, ...], folder: Path, seconds: float, *, with_errors: bool = False
 ) -> tuple[int | None, str]:
     """Exit code and output of a program. None: it could not be started, or took too long and was ended."""
+    variables = command_environment(os.environ).variables
     errors = asyncio.subprocess.STDOUT if with_errors else asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(
             *command, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=errors,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}, start_new_session=True,
+            env={**variables, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         return None, str(error)

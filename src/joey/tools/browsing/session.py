@@ -41,6 +41,7 @@ from joey.hosts import host_of
 from joey.tools.browsing.gate import Gate, Trouble
 from joey.tools.browsing.pointing import Size
 from joey.tools.browsing.view import Told, View
+from joey.tools.commands.environment import command_environment
 
 VIEWPORT = Size(900, 600)
 _QUIET = (
@@ -143,6 +144,7 @@ class Session:
                 self._browser = await self._driver.chromium.launch(
                     executable_path=self._program, args=list(_QUIET), chromium_sandbox=self._sandbox,
                     proxy={"server": address}, timeout=_START * 1000,
+                    env={**command_environment(os.environ).variables},
                 )  # fmt: skip
         except (Error, OSError, TimeoutError) as error:
             await self.close()

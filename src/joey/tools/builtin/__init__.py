@@ -33,6 +33,7 @@ from joey.tools.builtin.skill import LoadSkill
 from joey.tools.builtin.switch_mode import SwitchMode
 from joey.tools.builtin.update_todo_list import UpdateTodoList
 from joey.tools.builtin.write_to_file import WriteToFile
+from joey.tools.commands.environment import NO_RULES, EnvironmentRules
 from joey.tools.imaging import ImageEndpoint
 
 
@@ -54,6 +55,8 @@ class BuiltinOptions:
     """End commands that take longer than so many seconds. Commands in the background have no limit."""
     commands_never_killed: tuple[str, ...] = ()
     """Beginnings of commands that the limit does not hold for."""
+    command_environment: EnvironmentRules = NO_RULES
+    """Which variables commands get besides, and which not."""
     browser_program: str | None = None
     """The Chromium that browser_action starts; None looks for one."""
     browser_sandbox: bool = True
@@ -74,7 +77,11 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         AttemptCompletion(needs_closed_todos=options.completion_needs_closed_todos),
         CodebaseSearch(),
         BrowserAction(program=options.browser_program, sandbox=options.browser_sandbox),
-        ExecuteCommand(kill_after=options.kill_commands_after, never_killed=options.commands_never_killed),
+        ExecuteCommand(
+            kill_after=options.kill_commands_after,
+            never_killed=options.commands_never_killed,
+            environment=options.command_environment,
+        ),
         FetchInstructions(),
         GenerateImage(options.image_endpoint, sees_images=options.sees_images),
         ListFiles(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 
 from pydantic import Field
 
@@ -11,6 +12,7 @@ from joey.actions import Action, RunCommand
 from joey.messages import ShownText, ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.commands.artifacts import CommandRecord, write_record
+from joey.tools.commands.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
 from joey.tools.commands.job import Job, start
 from joey.tools.commands.jobs import jobs_of, note_exit_code
 from joey.tools.commands.output import CommandOutput
@@ -21,6 +23,7 @@ from joey.tools.paths import UnusablePathError, locate, reason
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: one that cannot start is told at once."""
 _USER_LINES = 500
+_INFORMED = "informed_of_withheld_variables"
 
 
 class ExecuteCommandParams(Params):
@@ -49,8 +52,14 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
     example = {"command": "npm test -- --silent", "cwd": "frontend", "timeout": 120}
 
     def __init__(
-        self, *, kill_after: float | None = None, never_killed: tuple[str, ...] = (), watched: float = _WATCHED
+        self,
+        *,
+        kill_after: float | None = None,
+        never_killed: tuple[str, ...] = (),
+        watched: float = _WATCHED,
+        environment: EnvironmentRules = NO_RULES,
     ) -> None:
+        self._environment = environment
         self._kill_after = kill_after
         self._never_killed = never_killed
         self._watched = watched
@@ -68,13 +77,16 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         if "\0" in params.command:
             return failed("Error: the command holds a NUL character, which no command line can. Nothing was run.")
         output = CommandOutput(context.storage, keep_from_start=params.background)
+        given = command_environment(os.environ, self._environment.keep, self._environment.withhold)
         try:
-            job = await start(params.command, cwd, output, context.progress, terminal=params.terminal)
+            job = await start(
+                params.command, cwd, output, context.progress, terminal=params.terminal, environment=given.variables
+            )
         except (OSError, ValueError) as problem:
             return failed(f"Error: the command could not be started: {reason(problem)}.")
-        return await self._result(job, params, context)
+        return await self._result(job, params, context, _first_notice(context, given))
 
-    async def _result(self, job: Job, params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
+    async def _result(self, job: Job, params: ExecuteCommandParams, context: ToolContext, notice: str) -> ToolResult:
         jobs_of(context).append(job)
         try:
             killed = await self._wait(job, params)
@@ -87,7 +99,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             jobs_of(context).remove(job)
         _keep_record(job)
         note_exit_code(context, job)
-        return self._told(job, params, killed=killed)
+        return self._told(job, params, notice, killed=killed)
 
     async def _wait(self, job: Job, params: ExecuteCommandParams) -> bool:
         """Wait as long as the call should; returns whether the command was ended because it took too long."""
@@ -108,11 +120,20 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         exempt = params.background or any(params.command.lstrip().startswith(each) for each in self._never_killed)
         return None if exempt else self._kill_after
 
-    def _told(self, job: Job, params: ExecuteCommandParams, *, killed: bool) -> ToolResult:
-        text = "\n".join([_headline(job, params.cwd, self._kill_after if killed else None), "", *_output(job)])
+    def _told(self, job: Job, params: ExecuteCommandParams, notice: str, *, killed: bool) -> ToolResult:
+        headline = _headline(job, params.cwd, self._kill_after if killed else None)
+        text = "\n".join([headline, *([notice] if notice else []), "", *_output(job)])
         shown = shorten_output(collapse_repeats(job.output.for_user()), _USER_LINES)
         user = (ShownText(shown),) if shown else ()
         return failed(text, shown=user) if killed else ok(text, shown=user)
+
+
+def _first_notice(context: ToolContext, given: CommandEnvironment) -> str:
+    """What the model is informed of with the first command of a task, and not again."""
+    if context.state.setdefault(_INFORMED, False):
+        return ""
+    context.state[_INFORMED] = True
+    return given.notice()
 
 
 def _headline(job: Job, cwd: str | None, killed_after: float | None) -> str:

@@ -21,11 +21,12 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from joey.tools.commands.artifacts import CommandRecord, write_record
+from joey.tools.commands.environment import command_environment
 from joey.tools.commands.exit_status import ExitStatus
 from joey.tools.commands.output import CommandOutput, LiveText
 
@@ -153,9 +154,17 @@ class Job:
 
 
 async def start(
-    command: str, cwd: Path, output: CommandOutput, show: Callable[[str], None], *, terminal: bool = False
+    command: str,
+    cwd: Path,
+    output: CommandOutput,
+    show: Callable[[str], None],
+    *,
+    terminal: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> Job:
-    """Run a command line in the shell. Raises OSError if that is not possible."""
+    """Run a command line in the shell, by default in the environment that commands get. Raises OSError if that is not
+    possible."""
+    variables = command_environment(os.environ).variables if environment is None else environment
     ours, theirs = _open_terminal() if terminal else os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -163,7 +172,7 @@ async def start(
             "-c",
             command,
             cwd=cwd,
-            env={**os.environ, **_ENVIRONMENT, **({"TERM": "xterm-256color"} if terminal else {})},
+            env={**variables, **_ENVIRONMENT, **({"TERM": "xterm-256color"} if terminal else {})},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=theirs,
             stderr=theirs,
