@@ -2,17 +2,19 @@
 
 Nothing is overwritten or removed that was not kept a moment before: restoring takes a checkpoint of every path it is
 about to change, and leaves alone, with the reason, what could not be kept. That checkpoint is the way back.
-Nothing is written through a link: a folder that has become one is not the folder that was kept.
+Nothing is written through a link: a folder that has become one is not the folder that was kept. Each folder is opened
+from the root down, following none, and worked in by its descriptor (joey.openat).
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import NamedTemporaryFile
+from functools import partial
 from typing import Literal, TypeAlias
 
 from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, stamp_of
@@ -20,6 +22,7 @@ from joey.checkpoints.store import CheckpointStore, Past
 from joey.checkpoints.walk import walk
 from joey.errors import JoeyError
 from joey.filenames import quoted
+from joey.openat import LinkInPathError, Place, open_folder
 
 Verb: TypeAlias = Literal["create", "change", "remove"]
 _DIFF_BYTES = 1 << 20
@@ -118,37 +121,59 @@ def _in_order(changes: Sequence[Change]) -> list[Change]:
 
 
 def _put(store: CheckpointStore, change: Change) -> None:
-    place, wanted = store.place(change.path), change.wanted
-    if wanted.kind != "absent":
-        place.parent.mkdir(parents=True, exist_ok=True)
-    if os.path.realpath(place.parent) != str(place.parent):
-        raise JoeyError("a folder above it is now a link to somewhere else")
+    path, wanted = store.place(change.path), change.wanted
+    with ExitStack() as opened:
+        try:
+            folder = open_folder(path.parent, None if wanted.kind == "absent" else partial(_close_with, opened))
+        except LinkInPathError:
+            raise JoeyError("a folder above it is now a link to somewhere else") from None
+        opened.callback(os.close, folder)
+        _put_in(Place(folder, path.name), store, change)
+
+
+def _close_with(opened: ExitStack, made: Place) -> None:
+    opened.callback(os.close, made.folder)
+
+
+def _put_in(place: Place, store: CheckpointStore, change: Change) -> None:
+    wanted = change.wanted
     match wanted.kind:
         case "absent":
             place.rmdir() if change.now.kind == "folder" else place.unlink()
         case "folder":
-            place.mkdir(exist_ok=True)
-            place.chmod(wanted.mode)
+            _make_folder(place, wanted.mode)
         case "link":
-            place.unlink(missing_ok=True)
-            place.symlink_to(wanted.content)
+            with suppress(FileNotFoundError):
+                place.unlink()
+            os.symlink(wanted.content, place.name, dir_fd=place.folder)
         case "file":
             _write(place, store.contents.read(wanted.content), wanted.mode)
         case "unkept":
             raise AssertionError("what was not kept is never put back")
 
 
-def _write(place: Path, data: bytes, mode: int) -> None:
+def _make_folder(place: Place, mode: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(place.name, dir_fd=place.folder)
+    folder = place.open(os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fchmod(folder, mode)
+    finally:
+        os.close(folder)
+
+
+def _write(place: Place, data: bytes, mode: int) -> None:
     """All of it or nothing: a file half put back would be worse than none."""
-    with NamedTemporaryFile(dir=place.parent, prefix=".joey-", delete=False) as file:
-        temporary = Path(file.name)
+    temporary = place.beside(f".joey-{os.getpid()}-{secrets.token_hex(8)}")
+    with os.fdopen(temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         try:
             file.write(data)
             file.flush()
-            temporary.chmod(mode)
-            temporary.replace(place)
+            os.fchmod(file.fileno(), mode)
+            temporary.rename(place)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
             raise
 
 

@@ -1,8 +1,10 @@
 """Between a call and the doing of it: what it would do is looked at and judged.
 
 The order matters. What the call declares is judged before its plan looks at anything, because a plan reads files and
-its errors quote them; what the plan adds is judged again. Only then may anyone be asked, with the plan to show. Asking
-and executing are left to whoever runs the call: a task writes down each step, `joey tools --try` does not.
+its errors quote them; what the plan adds is judged again, and so are the files that it would write, resolved: those
+are written or none, so a link that is put on the path between these steps cannot lead elsewhere. Only then may anyone
+be asked, with the plan to show. Asking and executing are left to whoever runs the call: a task writes down each step,
+`joey tools --try` does not.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from joey.actions import Action
+from joey.actions import Action, WritePath
 from joey.messages import ToolResult
 from joey.policy.judge import judge
 from joey.policy.paths import Workspace
@@ -74,9 +76,10 @@ async def prepare(call: ResolvedCall, context: ToolContext, rules: Rules) -> Pre
     if isinstance(plan, ToolResult):
         return Stopped(plan)
     actions = tuple(dict.fromkeys((*declared, *plan.actions)))
-    if refusal := rules.refusal(call, actions):
+    judged = (*actions, *(WritePath(str(target)) for target in plan.targets))
+    if refusal := rules.refusal(call, judged):
         return Stopped(failed(refusal), denied=True)
-    return Prepared(plan, actions, rules.verdict(actions))
+    return Prepared(plan, actions, rules.verdict(judged))
 
 
 async def safely(name: str, work: Callable[[], Awaitable[T]]) -> T | ToolResult:

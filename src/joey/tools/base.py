@@ -82,6 +82,8 @@ class Plan:
     shown: tuple[Shown, ...] = ()
     refusal: ToolResult | None = None
     instead: tuple[str, ...] = ()
+    targets: tuple[Path, ...] = ()
+    """The files it would change, resolved. They are judged like the actions: a path may lead elsewhere by then."""
 
 
 class Tool(ABC, Generic[ParamsT]):

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from joey.openat import Place
 from joey.tools.edit.changes import ChangeFailed, Disk, FileChange, commit
 
 OLD, NEW = b"old\n" * 2000, b"new\n" * 3000
@@ -48,21 +49,21 @@ class BrokenDisk(Disk):
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def _touch(self, path: Path) -> None:
-        if path.name == self._name:
+    def _touch(self, place: Place) -> None:
+        if place.name == self._name:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    def rename(self, source: Path, target: Path) -> None:
+    def rename(self, source: Place, target: Place) -> None:
         self._touch(target)
         super().rename(source, target)
 
-    def link(self, source: Path, target: Path) -> None:
+    def link(self, source: Place, target: Place) -> None:
         self._touch(target)
         super().link(source, target)
 
-    def remove(self, path: Path) -> None:
-        self._touch(path)
-        super().remove(path)
+    def remove(self, place: Place) -> None:
+        self._touch(place)
+        super().remove(place)
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def test_an_error_half_way_undoes_what_was_done(tmp_path: Path, broken: str) -> 
 
 def test_without_hard_links_it_works_too(tmp_path: Path) -> None:
     class Plain(Disk):
-        def link(self, source: Path, target: Path) -> None:
+        def link(self, source: Place, target: Place) -> None:
             raise OSError(errno.EPERM, "no hard links here")
 
     path = tmp_path / "a"

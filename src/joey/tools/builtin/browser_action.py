@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from joey.actions import Action, VisitUrl, WritePath
+from joey.filenames import quoted
 from joey.hosts import host_of
 from joey.messages import ImageBlock, ResultBlock, ToolResult
 from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
@@ -70,9 +71,18 @@ class BrowserAction(Tool[BrowserActionParams]):
         return ()
 
     async def plan(self, params: BrowserActionParams, context: ToolContext) -> Plan:
-        problem = self._problem(params, context)
+        problem, target = self._problem(params, context), None
+        try:
+            target = _target(params, context)
+        except UnusablePathError as unusable:
+            problem = problem or str(unusable)
         refusal = failed(f"Error: {problem}") if problem else None
-        return Plan(self.actions(params, context), lambda: self.run(params, context), refusal=refusal)
+        return Plan(
+            self.actions(params, context),
+            lambda: self._run(params, context, target),
+            refusal=refusal,
+            targets=(target,) if target else (),
+        )
 
     def _problem(self, params: BrowserActionParams, context: ToolContext) -> str | None:
         """Why the call cannot work, before anybody is asked."""
@@ -90,12 +100,16 @@ class BrowserAction(Tool[BrowserActionParams]):
         return None
 
     async def run(self, params: BrowserActionParams, context: ToolContext) -> ToolResult:
+        plan = await self.plan(params, context)
+        return plan.refusal or await plan.execute()
+
+    async def _run(self, params: BrowserActionParams, context: ToolContext, target: Path | None) -> ToolResult:
         if params.action == "close":
             return await _close(context)
         sessions: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.browsing.session")
         session: Session = context.state.get(_KEY) or self._session(sessions, context)
         try:
-            done = await _act(session, params, context)
+            done = await _act(session, params, target)
             view = await session.look()
         except (sessions.BrowsingError, PointingError, UnusablePathError, ChangeFailed) as problem:
             return failed(f"Error: {problem}")
@@ -121,7 +135,12 @@ async def _close(context: ToolContext) -> ToolResult:
     return ok("The browser is closed.")
 
 
-async def _act(session: Session, params: BrowserActionParams, context: ToolContext) -> str:
+def _target(params: BrowserActionParams, context: ToolContext) -> Path | None:
+    """The file that a screenshot is to be written to."""
+    return locate(context, params.path) if params.action == "screenshot" and params.path else None
+
+
+async def _act(session: Session, params: BrowserActionParams, target: Path | None) -> str:
     """Do it; returns what was done, in words."""
     match params.action:
         case "launch":
@@ -146,14 +165,13 @@ async def _act(session: Session, params: BrowserActionParams, context: ToolConte
             await session.resize(size_in(params.size or ""))
             return f"The page has {session.viewport} pixels now"
         case _:
-            return await _screenshot(session, params.path, context) if params.path else "This is the page now"
+            return await _screenshot(session, params.path or "", target) if target else "This is the page now"
 
 
-async def _screenshot(session: Session, given: str, context: ToolContext) -> str:
-    path = locate(context, given)
-    picture = await session.picture(_FORMATS[path.suffix.lower()])
-    await asyncio.to_thread(_write, path, given, picture)
-    return f"Wrote the picture to {given} ({len(picture)} bytes)"
+async def _screenshot(session: Session, given: str, target: Path) -> str:
+    picture = await session.picture(_FORMATS[Path(given).suffix.lower()])
+    await asyncio.to_thread(_write, target, given, picture)
+    return f"Wrote the picture to {quoted(given)} ({len(picture)} bytes)"
 
 
 def _write(path: Path, name: str, data: bytes) -> None:

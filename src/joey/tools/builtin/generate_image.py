@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import importlib
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -55,19 +56,19 @@ class GenerateImage(Tool[GenerateImageParams]):
 
     async def plan(self, params: GenerateImageParams, context: ToolContext) -> Plan:
         original: Original | None = None
-        refusal = None
+        refusal, targets = None, dict[str, Path]()
         try:
-            for name in _possible_names(params.path):
-                _target(context, name)
+            targets = {name: _target(context, name) for name in _possible_names(params.path)}
             self._check_key()
             original = await asyncio.to_thread(_original, context, params.image) if params.image else None
         except (UnusablePathError, ChangeFailed, ImageError) as problem:
             refusal = failed(f"Error: {problem}")
         return Plan(
             self.actions(params, context),
-            lambda: self._made(params, context, original),
+            lambda: self._made(params, targets, original),
             shown=(ShownText(f"{params.prompt}\n\n{self._who()} would make it."),),
             refusal=refusal,
+            targets=tuple(targets.values()),
         )
 
     def _check_key(self) -> None:
@@ -83,14 +84,16 @@ class GenerateImage(Tool[GenerateImageParams]):
         plan = await self.plan(params, context)
         return plan.refusal or await plan.execute()
 
-    async def _made(self, params: GenerateImageParams, context: ToolContext, original: Original | None) -> ToolResult:
+    async def _made(
+        self, params: GenerateImageParams, targets: Mapping[str, Path], original: Original | None
+    ) -> ToolResult:
         wanted = _possible_names(params.path)[0]
         endpoints: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.imaging.openai_images")
         try:
             kind = _KINDS[PurePosixPath(wanted).suffix.lower()]
             data: bytes = await endpoints.picture(self._endpoint, params.prompt, kind, original)
             name = _named(wanted, data)
-            await asyncio.to_thread(_write, _target(context, name), name, data)
+            await asyncio.to_thread(_write, targets[name], name, data)
         except (ImageError, UnusablePathError, ChangeFailed) as problem:
             return failed(f"Error: {problem}")
         return self._told(name, wanted, data)

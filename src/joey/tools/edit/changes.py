@@ -14,9 +14,12 @@ An error before the end of 3 undoes what was done and raises ChangeFailed. A pro
 single file whole, old or new; temporary files it leaves behind carry the number of the process in their names and
 are swept by the next commit to the same folder once that process is gone.
 
-Links: a path that is a symbolic link is written through, the link stays. A file with several hard links becomes a
-file of its own. Not handled: two writers that both check within the same instant; the later rename wins, whole. And
-machines that share a folder over a network: one may sweep what another is writing, whose commit then fails.
+Links: a path that is a symbolic link is resolved when the change is planned, and what is at the end of it is judged
+and written; the link stays. From then on no link is followed: each folder is opened from the root down by descriptor,
+held open, and worked in, so a folder or file that became a link after the plan was judged ends in ChangeFailed. A file
+with several hard links becomes a file of its own. Not handled: two writers that both check within the same instant; the
+later rename wins, whole. And machines that share a folder over a network: one may sweep what another is writing, whose
+commit then fails.
 """
 
 from __future__ import annotations
@@ -32,8 +35,15 @@ from itertools import count
 from pathlib import Path
 
 from joey.errors import JoeyError
+from joey.filenames import quoted
+from joey.openat import LinkInPathError, Place, flush_folder, is_still, names_in, open_folder
 
 _TEMPORARY = re.compile(r"\.joey-(\d+)-\d+\.tmp$")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_BECAME_A_LINK = (
+    "{} leads somewhere else than when this change was prepared: a folder or a link on its path was replaced. "
+    "Nothing was changed. Check the path, then make the change again."
+)
 _serial = count()
 
 
@@ -45,14 +55,14 @@ class Disk:
         while view:
             view = view[os.write(descriptor, view) :]
 
-    def rename(self, source: Path, target: Path) -> None:
-        source.replace(target)
+    def rename(self, source: Place, target: Place) -> None:
+        source.rename(target)
 
-    def link(self, source: Path, target: Path) -> None:
-        os.link(source, target, follow_symlinks=False)
+    def link(self, source: Place, target: Place) -> None:
+        source.link(target)
 
-    def remove(self, path: Path) -> None:
-        path.unlink()
+    def remove(self, place: Place) -> None:
+        place.unlink()
 
 
 class ChangeFailed(JoeyError):  # noqa: N818 - what happened, as it is told to the model
@@ -82,53 +92,62 @@ def read_present(path: Path, name: str) -> bytes | None:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise ChangeFailed(f"{name} is a folder, not a file.")
+            raise ChangeFailed(f"{quoted(name)} is a folder, not a file.")
         if not stat.S_ISREG(mode):
-            raise ChangeFailed(f"{name} is not a regular file.")
+            raise ChangeFailed(f"{quoted(name)} is not a regular file.")
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except NotADirectoryError:
-        raise ChangeFailed(f"{name} cannot be a file: a part of its path is a file, not a folder.") from None
+        raise ChangeFailed(f"{quoted(name)} cannot be a file: a part of its path is a file, not a folder.") from None
     except OSError as error:
-        raise ChangeFailed(f"{name} cannot be read: {_reason(error)}.") from None
+        raise ChangeFailed(f"{quoted(name)} cannot be read: {_reason(error)}.") from None
 
 
 def commit(changes: Sequence[FileChange], *, disk: Disk | None = None) -> None:
     """Make all the changes, or raise ChangeFailed and leave everything as it was."""
     changes = [change for change in changes if not change.is_void]
-    work = _Commit(changes, disk or Disk())
-    try:
-        work.check()
-        work.stage()
-        work.check()
-        work.swap()
-    except OSError as error:
-        work.undo()
-        raise ChangeFailed(f"{work.at.name} could not be written: {_reason(error)}. Nothing was changed.") from None
-    except BaseException:
-        work.undo()
-        raise
-    work.settle()
+    with contextlib.ExitStack() as opened:
+        work = _Commit(changes, disk or Disk(), opened)
+        try:
+            work.check()
+            work.stage()
+            work.check()
+            work.swap()
+        except LinkInPathError:
+            work.undo()
+            raise ChangeFailed(_BECAME_A_LINK.format(quoted(work.at.name))) from None
+        except OSError as error:
+            work.undo()
+            words = f"{quoted(work.at.name)} could not be written: {_reason(error)}. Nothing was changed."
+            raise ChangeFailed(words) from None
+        except BaseException:
+            work.undo()
+            raise
+        work.settle()
 
 
-def sweep(folder: Path) -> None:
-    """Remove temporary files in this folder that processes now gone left behind."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            left = _TEMPORARY.fullmatch(entry.name)
+def sweep(folder: int) -> None:
+    """Remove temporary files in this open folder that processes now gone left behind."""
+    with contextlib.suppress(OSError):
+        for name in names_in(folder):
+            left = _TEMPORARY.fullmatch(name)
             if left and not _is_alive(int(left[1])):
-                Path(entry.path).unlink(missing_ok=True)
+                Place(folder, name).unlink()
 
 
 @dataclass(slots=True)
 class _Commit:
     changes: Sequence[FileChange]
     disk: Disk
-    made_folders: list[Path] = field(default_factory=list)
-    staged: dict[Path, Path] = field(default_factory=dict)
+    opened: contextlib.ExitStack
+    """Closes the folders when all is done."""
+    folders: dict[Path, int] = field(default_factory=dict)
+    """The folders of the files, each held open from the first look at it to the end."""
+    made_folders: list[Place] = field(default_factory=list)
+    staged: dict[Path, Place] = field(default_factory=dict)
     """Target to temporary file with its new content."""
-    saved: dict[Path, Path | None] = field(default_factory=dict)
+    saved: dict[Path, Place | None] = field(default_factory=dict)
     """Swapped targets to the second name of the old file; None if there was no old file."""
     at: FileChange = field(init=False)
     """The change in hand, for messages."""
@@ -136,35 +155,37 @@ class _Commit:
     def check(self) -> None:
         for change in self.changes:
             self.at = change
+            self._check_folder(change)
             self._check_unchanged(change)
             if change.old is not None and change.new is not None:
-                _check_writable(change)
+                _check_writable(change, self._place(change.path))
 
     def stage(self) -> None:
-        for folder in {change.path.parent for change in self.changes}:
+        for folder in self.folders.values():
             sweep(folder)
         for change in self.changes:
             self.at = change
             if change.new is not None:
                 self._make_folders(change.path.parent)
-                temporary = _temporary_beside(change.path)
-                self.staged[change.path] = temporary
+                place = self._place(change.path)
+                self.staged[change.path] = temporary = _temporary_beside(place)
                 self._write_temporary(temporary, change, change.new)
 
     def swap(self) -> None:
         # Files to be written first, so that a deletion never comes before the file that replaces it.
         for change in sorted(self.changes, key=lambda change: change.new is None):
             self.at, path = change, change.path
+            place = self._place(path)
             if change.old is None:
                 self.saved[path] = None
             elif len(self.changes) > 1:
-                self.saved[path] = self._second_name(path)
+                self.saved[path] = self._second_name(place)
             if change.new is None:
-                self.disk.remove(path)
+                self.disk.remove(place)
             elif change.old is None:
                 self._put_new(self.staged[path], change)
             else:
-                self.disk.rename(self.staged[path], path)
+                self.disk.rename(self.staged[path], place)
             self.staged.pop(path, None)
 
     def settle(self) -> None:
@@ -172,18 +193,19 @@ class _Commit:
             if second is not None:
                 with contextlib.suppress(OSError):
                     second.unlink()
-        for folder in {change.path.parent for change in self.changes}:
-            _flush_folder(folder)
+        for folder in self.folders.values():
+            flush_folder(folder)
 
     def undo(self) -> None:
         for path, second in reversed(self.saved.items()):
             with contextlib.suppress(OSError):
                 if second is not None:
-                    second.replace(path)
+                    second.rename(self._place(path))
                     # Renaming one name of a file over another of the same file leaves both.
-                    second.unlink(missing_ok=True)
+                    with contextlib.suppress(FileNotFoundError):
+                        second.unlink()
                 elif path not in self.staged:
-                    path.unlink()
+                    self._place(path).unlink()
         for temporary in self.staged.values():
             with contextlib.suppress(OSError):
                 temporary.unlink()
@@ -191,68 +213,106 @@ class _Commit:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
+    def _place(self, path: Path) -> Place:
+        return Place(self.folders[path.parent], path.name)
+
+    def _check_folder(self, change: FileChange) -> None:
+        """Open the folder of a file, if there is one; if it is open already, it must still be where it was."""
+        folder = change.path.parent
+        if folder not in self.folders:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                self._keep_open(folder, open_folder(folder))
+        elif not is_still(folder, self.folders[folder]):
+            raise ChangeFailed(_BECAME_A_LINK.format(quoted(change.name)))
+
     def _check_unchanged(self, change: FileChange) -> None:
-        present = read_present(change.path, change.name)
+        present = self._present(change)
         if present == change.old:
             return
+        name = quoted(change.name)
         if change.old is None:
-            raise ChangeFailed(f"{change.name} has been created by somebody else meanwhile. Nothing was changed.")
+            raise ChangeFailed(f"{name} has been created by somebody else meanwhile. Nothing was changed.")
         became = "deleted" if present is None else "changed"
         raise ChangeFailed(
-            f"{change.name} was {became} by somebody else after this edit was prepared. Nothing was changed. "
+            f"{name} was {became} by somebody else after this edit was prepared. Nothing was changed. "
             "Read the file again, then edit it."
         )
 
-    def _make_folders(self, folder: Path) -> None:
-        missing = [each for each in (folder, *folder.parents) if not each.exists()]
-        for each in reversed(missing):
-            each.mkdir()
-            self.made_folders.append(each)
-
-    def _put_new(self, temporary: Path, change: FileChange) -> None:
-        """Give a new file its name, but never over a file that came into being in this instant."""
+    def _present(self, change: FileChange) -> bytes | None:
+        """What the file holds now. Where the entry itself is to go, it may be a link, and what it leads to counts."""
+        if change.path.parent not in self.folders or change.new is None:
+            return read_present(change.path, change.name)
+        place = self._place(change.path)
         try:
-            self.disk.link(temporary, change.path)
+            with place.reading() as file:  # fails for a link
+                is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                return file.read() if is_file else read_present(change.path, change.name)
+        except FileNotFoundError:
+            return None
+        except IsADirectoryError:
+            raise ChangeFailed(f"{quoted(change.name)} is a folder, not a file.") from None
+
+    def _make_folders(self, folder: Path) -> None:
+        if folder not in self.folders:
+            self._keep_open(folder, open_folder(folder, self._made))
+
+    def _made(self, folder: Place) -> None:
+        self.opened.callback(os.close, folder.folder)
+        self.made_folders.append(folder)
+
+    def _keep_open(self, folder: Path, descriptor: int) -> None:
+        self.opened.callback(os.close, descriptor)
+        self.folders[folder] = descriptor
+
+    def _put_new(self, temporary: Place, change: FileChange) -> None:
+        """Give a new file its name, but never over a file that came into being in this instant."""
+        place = self._place(change.path)
+        try:
+            self.disk.link(temporary, place)
         except FileExistsError:
             raise ChangeFailed(
-                f"{change.name} has been created by somebody else meanwhile. Nothing was changed."
+                f"{quoted(change.name)} has been created by somebody else meanwhile. Nothing was changed."
             ) from None
         except OSError:  # a file system without hard links
-            self.disk.rename(temporary, change.path)
+            self.disk.rename(temporary, place)
         else:
             self.disk.remove(temporary)
 
-    def _second_name(self, path: Path) -> Path:
-        second = _temporary_beside(path)
+    def _second_name(self, place: Place) -> Place:
+        second = _temporary_beside(place)
         try:
-            self.disk.link(path, second)
+            self.disk.link(place, second)
         except OSError:  # a file system without hard links: a copy must do
-            second.write_bytes(path.read_bytes())
+            with place.reading() as old, os.fdopen(second.open(_NEW), "wb") as copy:
+                copy.write(old.read())
         return second
 
-    def _write_temporary(self, temporary: Path, change: FileChange, data: bytes) -> None:
-        model = change.path if change.old is not None else change.like
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    def _write_temporary(self, temporary: Place, change: FileChange, data: bytes) -> None:
+        descriptor = temporary.open(_NEW)
         try:
             self.disk.write(descriptor, data)
-            if model is not None:
-                _take_over(descriptor, model)
+            if change.old is not None:
+                with self._place(change.path).reading() as model:
+                    _take_over(descriptor, model.fileno())
+            elif change.like is not None:
+                _take_over(descriptor, change.like)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
 
-def _check_writable(change: FileChange) -> None:
-    # Renaming over a file needs no leave of the file itself, so its own word is asked for.
-    if not change.path.stat().st_mode & 0o222 or not os.access(change.path, os.W_OK):
+def _check_writable(change: FileChange, place: Place) -> None:
+    # Renaming over a file needs no permission of the file itself, so its own are looked at.
+    if not place.status().st_mode & 0o222 or not os.access(place.name, os.W_OK, dir_fd=place.folder):
         raise ChangeFailed(
-            f"{change.name} is read-only. Nothing was changed. To edit it, its permissions must be changed first."
+            f"{quoted(change.name)} is read-only. Nothing was changed. "
+            "To edit it, its permissions must be changed first."
         )
 
 
-def _take_over(descriptor: int, model: Path) -> None:
+def _take_over(descriptor: int, model: Path | int) -> None:
     """Permissions, owner and extended attributes of another file, as far as we are allowed to."""
-    status = model.stat()
+    status = os.stat(model)  # noqa: PTH116 - a descriptor or a path
     with contextlib.suppress(OSError):
         os.fchown(descriptor, status.st_uid, status.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
@@ -261,24 +321,15 @@ def _take_over(descriptor: int, model: Path) -> None:
             os.setxattr(descriptor, name, value)
 
 
-def _attributes(path: Path) -> Iterator[tuple[str, bytes]]:
+def _attributes(model: Path | int) -> Iterator[tuple[str, bytes]]:
     if hasattr(os, "listxattr"):
         with contextlib.suppress(OSError):
-            for name in os.listxattr(path):
-                yield name, os.getxattr(path, name)
+            for name in os.listxattr(model):
+                yield name, os.getxattr(model, name)
 
 
-def _temporary_beside(path: Path) -> Path:
-    return path.with_name(f".joey-{os.getpid()}-{next(_serial)}.tmp")
-
-
-def _flush_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _temporary_beside(place: Place) -> Place:
+    return place.beside(f".joey-{os.getpid()}-{next(_serial)}.tmp")
 
 
 def _is_alive(process: int) -> bool:

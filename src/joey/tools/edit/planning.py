@@ -160,7 +160,7 @@ async def plan_edit(
         _remember(context, key, changes)
         return ok(text, shown=shown)
 
-    return Plan(tuple(actions), execute, shown)
+    return Plan(tuple(actions), execute, shown, targets=tuple(change.path for change in changes))
 
 
 def refusal(text: str, actions: Sequence[Action], instead: tuple[str, ...] = ()) -> Plan:
