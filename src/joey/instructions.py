@@ -21,15 +21,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from joey.folders import project_folder
+from joey.regular_files import read_start
 
 LIMIT = 64 * 1024
 """Characters that the instructions of a mode may have in all."""
 _NAMED = 50
 """How many of the files that found no room are named."""
 _LINKS = 5
+_MAX_FILES = 200
 _FOLDERS_DEEP = 20
 _SKIPPED = (
     ".ds_store", ".bak", ".cache", ".crdownload", ".db", ".dmp", ".dump", ".eslintcache", ".lock", ".log", ".old",
@@ -106,7 +109,7 @@ class InstructionFiles:
         found = []
         for names in _AGENTS:
             paths = [self.workspace / name for name in names]
-            found += self._first(path for path in paths if path.is_file())
+            found += self._first(paths)
         return found
 
     def _single(self, name: str) -> list[RuleFile]:
@@ -120,14 +123,15 @@ class InstructionFiles:
 
     def _first(self, paths: Iterable[Path]) -> list[RuleFile]:
         for path in paths:
-            if path.is_file() and not self._left_out(path):
+            if path.exists() and not path.is_dir() and not self._left_out(path):
                 rule = _read(Place(self.workspace), path)
                 return [rule] if rule.text or rule.problem else []
         return []
 
     def _folder(self, place: Place, folder: Path) -> list[RuleFile]:
         paths = sorted(_files(place, folder), key=lambda path: (path.name.casefold(), str(path)))
-        rules = (_read(place, path) for path in paths if not self._left_out(path))
+        visible = (path for path in paths if not self._left_out(path))
+        rules = (_read(place, path) for path in islice(visible, _MAX_FILES))
         return [rule for rule in rules if rule.text or rule.problem]
 
     def _left_out(self, path: Path) -> bool:
@@ -196,7 +200,7 @@ def _files(place: Place, folder: Path, links: int = 0, seen: frozenset[Path] = f
             continue
         if entry.is_dir():
             yield from _files(place, entry, followed, seen | {real})
-        elif entry.is_file() and place.holds(entry) and not _skipped(entry.name):
+        elif not entry.is_dir() and place.holds(entry) and not _skipped(entry.name):
             yield entry
 
 
@@ -211,8 +215,7 @@ def _read(place: Place, path: Path) -> RuleFile:
         return RuleFile(name, problem="it is a link that leads elsewhere")
     try:
         # A character has at most four bytes; a longer file is cut anyway, and its whole length is not needed.
-        with path.open("rb") as file:
-            data = file.read(LIMIT * 4 + 4)
+        data = read_start(path, LIMIT * 4 + 4)
     except OSError as error:
         return RuleFile(name, problem=error.strerror or "it cannot be opened")
     whole = len(data) < LIMIT * 4 + 4

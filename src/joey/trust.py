@@ -14,6 +14,8 @@ from pathlib import Path
 
 from joey.errors import JoeyError
 from joey.folders import user_folder
+from joey.formats.json import read_json
+from joey.regular_files import read_regular_text
 
 
 class TrustStore:
@@ -24,7 +26,7 @@ class TrustStore:
 
     def folders(self) -> tuple[Path, ...]:
         try:
-            data = json.loads(self.file.read_text(encoding="utf-8"))
+            data = read_json(read_regular_text(self.file))
         except (OSError, ValueError):
             return ()
         listed = data.get("trusted") if isinstance(data, dict) else None

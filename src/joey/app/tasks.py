@@ -31,6 +31,7 @@ from joey.policy import Workspace
 from joey.protocols import Parser, debug
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import LOCAL, EngineOptions, Prices, open_model
+from joey.regular_files import read_regular
 from joey.task.mentions import WorkspaceSources
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
@@ -38,6 +39,7 @@ from joey.task.settings import Calls, PlainAnswers, PromptForm, TaskSettings, Te
 from joey.task.task import Task
 from joey.tools.commands.job import shell
 
+_MAX_IMAGE_FILE = 20 * 1024 * 1024
 _FREE = {"input": 0, "output": 0}
 
 
@@ -244,7 +246,7 @@ async def attached(path: Path, parts: Parts) -> ImageBlock:
 def read_image(path: Path) -> ImageBlock:
     """A picture for the model, from a file."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path, _MAX_IMAGE_FILE)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     media_type = picture_type(data)

@@ -181,7 +181,7 @@ def _skill_folders(parent: Path) -> Iterator[Path]:
     places = [parent / "skills", *sorted(parent.glob("skills-*"))] if parent.is_dir() else []
     for place in places:
         if place.is_dir():
-            yield from sorted(folder for folder in place.iterdir() if (folder / "SKILL.md").is_file())
+            yield from sorted(folder for folder in place.iterdir() if (folder / "SKILL.md").exists())
 
 
 def _skill(path: Path, origin: Origin, within: Path | None) -> Skill:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from joey.formats import FormatError
+from joey.formats.yaml import read_yaml
+from joey.regular_files import read_regular_text
 
 MOST_BYTES = 256 * 1024
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -36,13 +38,11 @@ def read_document(path: Path, within: Path | None = None) -> Document:
     try:
         if within is not None and not path.resolve().is_relative_to(within.resolve()):
             raise UnusableFileError(f"it is a link that leads out of {within}")
-        if path.stat().st_size > MOST_BYTES:
-            raise UnusableFileError(f"it is larger than {MOST_BYTES} bytes")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path, MOST_BYTES)
     except UnicodeDecodeError as error:
         raise UnusableFileError(f"it is not UTF-8 (byte {error.start})") from None
     except (OSError, RuntimeError) as error:
-        raise UnusableFileError(f"it cannot be read: {error}") from None
+        raise UnusableFileError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return parse_document(text)
 
 
@@ -52,12 +52,12 @@ def parse_document(text: str) -> Document:
     if front is None:
         return Document({}, text.strip())
     try:
-        about = yaml.safe_load(front[1]) or {}
-    except yaml.YAMLError as error:
+        about = read_yaml(front[1]) or {}
+    except FormatError as error:
         # The usual mistake is an unquoted colon in a description; a person meant the rest of the line.
         about = _plain_lines(front[1])
         if not about:
-            raise UnusableFileError(f"its front matter is not YAML: {' '.join(str(error).split())}") from None
+            raise UnusableFileError(f"its front matter is not YAML: {error}") from None
     if not isinstance(about, dict):
         raise UnusableFileError("its front matter must be `key: value` lines")
     return Document({str(key): value for key, value in about.items()}, text[front.end() :].strip())

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from joey.errors import JoeyError, UsageError
 from joey.folders import user_folder
+from joey.formats.json import read_json
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers, entry_problem, project_files, user_file
+from joey.regular_files import read_regular_text
 
 if TYPE_CHECKING:
     from joey.mcp.catalogue import Catalogue
@@ -236,8 +238,8 @@ def _file(*, project: bool) -> Path:
 
 def _data(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        data = json.loads(text) if text.strip() else {}
+        text = read_regular_text(path)
+        data = read_json(text) if text.strip() else {}
     except FileNotFoundError:
         data = {}
     except (OSError, ValueError) as error:

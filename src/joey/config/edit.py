@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from joey.config.files import check_value, find_key, read_settings_file, read_settings_text
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
+from joey.formats import FormatError
+from joey.formats.toml import read_toml
+from joey.regular_files import read_regular_text
 
 
 def set_value(path: Path, name: str, written: str) -> Any:
@@ -25,7 +27,7 @@ def set_value(path: Path, name: str, written: str) -> Any:
         raise UsageError(f"this looks like a secret. {ADVICE}")
     value = check_value(key, _understood(written))
     before = read_settings_file(path)
-    text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
+    text = read_regular_text(path) if path.is_file() else ""
     edited = with_value(text, name, value)
     _verify(path, {known: each.value for known, each in before.items()} | {name: value}, edited)
     _replace(path, edited)
@@ -35,8 +37,8 @@ def set_value(path: Path, name: str, written: str) -> Any:
 def _understood(written: str) -> Any:
     """What was typed: a TOML value, or else the text itself."""
     try:
-        return tomllib.loads(f"value = {written}")["value"]
-    except tomllib.TOMLDecodeError:
+        return read_toml(f"value = {written}")["value"]
+    except FormatError:
         return written
 
 

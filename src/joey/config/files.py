@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,9 @@ from typing import Any
 from joey.config.keys import BY_NAME, PRICE_PARTS, PRICES, SECTIONS, Key
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
+from joey.formats import FormatError
+from joey.formats.toml import read_toml
+from joey.regular_files import read_regular_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Value:
 def read_settings_file(path: Path) -> dict[str, Value]:
     """The settings of a file by their full names; none if there is no file."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except UnicodeDecodeError as error:
@@ -42,20 +44,16 @@ def read_settings_file(path: Path) -> dict[str, Value]:
 
 def read_settings_text(text: str, path: str) -> dict[str, Value]:
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}:{_line_in(str(error), text)}: this is no TOML: {error}") from None
+        data = read_toml(text)
+    except FormatError as error:
+        raise UsageError(f"{path}:{error.line}: this is no TOML: {error}") from None
     return {name: Value(value, where) for name, value, where in _checked(data, text, path)}
 
 
-def _line_in(message: str, text: str) -> int:
-    found = re.search(r"line (\d+)", message)
-    return int(found[1]) if found else len(text.rstrip("\n").split("\n"))
-
-
 def _checked(data: Mapping[str, Any], text: str, path: str) -> Iterator[tuple[str, Any, str]]:
+    lines = _Lines(text)
     for parts, value in _flat(data):
-        where = f"{path}:{line_of(text, parts)}"
+        where = f"{path}:{lines.of(parts)}"
         try:
             name, value = _check(parts, value)
         except UsageError as error:
@@ -131,22 +129,26 @@ def _shown(value: Any) -> str:
 
 # Lines
 
+_DEEPEST_SETTING = 2
 _HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
 
 
-def line_of(text: str, parts: tuple[str, ...]) -> int:
-    """The line a setting is on, counted from 1."""
-    table: tuple[str, ...] = ()
-    of_table = 1
-    for number, line in enumerate(text.split("\n"), start=1):
-        header = _HEADER.match(line)
-        written = _names(header[1]) if header else (*table, *_names(_left_of_equals(line)))
-        table = written if header else table
-        if written == parts or (len(written) > len(parts) and written[: len(parts)] == parts):
-            return number
-        if written and written[0] == parts[0] and of_table == 1:
-            of_table = number
-    return of_table
+class _Lines:
+    """Where each setting is written, found in one pass."""
+
+    def __init__(self, text: str) -> None:
+        self._first: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        for number, line in enumerate(text.split("\n"), start=1):
+            header = _HEADER.match(line)
+            written = _names(header[1]) if header else (*table, *_names(_left_of_equals(line)))
+            table = written if header else table
+            for length in range(1, min(len(written), _DEEPEST_SETTING) + 1):
+                self._first.setdefault(written[:length], number)
+
+    def of(self, parts: tuple[str, ...]) -> int:
+        """The line a setting is on, counted from 1."""
+        return self._first.get(parts) or self._first.get(parts[:1], 1)
 
 
 def _left_of_equals(line: str) -> str:

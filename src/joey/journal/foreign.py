@@ -8,13 +8,13 @@ Messages that were condensed or cut away stay hidden, as they were.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from joey.errors import UsageError
+from joey.formats.json import read_json
 from joey.journal.records import MessageAdded, Record, TaskOpened
 from joey.messages import (
     Block,
@@ -26,7 +26,10 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from joey.regular_files import read_regular_text
 
+_MAX_BYTES = 32 * 1024 * 1024
+_TASK_WITHIN = 10_000
 HISTORY = "api_conversation_history.json"
 _TASK = re.compile(r"<(task|user_message|feedback)>\s*(.*?)\s*</\1>", re.DOTALL)
 _TOOL_TAG = re.compile(
@@ -125,13 +128,13 @@ def _image(part: Mapping[str, Any]) -> ImageBlock | None:
 
 def _first_words(messages: list[Message]) -> str:
     text = next((block.text for block in messages[0].content if isinstance(block, TextBlock)), "an imported task")
-    wrapped = _TASK.search(text)
+    wrapped = _TASK.search(text[:_TASK_WITHIN])
     return wrapped[2] if wrapped else text
 
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(read_regular_text(path, _MAX_BYTES))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:

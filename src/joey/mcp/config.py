@@ -24,6 +24,9 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from joey.folders import project_folder, user_folder
+from joey.formats import FormatError
+from joey.formats.json import read_json
+from joey.regular_files import read_regular_text
 from joey.tools.problem import Problem
 from joey.trust import TrustStore
 
@@ -32,6 +35,7 @@ Scope: TypeAlias = Literal["project", "user"]
 
 DEFAULT_TIMEOUT = 60.0
 _LONGEST_TIMEOUT = 3600
+_MAX_SERVERS = 200
 _TRANSPORTS: dict[str, Transport] = {
     "stdio": "stdio",
     "streamable-http": "streamable-http",
@@ -147,7 +151,7 @@ class ConfigError(ValueError):
 
 def _read(path: Path, scope: Scope, variables: _Variables, problems: list[Problem]) -> list[ServerConfig]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path)
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:
@@ -155,8 +159,8 @@ def _read(path: Path, scope: Scope, variables: _Variables, problems: list[Proble
         return []
     try:
         entries = _entries(text)
-    except json.JSONDecodeError as error:
-        problems.append(Problem(str(path), error.lineno, f"is not JSON: {error.msg} (column {error.colno})"))
+    except FormatError as error:
+        problems.append(Problem(str(path), error.line, f"is not JSON: {error}"))
         return []
     except ConfigError as error:
         problems.append(Problem(str(path), 1, str(error)))
@@ -171,12 +175,14 @@ def _read(path: Path, scope: Scope, variables: _Variables, problems: list[Proble
 
 
 def _entries(text: str) -> Mapping[str, Any]:
-    data = json.loads(text) if text.strip() else {}
+    data = read_json(text) if text.strip() else {}
     if not isinstance(data, dict):
         raise ConfigError('must hold an object: {"mcpServers": {"name": {…}}}')
     entries = data.get("mcpServers", {})
     if not isinstance(entries, dict):
         raise ConfigError('"mcpServers" must be an object with one entry for each server')
+    if len(entries) > _MAX_SERVERS:
+        raise ConfigError(f"names {len(entries):,} servers; at most {_MAX_SERVERS} can be used")
     return entries
 
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
+from joey.regular_files import read_regular
 from joey.task.trim import trimmed
 from joey.tools.textfile import NotTextError, read_text
 
@@ -136,7 +137,7 @@ class Claims:
 
     def _text(self, path: str) -> str | None:
         try:
-            return read_text((self._workspace / path).read_bytes()).text
+            return read_text(read_regular(self._workspace / path)).text
         except (OSError, NotTextError):
             return None
 
@@ -157,6 +158,6 @@ def problem_in(path: str, text: str) -> str | None:
             json.loads(text)
     except SyntaxError as error:
         return f"{path} has a syntax error in line {error.lineno}: {error.msg}"
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, MemoryError) as error:
         return f"{path} is not valid: {error}"
     return None

@@ -31,6 +31,7 @@ from joey.actions import Action, RunCode
 from joey.errors import UsageError
 from joey.folders import project_folder
 from joey.messages import ToolResult
+from joey.regular_files import read_regular
 from joey.tools.base import Plan, Tool, ToolContext, failed
 from joey.tools.function import DEFAULT_TIMEOUT, MARK, FunctionTool
 from joey.tools.problem import Problem
@@ -129,7 +130,7 @@ class CustomToolLoader:
 
     def _file(self, path: Path) -> CustomTools:
         try:
-            source = path.read_bytes()
+            source = read_regular(path)
         except OSError as error:
             return CustomTools(problems=(Problem(str(path), 1, f"cannot be read: {error.strerror}"),))
         digest = hashlib.sha256(source).hexdigest()
@@ -144,7 +145,7 @@ _UNTRUSTED = "this workspace is not trusted. If you know what is in these files,
 def _tool_files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.glob("*.py") if path.is_file() and not path.name.startswith("_"))
+    return sorted(path for path in folder.glob("*.py") if not path.is_dir() and not path.name.startswith("_"))
 
 
 def load_tool_file(path: Path, source: bytes) -> CustomTools:

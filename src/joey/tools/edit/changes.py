@@ -37,6 +37,7 @@ from pathlib import Path
 from joey.errors import JoeyError
 from joey.filenames import quoted
 from joey.openat import LinkInPathError, Place, flush_folder, is_still, names_in, open_folder
+from joey.regular_files import read_regular
 
 _TEMPORARY = re.compile(r"\.joey-(\d+)-\d+\.tmp$")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -45,6 +46,8 @@ _BECAME_A_LINK = (
     "Nothing was changed. Check the path, then make the change again."
 )
 _serial = count()
+MAX_FILE = 16 * 1024 * 1024
+"""Larger files are not edited here: the text, its lines and the difference would fill the memory."""
 
 
 class Disk:
@@ -95,7 +98,7 @@ def read_present(path: Path, name: str) -> bytes | None:
             raise ChangeFailed(f"{quoted(name)} is a folder, not a file.")
         if not stat.S_ISREG(mode):
             raise ChangeFailed(f"{quoted(name)} is not a regular file.")
-        return path.read_bytes()
+        return read_regular(path, MAX_FILE)
     except FileNotFoundError:
         return None
     except NotADirectoryError:
@@ -347,4 +350,5 @@ def _reason(error: OSError) -> str:
         return "the disk is full"
     if error.errno in (errno.EACCES, errno.EPERM):
         return "permission denied"
-    return (error.strerror or str(error)).lower()
+    words = error.strerror or str(error)
+    return words[:1].lower() + words[1:]

@@ -7,16 +7,19 @@ after the header of its table.
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import yaml
 
+from joey.formats import FormatError
+from joey.formats.json import read_json
+from joey.formats.toml import read_toml
+from joey.formats.yaml import compose_yaml, construct_yaml
+from joey.regular_files import read_regular_text
 from joey.wire import JsonValue
 
 LineOf: TypeAlias = Callable[[str], int]
@@ -42,7 +45,7 @@ class DocumentError(Exception):
 def read_entries(path: Path) -> list[Entry]:
     """The modes of a file: the list under `customModes`, or the one mode the file is."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path)
     except UnicodeDecodeError as error:
         raise DocumentError(1, f"is not UTF-8 (byte {error.start})") from None
     except OSError as error:
@@ -71,12 +74,9 @@ def _from_yaml(text: str) -> list[Entry]:
 
 def _compose(text: str) -> yaml.Node:
     try:
-        node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise DocumentError(mark.line + 1 if mark else 1, f"is not valid YAML: {error.problem}") from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise DocumentError(1, f"is not valid YAML: {error}") from None
+        node = compose_yaml(text)
+    except FormatError as error:
+        raise DocumentError(error.line, f"is not valid YAML: {error}") from None
     if node is None:
         raise DocumentError(1, "holds nothing")
     return node
@@ -84,13 +84,10 @@ def _compose(text: str) -> yaml.Node:
 
 def _construct(node: yaml.Node) -> JsonValue:
     """The value of a node; one that cannot be made (an unknown tag) is the error itself, to be reported."""
-    loader = yaml.SafeLoader("")
     try:
-        return loader.construct_document(node)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        return construct_yaml(node)
+    except FormatError as error:
         return error
-    finally:
-        loader.dispose()
 
 
 def _child(node: yaml.Node, key: str) -> yaml.Node | None:
@@ -112,23 +109,21 @@ def _line_finder(node: yaml.Node) -> LineOf:
 
 def _from_json(text: str) -> list[Entry]:
     try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
+        data = read_json(text)
+    except FormatError as error:
         return _json_like_yaml(text, error)
-    except RecursionError:
-        raise DocumentError(1, "is nested too deeply") from None
     values = data["customModes"] if isinstance(data, dict) and "customModes" in data else [data]
     if not isinstance(values, list):
         raise DocumentError(1, "customModes must be a list")
     return [Entry(value, finder) for value, finder in zip(values, _json_lines(text, len(values)), strict=True)]
 
 
-def _json_like_yaml(text: str, error: json.JSONDecodeError) -> list[Entry]:
+def _json_like_yaml(text: str, error: FormatError) -> list[Entry]:
     """YAML may be written in braces too; if it is not that either, the text was meant as JSON."""
     try:
         return _from_yaml(text)
     except DocumentError:
-        raise DocumentError(error.lineno, f"is not valid JSON: {error.msg}") from None
+        raise DocumentError(error.line, f"is not valid JSON: {error}") from None
 
 
 def _json_lines(text: str, count: int) -> list[LineOf]:
@@ -147,10 +142,9 @@ def _json_lines(text: str, count: int) -> list[LineOf]:
 
 def _from_toml(text: str) -> list[Entry]:
     try:
-        data: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+)", str(error))
-        raise DocumentError(int(found[1]) if found else text.count("\n") + 1, f"is not valid TOML: {error}") from None
+        data = read_toml(text)
+    except FormatError as error:
+        raise DocumentError(error.line, f"is not valid TOML: {error}") from None
     if "customModes" not in data:
         return [Entry(data, _toml_line_finder(text.splitlines(), 1))]
     values = data["customModes"]

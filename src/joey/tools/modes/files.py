@@ -29,6 +29,7 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _REQUIRED = ("slug", "name", "roleDefinition")
 _OPTIONAL = ("whenToUse", "description", "customInstructions")
+_MAX_PROBLEMS = 20
 _KNOWN = {*_REQUIRED, *_OPTIONAL, "groups"}
 _LEFT_ALONE = {"source", "rulesFiles", "iconName"}
 """What Roo Code's exported modes carry besides, of no use here."""
@@ -88,7 +89,7 @@ def read_mode_file(path: Path, origin: Origin) -> tuple[list[Mode], list[Problem
 
 
 def _existing(paths: Iterable[Path]) -> list[Path]:
-    return [path for path in paths if path.is_file()]
+    return [path for path in paths if path.exists() and not path.is_dir()]  # a pipe is there, and reported
 
 
 def _in_folder(folder: Path) -> list[Path]:
@@ -105,7 +106,8 @@ class _Check:
         self.problems: list[Problem] = []
 
     def complain(self, key: str, message: str) -> None:
-        self.problems.append(Problem(str(self._path), self._entry.line_of(key), message))
+        if len(self.problems) < _MAX_PROBLEMS:  # whoever fixes those sees the next ones
+            self.problems.append(Problem(str(self._path), self._entry.line_of(key), message))
 
     def mode(self) -> Mode | None:
         data = self._entry.value

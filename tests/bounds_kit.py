@@ -1,0 +1,131 @@
+"""One reading of a hostile file in a process of its own, and what it cost.
+
+    python bounds_kit.py READER FOLDER
+
+The process prints what the reader answered and by how much its memory grew over what it had before the file was
+touched; the memory of processes it started counts whole. A test asserts the answer and the growth, never a time: a
+reader that hangs runs into the timeout.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_GROWTH = 200
+_TIMEOUT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    answer: str
+    """What the reader answered: its error, or the beginning of its result."""
+    grown: int
+    """Megabytes."""
+
+
+def read_in_child(reader: str, folder: Path) -> Reading:
+    """Raises if the process hangs or ends with a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-P", __file__, reader, str(folder)], capture_output=True, text=True, timeout=_TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return Reading(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def refused(reader: str, folder: Path, words: str) -> None:
+    """Assert that it is refused in these words, within the memory allowed."""
+    reading = read_in_child(reader, folder)
+    assert words in reading.answer, reading.answer[:500]
+    assert reading.grown < MAX_GROWTH, reading
+
+
+# Below: what runs in the child. Imports come before the first measurement.
+
+
+def _settings(folder: Path) -> Callable[[], str]:
+    from joey.config.files import read_settings_file
+    from joey.errors import UsageError
+
+    def read() -> str:
+        try:
+            return str(read_settings_file(folder / "config.toml"))
+        except UsageError as error:
+            return str(error)
+
+    return read
+
+
+def _modes(folder: Path) -> Callable[[], str]:
+    from joey.tools.modes.files import load_modes
+
+    return lambda: "; ".join(map(str, load_modes(folder, folder / "user").problems))
+
+
+def _servers(folder: Path) -> Callable[[], str]:
+    from joey.mcp.config import load_servers
+
+    return lambda: "; ".join(map(str, load_servers(folder, folder / "user", trusted=True).problems))
+
+
+def _library(folder: Path) -> Callable[[], str]:
+    from joey.asking.library import Library
+
+    return lambda: "; ".join(Library(folder, folder / "user", folder / "home").flaws().values())
+
+
+def _rules(folder: Path) -> Callable[[], str]:
+    from joey.instructions import InstructionFiles
+
+    return lambda: InstructionFiles(folder, folder / "user", folder / "home").for_modes(["code"])["code"]
+
+
+def _custom_tools(folder: Path) -> Callable[[], str]:
+    from joey.tools.custom import CustomToolLoader
+    from joey.trust import TrustStore
+
+    trust = TrustStore(folder / "trusted.json")
+    trust.trust(folder)
+    return lambda: "; ".join(map(str, CustomToolLoader(folder, folder / "user", trust).load().problems))
+
+
+def _foreign_task(folder: Path) -> Callable[[], str]:
+    from joey.errors import UsageError
+    from joey.journal.foreign import read_foreign_task
+
+    def read() -> str:
+        try:
+            return str(read_foreign_task(folder, "id", folder, "model"))
+        except UsageError as error:
+            return str(error)
+
+    return read
+
+
+READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
+    "settings": _settings,
+    "modes": _modes,
+    "servers": _servers,
+    "library": _library,
+    "rules": _rules,
+    "custom tools": _custom_tools,
+    "foreign task": _foreign_task,
+}
+
+
+def _main() -> None:
+    read = READERS[sys.argv[1]](Path(sys.argv[2]))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = read()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    grown += resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(json.dumps({"answer": answer[:100_000], "grown": grown // 1024}))
+
+
+if __name__ == "__main__":
+    _main()
