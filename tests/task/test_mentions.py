@@ -12,7 +12,8 @@ import pytest
 from joey.messages import ImageBlock
 from joey.policy.ignore import IgnoreRules
 from joey.policy.paths import Workspace
-from joey.task.mentions import MOST, WorkspaceSources
+from joey.task.mentions import WorkspaceSources
+from joey.task.programs import MOST
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -108,24 +109,33 @@ async def test_changes_and_commits_come_from_git(work: Path) -> None:
     git(work, "commit", "-qm", "Begin")
     (work / "src/a.py").write_text("x = 2\n")
     changes = await sources(work).git_changes() or ""
-    assert "-x = 1\n+x = 2" in changes and "?? hidden.txt" in changes
+    assert "-x = 1\n+x = 2" in changes and "hidden.txt" not in changes and "?? link.txt" in changes
     commit = git(work, "rev-parse", "HEAD").strip()
     assert "Begin" in (await sources(work).commit(commit[:8]) or "")
     assert await sources(work).commit("1234567") is None
 
 
-async def test_looking_runs_no_program_that_the_repository_names(work: Path) -> None:
+async def test_what_an_ignore_file_hides_is_not_shown_from_git_either(work: Path) -> None:
     git(work, "init", "-q")
-    git(work, "add", "src")
+    git(work, "add", "-A")
     git(work, "commit", "-qm", "Begin")
-    (work / ".gitattributes").write_text("*.py diff=evil\n")
-    git(work, "config", "diff.evil.command", "touch ran")
-    git(work, "config", "diff.evil.textconv", "touch ran;")
-    git(work, "config", "diff.external", "touch ran")
-    git(work, "config", "core.fsmonitor", "touch ran")
+    commit = git(work, "rev-parse", "HEAD").strip()
+    (work / "hidden.txt").write_text("another secret")
     (work / "src/a.py").write_text("x = 2\n")
-    assert "+x = 2" in (await sources(work).git_changes() or "")
-    assert not (work / "ran").exists()
+    for text in (await sources(work).git_changes() or "", await sources(work).commit(commit) or ""):
+        assert "x = " in text and "secret" not in text and "hidden" not in text
+
+
+async def test_a_workspace_within_a_repository_shows_its_own_part(work: Path) -> None:
+    git(work, "init", "-q")
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "Begin")
+    (work / "hidden.txt").write_text("another secret")
+    (work / "src/a.py").write_text("x = 2\n")
+    (work / "src/two words").write_text("")
+    inside = WorkspaceSources(Workspace(str(work / "src"), str(work.parent), IgnoreRules.read({})))
+    text = await inside.git_changes() or ""
+    assert text.startswith(" M a.py\n?? two words\ndiff --git a/src/a.py") and "secret" not in text
 
 
 async def test_problems_are_what_the_check_says(work: Path) -> None:

@@ -7,9 +7,7 @@ shown: people paste requests they have not read to the end. What is shown has a 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,21 +16,17 @@ from typing import Literal
 from joey.filenames import quoted
 from joey.messages import ResultBlock, TextBlock
 from joey.policy.paths import Workspace
+from joey.task.changes import changes, commit
+from joey.task.programs import MOST, run_program
 from joey.tools.base import ToolContext
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
 from joey.tools.commands.environment import command_environment
 from joey.tools.searching.listing import list_folder
 
-MOST = 100_000
-"""Characters that one mention may bring."""
 _MOST_FILES = 200
 _LARGEST_IN_A_FOLDER = 1024 * 1024
 _NAMED = 50
-_GIT = ("git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
-_GIT_SECONDS = 20.0
-_NO_PROGRAMS = ("--no-ext-diff", "--no-textconv", "--no-color")
-"""A repository can name programs that show its changes; looking must not run them."""
 _NO_CHECK = (
     "There is no check to ask: the setting `check` names the command that finds problems, such as `ruff check`. "
     "A project's own setting counts only where the workspace is trusted."
@@ -109,30 +103,20 @@ class WorkspaceSources:
     # Git and the check
 
     async def git_changes(self) -> str | None:
-        status = await self._git("status", "--short", "--untracked-files=all")
-        if status is None:
-            return None
-        # A repository without a commit has no HEAD; then what is staged is all there is to compare.
-        diff = await self._git("diff", *_NO_PROGRAMS, "HEAD") or await self._git("diff", *_NO_PROGRAMS, "--cached")
-        return f"{status}\n{diff or ''}".strip() or "Nothing is changed."
+        return await changes(self._folder, self.paths.hides)
 
     async def commit(self, name: str) -> str | None:
-        known = await self._git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-        if known is None:
-            return None
-        shown = await self._git("show", *_NO_PROGRAMS, "--stat", "--patch", known.strip())
-        return None if shown is None else shown.strip()
+        return await commit(self._folder, name, self.paths.hides)
 
     async def problems(self) -> str:
         if self.check is None:
             return _NO_CHECK
-        code, output = await _run(("/bin/sh", "-c", self.check), self._folder, self.check_seconds, with_errors=True)
+        variables = command_environment(os.environ).variables
+        code, output = await run_program(
+            ("/bin/sh", "-c", self.check), self._folder, variables, self.check_seconds, with_errors=True
+        )
         ended = f"exit code: {code}" if code is not None else "no exit code"
         return f"$ {self.check}\n{ended}\n{output.strip()}"
-
-    async def _git(self, *arguments: str) -> str | None:
-        code, output = await _run((*_GIT, *arguments), self._folder, _GIT_SECONDS)
-        return output if code == 0 else None
 
 
 _NO_ROOM = "no room"
@@ -156,53 +140,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-# Programs
-
-
-async def _run(
-    command: tuple[str, ...], folder: Path, seconds: float, *, with_errors: bool = False
-) -> tuple[int | None, str]:
-    """Exit code and output of a program. None: it could not be started, or took too long and was ended."""
-    variables = command_environment(os.environ).variables
-    errors = asyncio.subprocess.STDOUT if with_errors else asyncio.subprocess.DEVNULL
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=errors,
-            env={**variables, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}, start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:
-        return None, str(error)
-    output = _Output()
-    try:
-        async with asyncio.timeout(seconds):
-            await output.take_all(process)
-    except TimeoutError:
-        return None, f"{output.text}\n[ended after {seconds:g} seconds]"
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-    return process.returncode, output.text
-
-
-class _Output:
-    """The beginning of what a program says, however much that is; the rest is counted."""
-
-    def __init__(self) -> None:
-        self._kept = bytearray()
-        self._size = 0
-
-    async def take_all(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        while data := await process.stdout.read(65536):
-            self._size += len(data)
-            self._kept += data[: max(0, MOST - len(self._kept))]
-        await process.wait()
-
-    @property
-    def text(self) -> str:
-        text = self._kept.decode("utf-8", "replace")
-        return text if self._size == len(self._kept) else f"{text}\n[cut: {self._size - len(self._kept)} more bytes]"
