@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from typing import Any
 
 from joey.actions import RunCommand
@@ -10,18 +9,19 @@ from joey.policy import IgnoreRules, Settings, Workspace, judge
 from vectors_data import cases
 
 OTHERWISE = {
+    "ign-105": "an ignored folder is hidden itself, not only what is in it",
     "ign-153": "a quoted file name is the same file",
     "ign-164": "every command of a pipeline is looked at",
     "prot-37": "a folder of rules further down steers the agent too",
+    "prot-21": "a dot name that is not known to be harmless asks",
+    "prot-44": "a dot name that is not known to be harmless asks",
     "prot-40": "CLAUDE.md is read as instructions too",
 }
 
 
 def workspace(rules: str | None) -> Workspace:
     ignore = IgnoreRules.read({".rooignore": rules or ""})
-    return Workspace(
-        "/nonexistent/ws", "/nonexistent/home", ignore, resolve=posixpath.normpath, exists=lambda _path: True
-    )
+    return Workspace("/nonexistent/ws", "/nonexistent/home", ignore, exists=lambda _path: True)
 
 
 def answer(case: Any) -> Any:

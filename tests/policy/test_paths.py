@@ -42,10 +42,21 @@ OUTSIDE = [
     "..", "../x", "../../x", "../ws2/x", "src/../../x", "src/deep/../../../x", "./../x", "src//..//..//x", "/etc/passwd", "/",
     "/tmp/x", "//etc/passwd", "/etc/../etc/passwd", "~", "~/x", "~/.bashrc", "~/.ssh/authorized_keys", "~root/.profile",
     "~nobody/x", "out", "out/file", "out/new", "out/../x", "outfile", "parent", "parent/x", "parent/ws2/x", "chain/file",
-    "dangling", "src/../out/file", "inside/../../x", "..\\x", "src\\..\\..\\x", "/proc/self/root/etc/passwd", "/dev/sda",
+    "dangling", "src/../out/file", "inside/../../x", "..\\x", "src\\..\\..\\x", "/dev/sda",
     "../ws/../outside/file", "x/../../ws-evil/file", "inside/../out/x", "/home/other/.zshrc", "./src/./../../x",
 ]  # fmt: skip
-UNUSABLE = ["", "a\0b", "../x\0.txt", "\0", "loop", "loop/x", "ping", "pong/x"]
+UNUSABLE = [
+    "",
+    "a\0b",
+    "../x\0.txt",
+    "\0",
+    "loop",
+    "loop/x",
+    "ping",
+    "pong/x",
+    "/proc/self/root/etc/passwd",
+    "/dev/fd/0",
+]
 PROTECTED = [
     ".git", ".git/config", ".git/hooks/pre-commit", "src/.git/config", ".GIT/config", ".Git/hooks/x", ".git /config",
     ".git./config", ".g\u200cit/config", "git~1/config", "GIT~1/config", "hooks/pre-commit", "./.git/config",
@@ -97,8 +108,8 @@ def test_headless_nothing_is_asked(workspace: Workspace) -> None:
 
 
 PLAIN = [
-    "a.txt", "src/a.py", "./src/deep/b.py", "src/../a.txt", "inside/a.py", ".env", ".gitignore", ".github/workflows/ci.yml",
-    "Makefile", "docs/agents.html", "src/git/x", "my.roomodes.txt", "new folder/file", "...", "..a", "a..b", "src/~x",
+    "a.txt", "src/a.py", "./src/deep/b.py", "src/../a.txt", "inside/a.py", ".env", ".gitignore", ".editorconfig",
+    "Makefile", "docs/agents.html", "src/git/x", "my.roomodes.txt", "new folder/file", "a..b", "src/~x",
 ]  # fmt: skip
 
 

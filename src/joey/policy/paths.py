@@ -1,7 +1,12 @@
 """Where a path really is: inside the workspace, outside, protected, or hidden by an ignore file.
 
-A path is judged as written and as resolved through symlinks, and the stricter answer counts. Names are compared
-without letter case, invisible characters, trailing dots and spaces, since some file systems take those for the same.
+A path is judged as written, as resolved, and at every link on its way, and the strictest answer counts. What a link
+means also holds for the place where it leads (see `links`). Names are compared folded (see `names`), since some file
+systems take those for the same, and a path that another program may read otherwise (backslashes, compatibility forms,
+spaces around it, `~name`) is judged in each of these readings.
+
+Nothing about the disk is remembered between two calls of `locate`: a link may have been made in between. Whoever judges
+several paths at one moment uses `snapshot`, which looks for the links of the workspace once.
 """
 
 from __future__ import annotations
@@ -9,57 +14,34 @@ from __future__ import annotations
 import glob
 import os
 import posixpath
+import re
+import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, reduce
 from pathlib import Path
 from typing import Self
 
 from pathspec import GitIgnoreSpec
 
-from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
-from joey.policy.rules import fold
+from joey.errors import UsageError
+from joey.policy.backlinks import Backlinks, Meaning, Recent
+from joey.policy.credentials import holds_credentials, is_credential
+from joey.policy.ignore import MAX_SIZE, NAMES, NOTHING_IGNORED, IgnoreRules
+from joey.policy.links import Trail, follow, is_repository, without_magic
+from joey.policy.names import fold_path, visible
+from joey.policy.protected import protecting
 
-PROTECTED = (
-    # Joey's, Roo's and other agents' own configuration and instructions
-    ".joey/", ".joeyignore", ".joeymodes", ".roo/", ".roomodes", ".rooignore", ".roorules*", ".rooprotected",
-    ".clinerules*", ".cursorrules", ".cursor/", ".windsurfrules", ".claude/", ".agents/",
-    "AGENTS.md", "AGENT.md", "AGENTS.local.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
-    # what git keeps and runs
-    ".git", "git~1", ".gitmodules", ".gitconfig", ".husky/", ".githooks/",
-    # editors' settings, which can name programs to run
-    ".vscode/", ".idea/", "*.code-workspace",
-    # files a shell or a login runs
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
-    ".zprofile", ".zlogin", ".zlogout", ".cshrc", ".tcshrc", ".login", ".kshrc", ".inputrc", ".envrc", ".xprofile",
-    ".xinitrc", ".pam_environment", ".ssh/", ".config/fish/", ".config/autostart/", ".config/systemd/",
-)  # fmt: skip
-"""What may not be written without asking even where writing is allowed. `.env` is not among them: it is edited
-daily and runs nothing. List it in an ignore file to keep it from the model altogether."""
-
-SECRET = (
-    ".ssh/",
-    ".aws/",
-    ".gnupg/",
-    ".netrc",
-    ".pgpass",
-    ".docker/config.json",
-    ".kube/",
-    ".config/gh/",
-    ".git-credentials",
-)
-"""Places in the home folder where credentials are kept; a command that names one is asked about."""
+_ELSEWHERE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
+"""A drive of Windows or a URL: no place in a workspace, whatever a file of that name would be here."""
+_MAGIC = "it passes through /proc, where the same name is another file for every program"
+HARD_LINK = "a hard link: the same file has another name"
+REPOSITORY = "a git repository"
 
 
 def resolve(path: str) -> str:
     """An absolute path with every symlink followed, as far as it exists. Raises OSError for a loop of links."""
-    real = os.path.realpath(path)
-    prefix = real
-    while prefix != os.path.dirname(prefix):  # noqa: PTH120 - paths here are strings, as the model wrote them
-        if os.path.islink(prefix):  # noqa: PTH114 - only a loop leaves a link in a resolved path
-            raise OSError(f"{path} is a loop of symbolic links")
-        prefix = os.path.dirname(prefix)  # noqa: PTH120
-    return real
+    return follow(path).resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,82 +58,161 @@ class Located:
     problem: str | None = None
     """Why it cannot be judged at all."""
     secret: bool = False
+    """Whether credentials are kept there."""
+
+    def stricter(self, other: Located) -> Located:
+        """What holds if the path may be read in either way."""
+        return Located(
+            self.path,
+            self.resolved if not self.inside or other.inside else other.resolved,
+            inside=self.inside and other.inside,
+            protected=self.protected or other.protected,
+            hidden_by=self.hidden_by or other.hidden_by,
+            problem=self.problem or other.problem,
+            secret=self.secret or other.secret,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The facts about the disk that the policy needs, each as a function so that tests can make them up."""
+    """The facts about the disk that the policy needs."""
 
     root: str
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111 - strings, as the model wrote them
     ignore: IgnoreRules = NOTHING_IGNORED
-    resolve: Callable[[str], str] = resolve
     exists: Callable[[str], bool] = os.path.lexists
     expand: Callable[[str], Iterable[str]] = glob.glob
     protected: tuple[str, ...] = ()
-    """More patterns to protect, besides PROTECTED."""
+    """More patterns to protect, in the syntax of .gitignore, besides PROTECTED."""
+    backlinks: Backlinks | None = None
+    """The links of the workspace, where they were looked for already."""
+    recent: Recent = field(default_factory=Recent, compare=False, repr=False)
 
     @classmethod
     def of(cls, folder: Path) -> Self:
         """A folder of the disk, with its ignore files."""
-        files = {name: (folder / name).read_text("utf-8", "replace") for name in NAMES if (folder / name).is_file()}
+        files = {name: _ignore_file(folder / name) for name in NAMES if (folder / name).is_file()}
         return cls(str(folder.absolute()), ignore=IgnoreRules.read(files))
+
+    def snapshot(self) -> Self:
+        """The same workspace for judging several paths at one moment: its links are looked for once, when needed."""
+        return replace(self, backlinks=self._backlinks())
 
     def locate(self, path: str, base: str | None = None) -> Located:
         """Judge a path as a tool would take it, relative to `base` (the root when None)."""
         if not path or "\0" in path:
             return Located(path, path, inside=False, problem="it is empty" if not path else "it holds a NUL character")
-        found = [self._locate(each, base or self.root) for each in dict.fromkeys((path, path.replace("\\", "/")))]
-        return max(found, key=_strictness)
+        workspace = self if self.backlinks else self.snapshot()
+        readings = (workspace._locate(path, whole) for whole in self._readings(path, base))
+        return reduce(Located.stricter, readings)
 
     def hides(self, path: Path) -> bool:
         """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
-        return bool(self.ignore.specs) and self.locate(str(path)).hidden_by is not None
+        if not self.ignore.specs:
+            return False
+        workspace = replace(self, backlinks=self.recent.get(self._backlinks))
+        return workspace.locate(str(path)).hidden_by is not None
 
     def join(self, base: str, path: str) -> str:
-        """A path from a folder, `~` being the home folder (or somebody else's, which is outside as well)."""
+        """A path from a folder, `~` being the home folder and `~name` somebody else's."""
         if path == "~" or path.startswith("~/"):
             return posixpath.join(self.home, path[2:])
-        if path.startswith("~") and not self.exists(posixpath.join(base, path)):
-            return "/home/" + path[1:]
+        if path.startswith("~"):
+            known = os.path.expanduser(path)  # noqa: PTH111
+            return "/home/" + path[1:] if known == path else known
         return posixpath.join(base, path)
-
-    def _locate(self, path: str, base: str) -> Located:
-        whole = self.join(base, path)
-        try:
-            resolved, root, home = self.resolve(whole), self.resolve(self.root), self.resolve(self.home)
-        except (OSError, ValueError) as error:
-            return Located(path, whole, inside=False, problem=f"it cannot be resolved ({error})")
-        lexical = posixpath.normpath(whole)
-        ways = [resolved, lexical]
-        return Located(
-            path,
-            resolved,
-            inside=_relative(resolved, root) is not None,
-            protected=next(filter(None, (self._protecting(way, (self.root, root)) for way in ways)), None),
-            hidden_by=next(filter(None, (self._hiding(way, (self.root, root)) for way in ways)), None),
-            secret=any(_secret(way, base) for way in ways for base in (self.home, home)),
-        )
-
-    def _protecting(self, path: str, roots: tuple[str, str]) -> str | None:
-        relative = next(filter(None, (_relative(path, root) for root in roots)), None)
-        if any(_relative(path, root) == "." for root in roots):
-            return None
-        folded = "/".join(fold(part).rstrip(" .") or part for part in (relative or path.lstrip("/")).split("/"))
-        return _matching((*PROTECTED, *self.protected), folded)
-
-    def _hiding(self, path: str, roots: tuple[str, str]) -> str | None:
-        relative = next(filter(None, (_relative(path, root) for root in roots)), None)
-        return self.ignore.hiding(relative) if relative and relative != "." else None
 
     def holds_protected(self, located: Located) -> bool:
         """Whether a folder is, or is above, the workspace, so that removing it takes protected files along."""
-        root = self.resolve(self.root)
-        return located.resolved == root or _relative(root, located.resolved) is not None
+        return _relative(resolve(self.root), located.resolved) is not None
+
+    # One reading of a path
+
+    def _readings(self, path: str, base: str | None) -> Iterable[str]:
+        """The absolute paths that programs may take the path for."""
+        folder = base or self.root
+        forms = dict.fromkeys((path, path.strip(), path.replace("\\", "/"), visible(path).replace("\\", "/")))
+        wholes = [self.join(folder, form) for form in forms if form]
+        wholes += [posixpath.join(folder, form) for form in forms if form.startswith("~")]
+        seen = (without_magic(posixpath.normpath(whole), folder) for whole in wholes)
+        return dict.fromkeys((*wholes, *filter(None, seen)))
+
+    def _locate(self, path: str, whole: str) -> Located:
+        try:
+            trail, roots = follow(whole), tuple(dict.fromkeys((self.root, resolve(self.root))))
+            homes = (self.home, resolve(self.home))
+        except (OSError, ValueError) as error:
+            return Located(path, whole, inside=False, problem=f"it cannot be resolved ({error})")
+        lexical = _normal(whole)
+        ways = tuple(dict.fromkeys((trail.resolved, lexical, *trail.through)))
+        meaning = self._meaning(ways, roots)
+        return Located(
+            path,
+            trail.resolved,
+            inside=self._inside(path, lexical, trail, roots),
+            protected=meaning.protected,
+            hidden_by=meaning.hidden_by,
+            problem=_MAGIC if trail.magic else None,
+            secret=any(_secret(way, homes, roots) for way in ways),
+        )
+
+    def _inside(self, path: str, lexical: str, trail: Trail, roots: tuple[str, ...]) -> bool:
+        if trail.magic or _ELSEWHERE.match(path) or _within(trail.resolved, roots) is None:
+            return False
+        return path.startswith("/") or _within(lexical, roots) is not None
+
+    def _meaning(self, ways: tuple[str, ...], roots: tuple[str, ...]) -> Meaning:
+        """What the names of a path mean, those of the links that lead to it, and other names of the same file."""
+        found = Meaning()
+        for way in ways:
+            found = found.also(self._by_name(way, roots))
+        if not (self.ignore.specs or (_within(ways[0], roots) is not None and found.protected is None)):
+            return found
+        backlinks = self.backlinks or self._backlinks()
+        for way in ways:
+            found = found.also(backlinks.meaning(way))
+        return found.also(self._as_hard_link(ways[0], roots, backlinks))
+
+    def _by_name(self, path: str, roots: tuple[str, ...]) -> Meaning:
+        relative = _within(path, roots)
+        if relative == ".":
+            return Meaning()
+        hidden = self.ignore.hiding(relative, folder=_may_be_folder(path)) if relative and self.ignore.specs else None
+        parts = fold_path(relative or path)
+        protected = protecting(parts) or _matching(self.protected, "/".join(parts))
+        return Meaning(protected or (_repository(path, relative) if relative else None), hidden)
+
+    def _as_hard_link(self, path: str, roots: tuple[str, ...], backlinks: Backlinks) -> Meaning:
+        try:
+            status = os.lstat(path)
+        except (OSError, ValueError):
+            return Meaning()
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode) or _within(path, roots) is None:
+            return Meaning()
+        names = backlinks.other_names(status.st_ino) if self.ignore.specs else ()
+        hidden = (self._by_name(name, roots).hidden_by for name in names)
+        return Meaning(HARD_LINK, next(filter(None, hidden), None))
+
+    def _backlinks(self) -> Backlinks:
+        root = resolve(self.root)
+        return Backlinks(root, lambda path: self._by_name(path, (self.root, root)))
 
 
-def _strictness(located: Located) -> tuple[bool, bool, bool, bool]:
-    return located.problem is not None, located.hidden_by is not None, not located.inside, located.protected is not None
+def _ignore_file(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(MAX_SIZE)
+    except OSError as error:
+        raise UsageError(f"{path.name} cannot be read ({error.strerror}); make it readable, or remove it") from error
+
+
+def _normal(path: str) -> str:
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def _within(path: str, roots: Iterable[str]) -> str | None:
+    """The path from the first root that it is in."""
+    return next((found for root in roots if (found := _relative(path, root)) is not None), None)
 
 
 def _relative(path: str, root: str) -> str | None:
@@ -162,16 +223,33 @@ def _relative(path: str, root: str) -> str | None:
     return path[len(start) :] if path.startswith(start) else None
 
 
-def _secret(path: str, home: str) -> bool:
-    relative = _relative(path, home)
-    if path in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers"):
+def _secret(path: str, homes: Iterable[str], roots: Iterable[str]) -> bool:
+    below = _within(path, homes)
+    if below is not None and is_credential("/".join(fold_path(below))):
         return True
-    return relative is not None and _matching(SECRET, fold(relative)) is not None
+    return _within(path, roots) is None and holds_credentials("/" + "/".join(fold_path(path)))
+
+
+def _may_be_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - strings, as the model wrote them
+    except (OSError, ValueError):
+        return True
+
+
+def _repository(path: str, relative: str) -> str | None:
+    """Whether one of the folders above the path, in the workspace, is a git repository or becomes one by it."""
+    folder = path[: len(path) - len(relative)].rstrip("/")
+    for name in relative.split("/"):
+        if is_repository(folder, name.casefold()):
+            return REPOSITORY
+        folder += f"/{name}"
+    return None
 
 
 def _matching(patterns: tuple[str, ...], path: str) -> str | None:
     spec = _spec(patterns)
-    for form in (path, path + "/"):
+    for form in (path, path + "/") if patterns else ():
         index = spec.check_file(form).index
         if index is not None:
             return patterns[index]

@@ -1,0 +1,161 @@
+"""Where links lead, in both directions.
+
+Forward: a path is followed link by link, and every link on the way is remembered, since each may have a name that means
+something. Links of `/proc` that mean another thing for every process (`/proc/self/cwd`, `/dev/fd/3`) make a path magic:
+what it names when it is judged is not what it names when a command runs.
+
+Backward: a link that leads somewhere gives its own meaning to that place. If `.joey` is a link to `conf`, then
+`conf/config.toml` steers Joey. To know such places the links of the workspace must be known, so its folders are walked,
+widest first and only as far as MAX_ENTRIES; nothing is kept longer than the judgement it was made for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_LINKS = 40
+"""As many as Linux follows in one path."""
+MAX_ENTRIES = 20_000
+"""Files and folders that are looked at to find the links of a workspace."""
+_MAX_POINTER = 65_536
+_NOT_WALKED = frozenset(
+    {"node_modules", ".venv", "venv", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache"}
+)
+"""Folders of other people's code and of caches: large, full of links, and not where configuration is looked for."""
+_NOT_WALKED_IN_GIT = frozenset({"objects", "refs", "logs", "lfs"})
+_MAGIC = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|exe|fd/[^/]+|map_files/[^/]+)|/dev/fd/[^/]+")
+_MAGIC_START = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:(?P<cwd>cwd)|root)(?=/|$)")
+_GIT_PATHS = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?(.+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """Where a path leads."""
+
+    resolved: str
+    through: tuple[str, ...] = ()
+    """The links that were followed, each by the resolved path of its folder and its own name."""
+    magic: bool = False
+
+
+def follow(path: str) -> Trail:
+    """An absolute path with every link followed, as far as it exists. Raises OSError for a loop of links."""
+    rest, here = _reversed_parts(path), ""
+    through, magic = list[str](), False
+    while rest:
+        name = rest.pop()
+        if name == "..":
+            here = here.rpartition("/")[0]
+            continue
+        step = f"{here}/{name}"
+        magic = magic or _MAGIC.fullmatch(step) is not None
+        target = _target(step)
+        if target is None:
+            here = step
+            continue
+        through.append(step)
+        if len(through) > MAX_LINKS:
+            raise OSError(f"{path} is a loop of symbolic links")
+        rest += _reversed_parts(target)
+        here = "" if target.startswith("/") else here
+    return Trail(here or "/", tuple(through), magic)
+
+
+def without_magic(path: str, folder: str) -> str | None:
+    """The path as a program that runs in the folder would see it, if it begins with a link of /proc to that."""
+    found = _MAGIC_START.match(path)
+    if found is None:
+        return None
+    return (folder if found["cwd"] else "") + path[found.end() :] or "/"
+
+
+def _reversed_parts(path: str) -> list[str]:
+    return [part for part in reversed(path.split("/")) if part not in ("", ".")]
+
+
+def _target(path: str) -> str | None:
+    try:
+        return os.readlink(path)  # noqa: PTH115 - paths here are strings, as the model wrote them
+    except OSError:  # no link, or nothing there
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """What a walk of a workspace found."""
+
+    links: tuple[tuple[str, str], ...]
+    """Links, and files that name a folder as a link does, each with the place where it leads, both absolute."""
+    inodes: dict[int, tuple[str, ...]]
+    """The files by their inode."""
+
+
+def walk(root: str) -> Walked:
+    """Look at the folders below the root, without following links."""
+    links, inodes = list[tuple[str, str]](), dict[int, tuple[str, ...]]()
+    for entry in _entries(root):
+        if entry.is_symlink():
+            links.append((entry.path, os.path.join(os.path.dirname(entry.path), _target(entry.path) or "")))  # noqa: PTH118, PTH120
+        elif entry.is_file(follow_symlinks=False):
+            inodes[entry.inode()] = (*inodes.get(entry.inode(), ()), entry.path)
+            links += ((entry.path, place) for place in _named_by_git(entry.path, root))
+    return Walked(tuple(links), inodes)
+
+
+def _entries(root: str) -> Iterator[os.DirEntry[str]]:
+    folders, left = deque([root]), MAX_ENTRIES
+    while folders and left > 0:
+        folder = folders.popleft()
+        skipped = _NOT_WALKED_IN_GIT if _of_git(folder, root) else _NOT_WALKED
+        for entry in _listed(folder):
+            left -= 1
+            yield entry
+            if entry.is_dir(follow_symlinks=False) and entry.name not in skipped:
+                folders.append(entry.path)
+
+
+def _of_git(folder: str, root: str) -> bool:
+    return "/.git/" in folder[len(root) :] + "/"
+
+
+def _listed(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:  # it may not be looked into, or is gone
+        return []
+
+
+def _named_by_git(path: str, root: str) -> Iterator[str]:
+    """The places that a file of git names: a repository that is elsewhere, hooks that are elsewhere, more settings."""
+    folder, _, name = path.rpartition("/")
+    if name == ".git":
+        pointer = _text(path)
+        if pointer.startswith("gitdir:"):
+            yield os.path.join(folder, pointer[7:].strip())  # noqa: PTH118
+    elif name in ("config", "config.worktree") and _of_git(folder, root):
+        for setting, value in _GIT_PATHS.findall(_text(path)):
+            # Hooks are looked for from the top of the working tree, other settings beside the file that names them.
+            yield os.path.join(root if setting.lower() == "hookspath" else folder, os.path.expanduser(value))  # noqa: PTH111, PTH118
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read(_MAX_POINTER)
+    except (OSError, ValueError):
+        return ""
+
+
+def is_repository(folder: str, added: str) -> bool:
+    """Whether a folder is a git repository without a working tree, or becomes one by an added (folded) name: git takes
+    any folder with these names for one, and runs what its `config` says."""
+
+    def has(name: str) -> bool:
+        return added == name.lower() or os.path.lexists(f"{folder}/{name}")
+
+    return has("HEAD") and ((has("objects") and has("refs")) or has("commondir"))
