@@ -13,12 +13,15 @@ Kinds of values and operands:
     l  a folder or file whose name is listed       d  a folder that is read with all it holds
     w  a file that is written                      x  a script of the project, which is run
     k  a file or folder that is removed            p  a folder of the project to work in
+    f  a folder that is filled with files whose names are not known
     u  an address of a web page                    c  a command: the rest of the words
     C  shell code, as text                         s  a script for sed            a  a program for awk
     b  one word of text; the rest belongs to it (arguments of the project's own code)
 
 `name=K` takes a value, `name?K` one that is attached (`--color=auto`), a bare name is a flag. `-#` is a number (`-5`).
-Operands: `*` for any number, `+` for at least one, as in `r+ w`; `-` is always standard input or output.
+`name=KK` takes two values (`--arg name value`).
+Operands: `*` for any number, `+` for at least one, as in `r+ w`; `-` is always standard input or output. Where they
+depend on the options, a function of the use gives them. A program whose words are a language has a `reader` of its own.
 """
 
 from __future__ import annotations
@@ -32,10 +35,12 @@ from joey.policy.shell.plain import Word
 from joey.policy.shell.scripts import awk_problems, sed_problems
 
 Kind: TypeAlias = str
-Touch: TypeAlias = Literal["read", "list", "tree", "write", "remove", "run", "folder"]
+Touch: TypeAlias = Literal["read", "list", "tree", "write", "fill", "remove", "run", "folder"]
 _TOUCHES: dict[Kind, Touch] = {
-    "r": "read", "l": "list", "d": "tree", "w": "write", "k": "remove", "x": "run", "p": "folder",
+    "r": "read", "l": "list", "d": "tree", "w": "write", "f": "fill", "k": "remove", "x": "run", "p": "folder",
 }  # fmt: skip
+_TOUCHES_BELOW: dict[Kind, Touch] = {"r": "tree", "l": "list", "d": "tree", "w": "fill", "f": "fill", "k": "remove"}
+"""What is done to a folder if it is done to any file below it."""
 
 
 @dataclass(slots=True)
@@ -52,6 +57,10 @@ class Use:
     options: list[tuple[str, Word | None]] = field(default_factory=list)
     """The options it was given, in order, with their values."""
     operands: list[Word] = field(default_factory=list)
+    assignments: list[tuple[str, str]] = field(default_factory=list)
+    """Variables that it sets for the commands it runs."""
+    appends_input: bool = False
+    """Whether its inner command gets more words, which arrive on standard input (xargs)."""
     path: tuple[str, ...] = ()
     """The subcommands it went through, as in ("stash", "show")."""
 
@@ -66,6 +75,8 @@ class Option:
 
 
 Check: TypeAlias = Callable[[Use], Iterator[str]]
+Reader: TypeAlias = Callable[[Use, Sequence[Word]], Iterator[str]]
+Operands: TypeAlias = str | Callable[[Use], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,7 @@ class Program:
     """The table of one program, or of one subcommand."""
 
     options: Mapping[str, Option]
-    operands: tuple[str, ...] = ()
+    operands: Operands = ""
     subcommands: Mapping[str, Program] | None = None
     leading: bool = False
     """Options end at the first operand; what follows belongs to that."""
@@ -85,11 +96,13 @@ class Program:
     """It does nothing but run another command, which is judged instead; it needs no rule of its own."""
     check: Check | None = None
     """What the table cannot say: yields problems, may add files."""
+    reader: Reader | None = None
+    """Reads the words instead of the table, if they are a language (`find`, `test`): yields problems, adds the rest."""
 
 
 def program(
     options: str = "",
-    operands: str = "",
+    operands: Operands = "",
     *,
     subcommands: Mapping[str, Program] | None = None,
     leading: bool = False,
@@ -97,16 +110,15 @@ def program(
     project_code: bool = False,
     wrapper: bool = False,
     check: Check | None = None,
+    reader: Reader | None = None,
 ) -> Program:
-    return Program(
-        _options(options), tuple(operands.split()), subcommands, leading, words, project_code, wrapper, check
-    )
+    return Program(_options(options), operands, subcommands, leading, words, project_code, wrapper, check, reader)
 
 
 def _options(text: str) -> dict[str, Option]:
     found: dict[str, Option] = {}
     for token in text.split():
-        match = re.fullmatch(r"([^=?]+)(?:([=?])(\w))?", token)
+        match = re.fullmatch(r"([^=?]+)(?:([=?])(\w+))?", token)
         assert match is not None, f"not an option of a table: {token}"
         found[match[1]] = Option(match[3], match[2] == "?")
     return found
@@ -128,6 +140,9 @@ class _Reading:
         self._operands: list[Word] = []
 
     def run(self) -> None:
+        if self._table.reader is not None:
+            self._use.problems += self._table.reader(self._use, self._words)
+            return
         while self._words:
             word = self._words.pop(0)
             text = word.text
@@ -199,10 +214,12 @@ class _Reading:
         self._use.problems.append(f"the option `{name}` of `{self._name}` is not known to be harmless")
 
     def _value(self, name: str, option: Option, word: Word) -> None:
-        self._use.options.append((name, word))
-        if word.glob and option.kind != "t":
-            self._use.problems.append(f"the value of `{name}` is a pattern")
-        self._place(option.kind or "t", [word])
+        for at, kind in enumerate(option.kind or "t"):
+            value = word if at == 0 else self._next(name)
+            self._use.options.append((name, value))
+            if value.glob:
+                self._use.problems.append(f"how many words `{value.text}` stands for is only known when it runs")
+            self._place(kind, [value])
 
     # Subcommands and operands
 
@@ -216,7 +233,8 @@ class _Reading:
         _Reading(table, self._words, f"{self._name} {word.text}", self._use).run()
 
     def _place_operands(self) -> None:
-        kinds, words = self._table.operands, self._operands
+        table, words = self._table.operands, self._operands
+        kinds = (table if isinstance(table, str) else table(self._use)).split()
         self._use.operands += words
         if self._table.subcommands is not None:
             return
@@ -238,7 +256,7 @@ class _Reading:
             if kinds[at] in ("c", "b"):
                 self._place(kinds[at], words[at:])
                 return
-            if word.glob and kinds[at] != "t":
+            if word.glob:
                 self._use.problems.append(f"how many words `{word.text}` stands for is only known when it runs")
             self._place(kinds[at], [word])
 
@@ -246,7 +264,9 @@ class _Reading:
         if not words:
             return
         if kind in _TOUCHES:
-            self._use.files += [(_TOUCHES[kind], word) for word in words if word.text != "-"]
+            self._use.files += [self._touch(kind, word) for word in words if word.text != "-"]
+        elif kind not in ("t", "b") and any(word.below for word in words[:1]):
+            self._use.problems.append(f"what `{self._name}` runs is only known when it runs")
         elif kind == "c":
             self._use.inner.append(tuple(words))
         elif kind == "C":
@@ -255,6 +275,14 @@ class _Reading:
             self._use.problems += [problem for word in words for problem in _VALUES[kind](word.text)]
         else:
             assert kind in ("t", "b"), f"not a kind of value: {kind}"
+
+    def _touch(self, kind: Kind, word: Word) -> tuple[Touch, Word]:
+        if not word.below:
+            return _TOUCHES[kind], word
+        if kind not in _TOUCHES_BELOW:
+            self._use.problems.append(f"which file below `{word.text}` `{self._name}` runs is only known when it runs")
+            return "tree", word
+        return _TOUCHES_BELOW[kind], word
 
 
 def _address(text: str) -> Iterator[str]:

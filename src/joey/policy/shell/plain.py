@@ -48,6 +48,8 @@ class Word:
     glob: bool = False
     bare: bool = False
     """Whether nothing in it was quoted: only then can it be a keyword."""
+    below: bool = False
+    """Whether it stands for any file below the folder `text`, as `{}` does in `find text -exec cat {} +`."""
 
 
 @dataclass(frozen=True, slots=True)
