@@ -283,7 +283,8 @@ def test_a_configuration_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "line", ["status", "diff HEAD", "diff --cached", "show", "log -p --stat", "blame a.txt", "branch -a", "tag -l",
-             "grep two", "ls-files", "rev-parse HEAD", "describe --always", "shortlog HEAD", "stash list", "reflog", "remote -v"],
+             "grep two", "ls-files", "rev-parse HEAD", "describe --always", "shortlog HEAD", "stash list",
+             "reflog", "remote -v"],
 )  # fmt: skip
 def test_what_the_model_looks_at_works_in_the_safe_environment(tmp_path: Path, line: str) -> None:
     work = Hostile(tmp_path).work

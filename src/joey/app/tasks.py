@@ -37,6 +37,7 @@ from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
 from joey.task.settings import Calls, PlainAnswers, PromptForm, TaskSettings, TextCalls
 from joey.task.task import Task
+from joey.terminal.outlet import unfiltered
 from joey.tools.commands.job import shell
 
 _MAX_IMAGE_FILE = 20 * 1024 * 1024
@@ -210,7 +211,7 @@ def surroundings_of(paths: Workspace, modes: Collection[str]) -> TaskSurrounding
 def parser_watcher(environment: Mapping[str, str] = os.environ) -> Callable[[Parser], Parser]:
     """Shows on the error stream what parsers see, if $JOEY_DEBUG_PARSER asks for it."""
     mode, style = debug.settings(environment)
-    return lambda parser: debug.wrap(parser, mode, style, sys.stderr.write)
+    return lambda parser: debug.wrap(parser, mode, style, unfiltered(sys.stderr).write)
 
 
 async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:

@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    _filter_terminal()
     args = list(sys.argv[1:] if argv is None else argv)
     if args in (["--version"], ["-V"]):
         print(f"joey {__version__}")
@@ -50,6 +51,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return _reader_went_away()
+
+
+def _filter_terminal() -> None:
+    """What is printed at a terminal is text that it shows, whatever the text says. Nothing to do for pipes."""
+    if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
+        from joey.terminal.outlet import filter_terminal
+
+        filter_terminal()
 
 
 def _reader_went_away() -> int:

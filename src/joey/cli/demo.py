@@ -26,7 +26,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from joey import protocols
@@ -38,6 +37,7 @@ from joey.providers import Provider, open_model
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings
 from joey.task.task import Task
+from joey.terminal.console import SafeConsole
 from joey.terminal.headless import EXIT_CODES, run_headless
 from joey.terminal.keyboard import forget_typed_ahead, read_line
 from joey.terminal.show import Show
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     return _READER_LEFT if console.reader_left else EXIT_CODES[finished.outcome]
 
 
-class Screen(Console):
+class Screen(SafeConsole):
     """A console whose reader may go away (`joey demo | head`): then nothing more is said, and `hang_up` is called."""
 
     reader_left = False
@@ -147,7 +147,7 @@ def _parts(provider: Provider, model: str, protocol: Protocol, workspace: Path, 
 class User:
     """Answers what the task asks: the person at the terminal, or else everything yes and the prepared feedback."""
 
-    console: Console
+    console: Screen
     asks: bool
     pace: float
     gave_feedback: bool = False

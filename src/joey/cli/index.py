@@ -108,10 +108,11 @@ def _bar(*, silent: bool) -> Iterator[Progress]:
     elif not sys.stderr.isatty():
         yield _Tenths().show
     else:
-        from rich.console import Console
         from rich.progress import Progress as Bars
 
-        with Bars(console=Console(stderr=True), transient=True) as bars:
+        from joey.terminal.console import SafeConsole
+
+        with Bars(console=SafeConsole(stderr=True), transient=True) as bars:
             known = {what: bars.add_task(f"{what} {verb}", total=None) for what, verb in _VERBS.items()}
             yield lambda what, done, of: bars.update(known[what], completed=done, total=of)
 

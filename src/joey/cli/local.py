@@ -157,7 +157,10 @@ def _shown() -> Iterator[Progress]:
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 
-    with Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()) as bar:
+    from joey.terminal.console import SafeConsole
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=SafeConsole()) as bar:
         row = bar.add_task("", total=None)
         yield lambda done, whole: bar.update(row, completed=done, total=whole)
 

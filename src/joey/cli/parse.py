@@ -41,6 +41,7 @@ from joey import protocols
 from joey.chunks import CHUNKS, Chunk, ToolCallChunk
 from joey.errors import JoeyError, UsageError, WireError
 from joey.protocols import Content, ParseError, Parser, Protocol, Text, collect, debug
+from joey.terminal.outlet import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 
@@ -83,7 +84,7 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
     mode, style = debug.settings(os.environ)
     if args.debug and mode == "off":
         mode = "parse"
-    parser = debug.wrap(protocol.parser(_read_tools(args.tools)), mode, style, sys.stderr.write)
+    parser = debug.wrap(protocol.parser(_read_tools(args.tools)), mode, style, unfiltered(sys.stderr).write)
     chunks: Iterable[str | Chunk] = (
         _json_chunks(stream) if args.chunks or not protocol.in_text else _text_chunks(stream, args.cut)
     )

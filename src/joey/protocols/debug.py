@@ -38,7 +38,11 @@ MODE_VARIABLE = "JOEY_DEBUG_PARSER"
 STYLE_VARIABLE = "JOEY_DEBUG_PARSER_STYLE"
 
 _RESET = "\x1b[0m"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""What a terminal would obey or not show."""
 
 
 def wrap(parser: Parser, mode: str, style: str, write: Write) -> Parser:
