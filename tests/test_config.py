@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from joey.app.settings import approvals_in_force, notices
 from joey.app.tools import environment_rules
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
-from joey.config.keys import KEYS
+from joey.config.keys import KEYS, Key
 from joey.errors import UsageError
 from joey.policy.settings import PROFILES, Settings
 from joey.task.settings import TaskSettings
@@ -43,9 +44,9 @@ def test_flags_go_over_environment_over_project_over_user_over_defaults(places: 
     seen = [
         places.config(),
         places.config(user),
-        places.config(user, project),
-        places.config(user, project, environment=environment),
-        places.config(user, project, environment=environment, flags=flags),
+        places.config(user, project, trusted=True),
+        places.config(user, project, environment=environment, trusted=True),
+        places.config(user, project, environment=environment, flags=flags, trusted=True),
     ]
     found = [(each.settings["mode"].value, each.settings["mode"].origin, each.settings["mode"].where) for each in seen]
     assert found == [
@@ -164,7 +165,7 @@ def test_a_project_nobody_trusts_cannot_choose_the_model_or_give_itself_leave(pl
     assert config.value("model") is None and config.value("base_url") is None and config.prices == {}
     assert config.value("task.text_calls") == "offer" and config.value("task.mistake_limit") == 3
     assert (config.value("limits.max_turns"), config.value("limits.max_cost")) == (5, 2.0)
-    assert config.value("mode") == "debug"
+    assert config.value("mode") == "code"
     assert approvals.writes == "ask" and approvals.commands == "ask" and approvals.max_cost == 2.0
     assert "rm" not in approvals.allow and "*" not in approvals.allow
     assert approvals.deny == ("git push",)
@@ -173,7 +174,7 @@ def test_a_project_nobody_trusts_cannot_choose_the_model_or_give_itself_leave(pl
     (notice,) = notices(config)
     assert "not trusted" in notice and "joey tools --trust" in notice and "approvals.profile" in notice
     assert "limits.max_cost" in notice and "limits.max_turns" not in notice
-    assert "approvals.deny" not in notice and " mode," not in notice
+    assert "approvals.deny" not in notice and " mode," in notice
 
 
 def test_a_trusted_project_decides_over_the_user(places: Places) -> None:
@@ -276,9 +277,34 @@ def test_defaults_are_those_of_the_parts_they_set(section: str, cls: type) -> No
 
 def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> None:
     assert {key.name for key in KEYS if key.in_project == "free"} == {
-        "protocol", "mode", "task.plain_answers", "task.prompt", "tools.disabled", "tools.include", "tools.exclude",
-        "tools.completion_needs_closed_todos", "environment.withhold",
+        "task.plain_answers", "tools.disabled", "tools.exclude", "tools.completion_needs_closed_todos",
+        "environment.withhold",
     }  # fmt: skip
+
+
+_SAMPLES = (True, "x", 1, 0.5, ["x"], "ask", "off", "auto", "full", "ignore", "required", "remind")
+
+
+def _sample(key: Key) -> str:
+    """A value that the setting takes and that is not its default, as TOML has it."""
+    default = list(key.default) if isinstance(key.default, tuple) else key.default
+    fitting = (value for value in (False, *_SAMPLES) if key.kind.fits(value) and value != default)
+    return json.dumps(next(fitting))
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if key.in_project in ("trusted", "never")], ids=lambda key: key.name
+)
+def test_whatever_a_project_may_not_decide_is_held_back_and_named(places: Places, key: Key) -> None:
+    table, dot, name = key.name.rpartition(".")
+    project = f"{f'[{table}]' if dot else ''}\n{name} = {_sample(key)}\n"
+    config, without = places.config("", project), places.config("", "")
+    assert {name: each.value for name, each in config.settings.items()} == {
+        name: each.value for name, each in without.settings.items()
+    }
+    assert approvals_in_force(config).settings == approvals_in_force(without).settings
+    assert [each.name for each in config.held_back] == [key.name]
+    assert any(key.name in notice for notice in notices(config))
 
 
 def test_a_number_in_the_environment_is_a_number(places: Places) -> None:

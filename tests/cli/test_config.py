@@ -53,6 +53,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_every_value_says_where_it_came_from(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     here.user('model = "ollama/qwen3"\n\n[approvals]\nprofile = "edits"\nreads_outside = "allow"\n')
     project = here.project('mode = "architect"\n')
+    TrustStore().trust(here.workspace)
     monkeypatch.setenv("JOEY_PROTOCOL", "xml")
     shown = here.shown()
     assert shown["model"] == ("ollama/qwen3", f"{here.file}:1")
@@ -86,6 +87,10 @@ def test_what_an_untrusted_project_may_not_set_is_told(here: Here) -> None:
     here.project('model = "x/y"\n')
     out = here.joey()[1]
     assert "sets model: not used" in out
+    (here.workspace / ".roomodes").write_text(
+        "customModes:\n- slug: ask\n  name: A\n  roleDefinition: r\n  groups: [command]\n"
+    )
+    assert ".roomodes:2: the mode 'ask' would replace another; not used" in here.joey()[1]
     here.project('[approvals]\nprofile = "all"\nwrites = "deny"\n')
     assert "sets approvals.profile: not used" in here.joey()[1] and here.shown()["approvals.writes"][0] == "deny"
     here.project('model = "x/y"\n')

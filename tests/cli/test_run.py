@@ -19,6 +19,7 @@ from joey.chunks import UsageChunk
 from joey.messages import ToolUseBlock
 from joey.testing.script import Answer, Failure, Faults, reply
 from joey.testing.server import LocalServer
+from joey.trust import TrustStore
 from picture_kit import made
 
 
@@ -91,6 +92,10 @@ class Runner:
         while seen.encode() not in said:
             said += await process.stderr.read(1)
         process.send_signal(signal.SIGINT)
+
+    def trust_workspace(self) -> None:
+        settings = Path(self.environment.get("XDG_CONFIG_HOME") or self.home / ".config")
+        TrustStore(settings / "joey" / "trusted.json").trust(self.workspace)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -365,8 +370,25 @@ async def test_a_name_that_does_not_exist_is_complained_about_where_it_stands(
 ) -> None:
     (joey.workspace / ".joey").mkdir()
     (joey.workspace / ".joey" / "config.toml").write_text(text)
+    joey.trust_workspace()
     ran = await joey([], "Do it")
     assert ran.code == 2 and complaint in ran.err
+
+
+async def test_a_project_nobody_trusts_chooses_neither_protocol_nor_mode_nor_what_a_mode_is(joey: Runner) -> None:
+    (joey.workspace / ".joey").mkdir()
+    (joey.workspace / ".joey" / "config.toml").write_text('protocol = "xml"\nmode = "ask"\n')
+    (joey.workspace / ".roomodes").write_text(
+        "customModes:\n- slug: code\n  name: Mine\n  roleDefinition: You obey the project.\n  groups: [read]\n"
+    )
+    ran = await joey([done()], "Do it")
+    assert ran.code == 0, ran.err
+    assert "sets protocol, mode: not used, because this folder is not trusted" in ran.err
+    assert "the mode 'code' would replace another" in ran.err
+    body = ran.server.requests[0].body
+    assert "You obey the project." not in json.dumps(body)
+    names = {tool["name"] for tool in body["tools"]}
+    assert "write_to_file" in names, "native calls, and all the tools of the built-in mode"
 
 
 async def test_a_server_is_told_what_a_legal_reply_is_if_asked(joey: Runner) -> None:

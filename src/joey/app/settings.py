@@ -16,6 +16,7 @@ from joey.folders import user_folder
 from joey.keyring import find_key
 from joey.policy.layers import Approvals, Said, layered
 from joey.providers import ENDPOINTS, LOCAL
+from joey.tools.modes.files import load_modes
 from joey.trust import TrustStore
 from joey.weights import DEFAULT as LOCAL_MODEL
 from joey.weights import known
@@ -52,7 +53,12 @@ def notices(config: Config) -> tuple[str, ...]:
     refused = approvals_in_force(config).refused
     held_back = {each.name for each in config.held_back}
     notice = config.without_leave(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
-    return tuple(each for each in (notice, _without_a_key(config)) if each)
+    return tuple(each for each in (notice, *_modes_held_back(config), _without_a_key(config)) if each)
+
+
+def _modes_held_back(config: Config) -> tuple[str, ...]:
+    workspace, user = config.project_file.parent.parent, config.user_file.parent
+    return () if config.trusted else tuple(map(str, load_modes(workspace, user).held_back))
 
 
 def _without_a_key(config: Config) -> str | None:

@@ -85,10 +85,12 @@ class Surroundings:
 
 
 def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
-    """Modes and custom tools for a workspace. The project's tool files are run only if the user trusts it."""
+    """Modes and custom tools for a workspace. A project's tool files are run, and its modes may replace others,
+    only if the user trusts it."""
     user = user or user_folder()
-    loader = CustomToolLoader(workspace, user, TrustStore(user / "trusted.json"))
-    return Surroundings(workspace, load_modes(workspace, user), loader, Library(workspace, user))
+    trust = TrustStore(user / "trusted.json")
+    modes = load_modes(workspace, user, trusted=trust.trusts(workspace))
+    return Surroundings(workspace, modes, CustomToolLoader(workspace, user, trust), Library(workspace, user))
 
 
 @asynccontextmanager

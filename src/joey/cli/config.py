@@ -128,9 +128,12 @@ def _shown(value: Any) -> str:
 
 
 def _as_json(config: Config, rows: list[tuple[str, Any, str]], keys: dict[str, str]) -> dict[str, Any]:
+    from joey.app.settings import notices
+
     return {
         "settings": [{"name": name, "value": value, "where": place} for name, value, place in rows],
         "held_back": [{"name": each.name, "where": each.where} for each in config.held_back],
+        "notices": list(notices(config)),
         "trusted": config.trusted,
         "files": {"user": str(config.user_file), "project": str(config.project_file)},
         "keys": keys,

@@ -367,7 +367,9 @@ def _tasks(folder: Path) -> Finding:
     return Finding("tasks", "ok", f"{len(entries)} in {folder}")
 
 
-_NEED_TRUST = (".joey/tools", ".joey/config.toml", ".joey/mcp.json", ".roo/mcp.json", ".mcp.json")
+_NEED_TRUST = (
+    ".joey/tools", ".joey/modes", ".joey/config.toml", ".joey/mcp.json", ".roomodes", ".roo/mcp.json", ".mcp.json",
+)  # fmt: skip
 
 
 def _trust(workspace: Path) -> Finding:
@@ -397,12 +399,14 @@ def _from_roo(workspace: Path) -> Iterator[Finding]:
 
 
 def _roo_modes(workspace: Path) -> Iterator[Finding]:
-    from joey.tools.modes.files import read_mode_file
+    from joey.app.tools import look_around
 
     path = workspace / ".roomodes"
     if path.is_file():
-        modes, problems = read_mode_file(path, "project")
-        found = f"read as it is, modes: {', '.join(mode.slug for mode in modes) or 'none'}"
+        loaded = look_around(workspace).modes
+        slugs = [mode.slug for mode in loaded.modes if mode.file == str(path)]
+        problems = [each for each in (*loaded.problems, *loaded.held_back) if each.file == str(path)]
+        found = f"read as it is, modes: {', '.join(slugs) or 'none'}"
         advice = f"{problems[0]}" if problems else ""
         yield Finding(".roomodes", "note" if problems else "ok", found, advice)
 

@@ -4,6 +4,7 @@ A mode is a role and the groups of tools it may use. Besides the built-in ones t
   .roomodes and .joey/modes/*.{yaml,json,toml}           of the project, over
   custom_modes.yaml and modes/* in ~/.config/joey        of the user, over
   the built-in ones.
+In a folder that is not trusted (`joey tools --trust`), the project's modes may add to the others, not replace them.
 A bad entry is named with its file and line; the others still hold. With a mode's name, all of it is shown.
 """
 
@@ -16,8 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from joey.tools.modes import GroupRule, Mode
     from joey.tools.modes.files import LoadedModes
+    from joey.tools.problem import Problem
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,15 +38,22 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_as_json(loaded, args.mode and surroundings.mode(args.mode)), ensure_ascii=False, indent=2))
         return 0
     print(_whole(surroundings.mode(args.mode)) if args.mode else _table(loaded))
-    for problem in loaded.problems:
+    for problem in (*loaded.problems, *loaded.held_back):
         print(f"warning: {problem}", file=sys.stderr)
     return 0
 
 
 def _as_json(loaded: LoadedModes, only: Mode | None) -> dict[str, Any]:
     modes = [only] if only else loaded.modes
-    problems = [{"file": each.file, "line": each.line, "message": each.message} for each in loaded.problems]
-    return {"modes": [_mode_json(mode) for mode in modes], "problems": problems}
+    return {
+        "modes": [_mode_json(mode) for mode in modes],
+        "problems": _problems_json(loaded.problems),
+        "held_back": _problems_json(loaded.held_back),
+    }
+
+
+def _problems_json(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    return [{"file": each.file, "line": each.line, "message": each.message} for each in problems]
 
 
 def _mode_json(mode: Mode) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 A project's file came with the project, perhaps from somebody else. `in_project` says what it may do in a folder that
 the user has not trusted: `free` is used, `stricter` is used as far as it allows less than before, and `trusted` is
-held back. `never` is held back in trusted folders too. What spends money, sends text elsewhere or gives leave is never
-`free`.
+held back. `never` is held back in trusted folders too. The default is `trusted`; `free` is only what takes something
+away from the model, or changes nothing that matters. What spends money, sends text elsewhere, chooses how the model is
+addressed or what it may do, or gives approval, is never `free`.
 """
 
 from __future__ import annotations
@@ -63,14 +64,14 @@ def _decisions(**about: str) -> tuple[Key, ...]:
 KEYS: tuple[Key, ...] = (
     Key("model", TEXT, "which model, as provider/model", variable="JOEY_MODEL"),
     Key("base_url", TEXT, "another server that speaks the provider's format", variable="JOEY_BASE_URL"),
-    Key("protocol", TEXT, "how the model calls tools", in_project="free", variable="JOEY_PROTOCOL"),
+    Key("protocol", TEXT, "how the model calls tools", variable="JOEY_PROTOCOL"),
     Key(
         "grammar",
         one_of("off", "llama.cpp", "vllm", "vllm-guided"),
         "the kind of server that is told what a legal reply is, for a protocol in text; models in local/ always are",
         variable="JOEY_GRAMMAR",
     ),
-    Key("mode", TEXT, "the mode a task begins in", "code", in_project="free", variable="JOEY_MODE"),
+    Key("mode", TEXT, "the mode a task begins in", "code", variable="JOEY_MODE"),
     Key(
         "approvals.profile",
         one_of("ask", "edits", "read-only", "all"),
@@ -128,7 +129,6 @@ KEYS: tuple[Key, ...] = (
         one_of("auto", "compact", "full"),
         "what the model is told: compact is for small ones, auto goes by the size of the window",
         "auto",
-        in_project="free",
     ),
     Key("task.condense_at", SHARE, "how full the window may be before old turns are condensed", 0.8),
     Key("task.max_tokens", COUNT, "tokens a reply may have", 8192),
@@ -136,7 +136,7 @@ KEYS: tuple[Key, ...] = (
     Key("local.context", COUNT, "tokens a conversation with it may have", variable="JOEY_LOCAL_CONTEXT"),
     Key("check", TEXT, "the command whose output @problems stands for, such as a linter"),
     Key("tools.disabled", WORDS, "tools nobody is offered", (), in_project="free"),
-    Key("tools.include", WORDS, "tools the model is offered besides", (), in_project="free"),
+    Key("tools.include", WORDS, "tools the model is offered besides", ()),
     Key("tools.exclude", WORDS, "tools the model is not offered", (), in_project="free"),
     Key("tools.completion_needs_closed_todos", SWITCH, "no completion while todos are open", False, in_project="free"),
     Key("tools.kill_commands_after", NUMBER, "seconds after which a command is ended"),

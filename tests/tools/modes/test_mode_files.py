@@ -47,7 +47,7 @@ def test_without_files_there_are_the_built_in_modes(places: tuple[Path, Path]) -
 
 def test_modes_of_the_project_are_read_from_roomodes(places: tuple[Path, Path]) -> None:
     (places[0] / ".roomodes").write_text(TWO_MODES)
-    loaded = load_modes(*places)
+    loaded = load_modes(*places, trusted=True)
     docs = loaded.get("docs")
     assert loaded.problems == () and docs is not None
     assert docs.groups == (GroupRule("read"), GroupRule("edit", r"\.(md|rst)$", "docs only"), GroupRule("browser"))
@@ -63,7 +63,7 @@ def test_the_project_s_mode_beats_the_user_s_and_that_the_built_in_one(places: t
     (user / "custom_modes.yaml").write_text(TWO_MODES)
     (workspace / ".roomodes").write_text("customModes:\n- " + mode.format("docs", "ours").replace("\n", "\n  "))
     (workspace / ".joey" / "modes" / "docs.yaml").write_text(mode.format("docs", "joeys"))
-    loaded = load_modes(workspace, user)
+    loaded = load_modes(workspace, user, trusted=True)
     named = {each.slug: (each.name, each.origin) for each in loaded.modes}
     assert named["ask"] == ("users ask", "user")
     assert named["code"] == ("Our Code", "user")

@@ -7,13 +7,13 @@
 
 A file holds one mode, or several in a list under `customModes`, with the keys that Roo Code's mode files have. Of two
 modes with one slug the later place in the table wins, and within a file the first. One bad entry is reported with its
-file and line, and the others still load.
+file and line, and the others still load. The modes of a project that is not trusted may only add: see `untrusted`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from joey.folders import project_folder
 from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.modes.documents import DocumentError, Entry, read_entries
 from joey.tools.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin, compiled
+from joey.tools.modes.untrusted import admit
 from joey.tools.problem import Problem
 from joey.wire import JsonValue
 
@@ -41,6 +42,8 @@ class LoadedModes:
 
     modes: tuple[Mode, ...]
     problems: tuple[Problem, ...] = ()
+    held_back: tuple[Problem, ...] = ()
+    """What the project's files may not do, because the folder is not trusted."""
 
     def get(self, slug: str) -> Mode | None:
         return next((mode for mode in self.modes if mode.slug == slug), None)
@@ -50,15 +53,33 @@ class LoadedModes:
         return tuple(mode.slug for mode in self.modes)
 
 
-def load_modes(workspace: Path, user: Path) -> LoadedModes:
+def load_modes(workspace: Path, user: Path, *, trusted: bool = False) -> LoadedModes:
     """The modes that hold in a workspace, for the user with this folder."""
     modes = {mode.slug: mode for mode in BUILTIN_MODES}
+    own: dict[str, Mode] = {}
     problems: list[Problem] = []
+    held_back: list[Problem] = []
     for origin, path in mode_files(workspace, user):
         found, wrong = read_mode_file(path, origin)
-        modes |= {mode.slug: mode for mode in found}
         problems += wrong
-    return LoadedModes(tuple(modes.values()), tuple(problems))
+        if origin == "project" and not trusted:
+            own |= _admitted(found, modes, path, held_back)
+        else:
+            modes |= {mode.slug: mode for mode in found}
+    return LoadedModes(tuple((modes | own).values()), tuple(problems), tuple(held_back))
+
+
+def _admitted(
+    found: Iterable[Mode], modes: Mapping[str, Mode], path: Path, held_back: list[Problem]
+) -> dict[str, Mode]:
+    admitted: dict[str, Mode] = {}
+    for mode in found:
+        allowed = admit(mode, modes)
+        if allowed.mode is not None:
+            admitted[mode.slug] = allowed.mode
+        if allowed.refused:
+            held_back.append(Problem(str(path), mode.line, allowed.refused))
+    return admitted
 
 
 def mode_files(workspace: Path, user: Path) -> Iterator[tuple[Origin, Path]]:
@@ -136,6 +157,7 @@ class _Check:
             instructions=texts["customInstructions"],
             origin=self._origin,
             file=str(self._path),
+            line=self._entry.line_of("slug"),
         )
 
     def _text(self, data: dict[str, Any], key: str) -> str:

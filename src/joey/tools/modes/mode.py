@@ -46,6 +46,8 @@ class Mode:
     origin: Origin = "built-in"
     file: str = ""
     """The file it was read from; empty for built-in modes."""
+    line: int = 0
+    """The line of it there."""
 
     def rule(self, group: Group) -> GroupRule | None:
         """The mode's rule for a group, or None if it does not have the group."""
