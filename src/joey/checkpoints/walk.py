@@ -15,6 +15,9 @@ from typing import TypeAlias
 
 from pathspec import GitIgnoreSpec
 
+from joey.gitpatterns import git_patterns
+from joey.regular_files import read_regular
+
 NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 """Version control keeps these itself; nothing here ever reads or writes in them."""
 REMADE = frozenset({
@@ -84,24 +87,16 @@ def _rules_of(folder: str, depth: int, above: _Rules, names: set[str]) -> _Rules
         lines += _lines(os.path.join(folder, ".git", "info", "exclude"))  # noqa: PTH118 - as above
     if ".gitignore" in names:
         lines += _lines(os.path.join(folder, ".gitignore"))  # noqa: PTH118 - as above
-    return (*above, (depth, GitIgnoreSpec.from_lines(lines))) if lines else above
+    return (*above, (depth, git_patterns(lines))) if lines else above
 
 
 def _lines(path: str) -> list[str]:
     """The lines that say something. A file that cannot be read, or a bad line, ignores nothing."""
     try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        text = read_regular(path).decode("utf-8", "replace")
     except OSError:
         return []
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#") and _valid(line)]
-
-
-def _valid(line: str) -> bool:
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def _ignored(path: str, rules: _Rules) -> bool:

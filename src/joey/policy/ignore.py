@@ -6,18 +6,15 @@ ignored is ignored with all it holds. An ignore file that has any line hides its
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
 
+from joey.gitpatterns import git_patterns
 from joey.policy.names import fold_path, visible
 
 NAMES = (".joeyignore", ".rooignore")
-MAX_SIZE = 1_000_000
-"""Characters of an ignore file that are read."""
-_MAX_STARS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +43,8 @@ NOTHING_IGNORED = IgnoreRules()
 
 
 def _spec(text: str, name: str) -> GitIgnoreSpec:
-    lines = text[:MAX_SIZE].casefold().splitlines()
-    return GitIgnoreSpec.from_lines([*(form for line in lines for form in _forms(line)), name])
-
-
-def _forms(line: str) -> Iterator[str]:
-    """A line as it is and, where that differs, as file names are folded. A line with so many stars that matching it
-    could take minutes is cut at the first of them, which hides more; taking back is not widened that way."""
-    for form in dict.fromkeys((line, visible(line).casefold())):
-        if _stars(form) > _MAX_STARS:
-            if not form.startswith("!"):
-                yield form.partition("*")[0] + "*"
-        else:
-            yield form
-
-
-def _stars(line: str) -> int:
-    """The most stars, side by side ones counted once, in one name of the line."""
-    return max(len(re.findall(r"\*+", name)) for name in line.split("/"))
+    lines = text.casefold().splitlines()
+    return git_patterns([name, *(form for line in lines for form in dict.fromkeys((line, visible(line).casefold())))])
 
 
 def _hides(spec: GitIgnoreSpec, path: str) -> bool:
@@ -79,4 +60,4 @@ def _hides_folder(spec: GitIgnoreSpec, folder: str) -> bool:
     found = spec.check_file(folder)
     if not found.include or found.index is None:
         return False
-    return not str(getattr(list(spec.patterns)[found.index], "pattern", "")).endswith("/**")
+    return not str(spec.patterns[found.index].pattern).endswith("/**")

@@ -25,12 +25,14 @@ from typing import Self
 from pathspec import GitIgnoreSpec
 
 from joey.errors import UsageError
+from joey.gitpatterns import MAX_LINES
 from joey.policy.backlinks import Backlinks, Meaning, Recent
 from joey.policy.credentials import holds_credentials, is_credential
-from joey.policy.ignore import MAX_SIZE, NAMES, NOTHING_IGNORED, IgnoreRules
+from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
 from joey.policy.links import Trail, follow, is_repository, without_magic
 from joey.policy.names import fold_path, visible
 from joey.policy.protected import protecting
+from joey.regular_files import read_regular
 
 _ELSEWHERE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
 """A drive of Windows or a URL: no place in a workspace, whatever a file of that name would be here."""
@@ -91,7 +93,7 @@ class Workspace:
     @classmethod
     def of(cls, folder: Path) -> Self:
         """A folder of the disk, with its ignore files."""
-        files = {name: _ignore_file(folder / name) for name in NAMES if (folder / name).is_file()}
+        files = {name: _ignore_file(folder / name) for name in NAMES}
         return cls(str(folder.absolute()), ignore=IgnoreRules.read(files))
 
     def snapshot(self) -> Self:
@@ -108,10 +110,11 @@ class Workspace:
 
     def hides(self, path: Path) -> bool:
         """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
-        if not self.ignore.specs:
-            return False
-        workspace = replace(self, backlinks=self.recent.get(self._backlinks))
-        return workspace.locate(str(path)).hidden_by is not None
+        return bool(self.ignore.specs) and self._recently().locate(str(path)).hidden_by is not None
+
+    def protects(self, path: Path) -> bool:
+        """Whether a file is one that something runs or obeys later: asked of every file of a walk, too."""
+        return self._recently().locate(str(path)).protected is not None
 
     def join(self, base: str, path: str) -> str:
         """A path from a folder, `~` being the home folder and `~name` somebody else's."""
@@ -193,17 +196,25 @@ class Workspace:
         hidden = (self._by_name(name, roots).hidden_by for name in names)
         return Meaning(HARD_LINK, next(filter(None, hidden), None))
 
+    def _recently(self) -> Self:
+        return replace(self, backlinks=self.recent.get(self._backlinks))
+
     def _backlinks(self) -> Backlinks:
         root = resolve(self.root)
         return Backlinks(root, lambda path: self._by_name(path, (self.root, root)))
 
 
 def _ignore_file(path: Path) -> str:
+    """What is in an ignore file. One that cannot be taken as a whole is an error, since it would hide too little."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(MAX_SIZE)
+        text = read_regular(path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
     except OSError as error:
-        raise UsageError(f"{path.name} cannot be read ({error.strerror}); make it readable, or remove it") from error
+        raise UsageError(f"{path.name} cannot be read ({error.strerror}); correct or remove it") from error
+    if text.count("\n") > MAX_LINES // 2:
+        raise UsageError(f"{path.name} has more than {MAX_LINES // 2} lines; shorten it")
+    return text
 
 
 def _normal(path: str) -> str:

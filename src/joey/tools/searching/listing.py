@@ -20,6 +20,8 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from joey.filenames import quoted
+from joey.gitpatterns import git_patterns
+from joey.regular_files import read_regular
 from joey.tools.paths import reason
 
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
@@ -156,26 +158,15 @@ def _rules_in(folder: str, above: _Rules | None) -> _Rules | None:
     lines = [line for name in (*IGNORE_FILES, ".git/info/exclude") for line in _patterns(Path(folder, name))]
     if not lines:
         return above
-    return _Rules(folder, GitIgnoreSpec.from_lines(lines), above)
+    return _Rules(folder, git_patterns(lines), above)
 
 
 def _patterns(path: Path) -> Iterable[str]:
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_regular(path).decode("utf-8", "replace")
     except OSError:
         return []
-    return [line for line in text.splitlines() if _is_pattern(line)]
-
-
-def _is_pattern(line: str) -> bool:
-    """Whether the line is a pattern that can be used. Git skips a bad one in silence, and so do we."""
-    if not line.strip() or line.startswith("#"):
-        return False
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
