@@ -3,8 +3,8 @@
     python bounds_kit.py READER FOLDER
 
 The process prints what the reader answered and by how much its memory grew over what it had before the file was
-touched; the memory of processes it started counts whole. A test asserts the answer and the growth, never a time: a
-reader that hangs runs into the timeout.
+touched, plus what processes it started had over a process that does nothing. A test asserts the answer and the growth,
+never a time: a reader that hangs runs into the timeout.
 """
 
 from __future__ import annotations
@@ -107,6 +107,28 @@ def _foreign_task(folder: Path) -> Callable[[], str]:
     return read
 
 
+def _read_file(folder: Path) -> Callable[[], str]:
+    import asyncio
+
+    from joey.tools.base import ToolContext
+    from joey.tools.builtin.read_file import ReadFile, ReadFileParams
+
+    asyncio.run(ReadFile().run(ReadFileParams(path="nothing"), ToolContext(folder, folder)))
+    name = next(path.name for path in folder.iterdir())
+    return lambda: asyncio.run(ReadFile().run(ReadFileParams(path=name), ToolContext(folder, folder))).text
+
+
+def _picture(folder: Path) -> Callable[[], str]:
+    import base64
+
+    from joey.messages import ImageBlock
+    from joey.pictures import PictureLimits, fit
+
+    data = next(folder.iterdir()).read_bytes()
+    picture = ImageBlock("image/png", base64.b64encode(data).decode())
+    return lambda: str(fit(picture, PictureLimits()))[:500]
+
+
 READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "settings": _settings,
     "modes": _modes,
@@ -115,16 +137,22 @@ READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "rules": _rules,
     "custom tools": _custom_tools,
     "foreign task": _foreign_task,
+    "read_file": _read_file,
+    "picture": _picture,
 }
 
 
 def _main() -> None:
     read = READERS[sys.argv[1]](Path(sys.argv[2]))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    subprocess.run([sys.executable, "-P", "-c", "pass"], check=True)
+    before = _peaks()
     answer = read()
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    grown += resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(json.dumps({"answer": answer[:100_000], "grown": grown // 1024}))
+    print(json.dumps({"answer": answer[:100_000], "grown": (_peaks() - before) // 1024}))
+
+
+def _peaks() -> int:
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(resource.getrusage(each).ru_maxrss for each in who)
 
 
 if __name__ == "__main__":

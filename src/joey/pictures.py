@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import importlib
 import importlib.util
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from joey.bounded import LimitError, run_bounded
 from joey.messages import ImageBlock, TextBlock
 
 KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -31,6 +31,9 @@ ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "imag
 _MEGABYTE = 1024 * 1024
 _MOST_PIXELS = 120_000_000
 """A picture with more is not even opened: unpacked, it would fill the memory."""
+
+_MOST_SEGMENTS = 10_000
+_PADDING = re.compile(rb"\xff+")
 
 T = TypeVar("T")
 
@@ -91,12 +94,14 @@ def _gif_size(data: bytes) -> tuple[int, int]:
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     at = 2
-    while at + 9 < len(data):
-        if data[at] != 0xFF:
+    for _ in range(_MOST_SEGMENTS):
+        padding = _PADDING.match(data, at)
+        if padding is None or padding.end() + 9 > len(data):
             return None
+        at = padding.end() - 1
         marker = data[at + 1]
-        if marker == 0xFF or marker == 0x01 or 0xD0 <= marker <= 0xD8:  # padding, and markers without a length
-            at += 1 if marker == 0xFF else 2
+        if marker == 0x01 or 0xD0 <= marker <= 0xD8:  # markers without a length
+            at += 2
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             return _big(data[at + 7 : at + 9]), _big(data[at + 5 : at + 7])
         else:
@@ -148,10 +153,7 @@ def fit(picture: ImageBlock, limits: PictureLimits, *, shrinks: bool | None = No
     if header.width * header.height > _MOST_PIXELS:
         return _left_out(what, "it has too many pixels to be made smaller here")
     if can_shrink() if shrinks is None else shrinks:
-        smaller = _shrinking().shrink(data, limits.longest_side, limits.refused_bytes * 3 // 4)
-        if smaller is None:
-            return _left_out(what, "it is damaged, and could not be made smaller")
-        return ImageBlock(smaller[0], base64.b64encode(smaller[1]).decode("ascii"))
+        return _shrunk(data, what, limits)
     if max(header.width, header.height) <= limits.refused_side and len(picture.data) <= limits.refused_bytes:
         return ImageBlock(header.media_type, picture.data)
     most = f"{limits.refused_side} pixels each way and {_size(limits.refused_bytes * 3 // 4)}"
@@ -162,10 +164,16 @@ def _left_out(what: str, why: str) -> TextBlock:
     return TextBlock(f"[Left out here: {what}, because {why}.]")
 
 
-@cache
-def _shrinking() -> Any:
-    """Loaded when the first picture is too large: most tasks have none."""
-    return importlib.import_module("joey.shrinking")
+def _shrunk(data: bytes, what: str, limits: PictureLimits) -> ImageBlock | TextBlock:
+    """In a process of its own: a few kilobytes can unpack to gigabytes, or take forever."""
+    arguments = [str(limits.longest_side), str(limits.refused_bytes * 3 // 4)]
+    try:
+        media_type, _, smaller = run_bounded("joey.shrinking", arguments, data).partition(b"\n")
+    except LimitError as problem:
+        return _left_out(what, f"it could not be made smaller: {problem}")
+    if not smaller:
+        return _left_out(what, "it is damaged, and could not be made smaller")
+    return ImageBlock(media_type.decode(), base64.b64encode(smaller).decode("ascii"))
 
 
 def _size(count: int) -> str:

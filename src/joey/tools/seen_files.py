@@ -6,17 +6,33 @@ in between. A version is a digest of the whole file: times lie, and sizes stay t
 
 from __future__ import annotations
 
+import os
 from hashlib import blake2b
 from pathlib import Path
 
 from joey.tools.base import ToolContext
 
 _KEY = "seen_files"
+_PIECE = 1024 * 1024
 
 
 def digest(data: bytes) -> str:
     """The version of a file with this content."""
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def digest_of(descriptor: int) -> str:
+    """The version of an open file, read piece by piece."""
+    version, at = blake2b(digest_size=16), 0
+    while piece := os.pread(descriptor, _PIECE, at):
+        version.update(piece)
+        at += len(piece)
+    return version.hexdigest()
+
+
+def note_seen_version(context: ToolContext, path: Path, version: str) -> None:
+    """The model now knows this version of the file."""
+    context.state.setdefault(_KEY, {})[path] = version
 
 
 def note_seen(context: ToolContext, path: Path, data: bytes | None) -> None:

@@ -283,7 +283,7 @@ async def test_reading_remembers_the_version(context: ToolContext) -> None:
 @pytest.mark.property
 @given(
     st.binary(max_size=300) | st.text(max_size=100).map(lambda text: text.encode("utf-16", "ignore")),
-    st.sampled_from(["txt", "pdf", "docx", "xlsx", "ipynb", "png", ""]),
+    st.sampled_from(["txt", "png", ""]),
     st.integers(1, 10),
 )
 async def test_no_bytes_make_it_raise(tmp_path_factory: Any, data: bytes, suffix: str, offset: int) -> None:

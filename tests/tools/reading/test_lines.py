@@ -3,9 +3,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from joey.tools.line_numbers import MAX_LINE, number_lines
-from joey.tools.reading.lines import BlockOptions, Span, block_around, depth_of, effective_depths, slice_lines
+from joey.tools.reading.lines import (
+    BlockOptions,
+    Span,
+    TextLines,
+    block_around,
+    depth_of,
+    effective_depths,
+    slice_lines,
+    split_lines,
+)
 from vectors_data import cases
 
 FUNCTIONS = "roo/functions"
@@ -78,3 +89,23 @@ def test_a_block_that_just_fits_its_limit_is_not_called_cut() -> None:
     lines = ["def f():", "    return 1"]
     assert block_around(lines, 2, 2, BlockOptions()) == Span(1, 2, False)
     assert block_around([*lines, "", "def g():"], 2, 2, BlockOptions()) == Span(1, 2, True)
+
+
+@pytest.mark.property
+@given(st.text(st.sampled_from("ab\r\n\u2028")), st.integers(1, 40_000), st.slices(40))
+def test_lines_cut_out_when_needed_are_those_of_the_whole_text(text: str, times: int, part: slice) -> None:
+    text *= min(times, 40_000 // (len(text) + 1) + 1)
+    lines, whole = TextLines(text), split_lines(text)
+    assert len(lines) == len(whole)
+    assert lines[part] == whole[part]
+    assert lines[-3:] == whole[-3:]
+    assert lines[len(whole) // 2 :] == whole[len(whole) // 2 :]
+    assert [lines[at] for at in range(len(whole) - 1, 0, -(len(whole) // 5 + 1))] == whole[: 0 : -(len(whole) // 5 + 1)]
+
+
+def test_a_block_far_down_in_a_text_is_the_one_found_among_all_its_lines() -> None:
+    text = "def f():\n" + "    x\n\n" * 3_000 + "def g():\n    if y:\n        z\n\n\ndef h():\n    pass\n"
+    for anchor in (6_002, 6_003, 6_004, 6_005, 3_000):
+        for limit in (1, 2, 5, 100, 9_000):
+            expected = block_around(split_lines(text), anchor, limit, BlockOptions())
+            assert block_around(TextLines(text), anchor, limit, BlockOptions()) == expected

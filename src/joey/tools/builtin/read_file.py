@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from joey.actions import Action, ReadPath
+from joey.extract import DocumentError
 from joey.filenames import quoted
 from joey.messages import ImageBlock, ToolResult
 from joey.pictures import can_shrink, picture_type
+from joey.regular_files import open_regular
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import MAX_LINE, number_lines
 from joey.tools.paths import UnusablePathError, locate, reason
-from joey.tools.reading.documents import DocumentError, extract, is_document
+from joey.tools.reading.documents import extract, is_document
 from joey.tools.reading.excerpt import excerpt
 from joey.tools.reading.kinds import describe_binary
-from joey.tools.reading.lines import BlockOptions, Span, block_around, line_endings, slice_lines, split_lines
+from joey.tools.reading.lines import BlockOptions, Span, TextLines, block_around, line_endings, slice_lines
 from joey.tools.reading.older_shape import from_older_shape
-from joey.tools.seen_files import note_seen
+from joey.tools.seen_files import digest_of, note_seen_version
 from joey.tools.textfile import NotTextError, read_text
 from joey.wire import JsonObject
 
 MAX_LINES = 2_000
 MAX_FILES = 5
 _MAX_FILE = 100 * 1024 * 1024
+MAX_TEXT_FILE = 16 * 1024 * 1024
+"""Text is held whole, as bytes and as characters of up to four bytes each."""
+_PIECE = 1024 * 1024
+_HEAD = 64
 _MOST_NAMES = 8
 _MAX_PICTURE = 5 * 1024 * 1024
 _MAX_PICTURES = 20 * 1024 * 1024
 _BETWEEN_FILES = "\n\n---\n\n"
+_Show: TypeAlias = Callable[[Sequence[str]], str]
 
 
 class Indentation(Params):
@@ -114,58 +122,71 @@ class ReadFile(Tool[ReadFileParams]):
             parts = [await self._read(each.path, context, _ranges_of(each)) for each in params.files]
         return _result(parts)
 
-    def _span_of(self, params: ReadFileParams) -> Callable[[list[str]], str]:
+    def _span_of(self, params: ReadFileParams) -> _Show:
         if self._line_numbers or params.mode == "indentation" or params.offset > 1:
             return lambda lines: _one_span(lines, params)
         return lambda lines: "\n".join(lines[: min(params.limit, MAX_LINES)])
 
-    async def _read(self, given: str, context: ToolContext, show: Callable[[list[str]], str]) -> _Part:
+    async def _read(self, given: str, context: ToolContext, show: _Show) -> _Part:
         try:
             path = _visible(context, given)
-            data = await asyncio.to_thread(_bytes_of, path, context)
-            part = await asyncio.to_thread(self._shown, path, data, show)
+            part, version = await asyncio.to_thread(self._opened, path, context, show)
         except (_ReadError, UnusablePathError, DocumentError) as problem:
             return _Part(f"File: {quoted(given)}\nError: {problem}", failed=True)
-        note_seen(context, path, data)
+        note_seen_version(context, path, version)
         return _Part(f"File: {quoted(given)}\n{part.text}", part.picture)
 
-    def _shown(self, path: Path, data: bytes, show: Callable[[list[str]], str]) -> _Part:
-        if media_type := picture_type(data):
-            return self._picture(media_type, data)
+    def _opened(self, path: Path, context: ToolContext, show: _Show) -> tuple[_Part, str]:
+        """What is shown of a file, and which version of it that is."""
+        _check(path, context)
+        try:
+            with open_regular(path) as file:
+                return self._shown(path, file, show), digest_of(file)
+        except OSError as problem:
+            raise _ReadError(f"it cannot be read: {reason(problem)}.") from None
+
+    def _shown(self, path: Path, file: int, show: _Show) -> _Part:
+        size = os.fstat(file).st_size
+        if media_type := picture_type(os.pread(file, _HEAD, 0)):
+            return self._picture(media_type, file, size)
         notes = []
-        if is_document(path.suffix) and data:
+        if is_document(path.suffix) and size:
             try:
-                return _Part(_document(path.suffix, data, show))
+                return _Part(_document(path.suffix, file, show))
             except DocumentError as problem:
                 # A damaged notebook is still text, and whoever mends it must see that text.
                 if path.suffix.lower() != ".ipynb":
                     raise
                 notes.append(f"Shown as plain text: {problem}.")
-        if not data:
-            return _Part("(The file is empty: 0 bytes.)")
-        try:
-            file = read_text(data)
-        except NotTextError:
-            raise _ReadError(
-                f"{describe_binary(data)}, {_size(len(data))}: its content is not shown. "
-                "If you need to look inside, use a program for it with execute_command."
-            ) from None
-        notes += [] if file.is_plain else [f"Encoding: {file.encoding_name}"]
-        if endings := line_endings(file.text):
-            notes.append(f"Line endings: {endings}")
-        if not file.text:
-            return _Part("\n".join([*notes, "(The file is empty but for its byte order mark.)"]))
-        return _Part("\n".join([*notes, show(split_lines(file.text))]))
+        data = _bytes_of(file, MAX_TEXT_FILE)
+        return _Part("\n".join([*notes, _text(data, show)])) if data else _Part("(The file is empty: 0 bytes.)")
 
-    def _picture(self, media_type: str, data: bytes) -> _Part:
-        words = f"{media_type}, {_size(len(data))}"
+    def _picture(self, media_type: str, file: int, size: int) -> _Part:
+        words = f"{media_type}, {_size(size)}"
         if not self._sees_images:
             return _Part(f"Image file ({words}). This model cannot look at pictures, so it is not shown.")
         # With something that makes it smaller before it is sent, it may be larger.
         most = _MAX_PICTURES if can_shrink() else _MAX_PICTURE
-        if len(data) > most:
+        if size > most:
             raise _ReadError(f"the image ({words}) is larger than {_size(most)}, the most that can be shown.")
-        return _Part(f"Image file ({words})", ImageBlock(media_type, base64.b64encode(data).decode("ascii")))
+        data = base64.b64encode(_bytes_of(file, most)).decode("ascii")
+        return _Part(f"Image file ({words})", ImageBlock(media_type, data))
+
+
+def _text(data: bytes, show: _Show) -> str:
+    try:
+        file = read_text(data)
+    except NotTextError:
+        raise _ReadError(
+            f"{describe_binary(data)}, {_size(len(data))}: its content is not shown. "
+            "If you need to look inside, use a program for it with execute_command."
+        ) from None
+    notes = [] if file.is_plain else [f"Encoding: {file.encoding_name}"]
+    if endings := line_endings(file.text):
+        notes.append(f"Line endings: {endings}")
+    return "\n".join(
+        [*notes, show(TextLines(file.text)) if file.text else "(The file is empty but for its byte order mark.)"]
+    )
 
 
 def _visible(context: ToolContext, given: str) -> Path:
@@ -175,7 +196,8 @@ def _visible(context: ToolContext, given: str) -> Path:
     return path
 
 
-def _bytes_of(path: Path, context: ToolContext) -> bytes:
+def _check(path: Path, context: ToolContext) -> None:
+    """Why there is nothing to open, in words that help to find what was meant."""
     try:
         if path.is_dir():
             raise _ReadError("it is a directory, not a file. Use list_files to see what is in it.")
@@ -183,14 +205,28 @@ def _bytes_of(path: Path, context: ToolContext) -> bytes:
             raise _ReadError(f"there is no such file.{_what_there_is(path, context)}")
         if not path.is_file():
             raise _ReadError("it is no ordinary file (a device, a pipe or a socket).")
-        if path.stat().st_size > _MAX_FILE:
-            raise _ReadError(
-                f"the file has {_size(path.stat().st_size)}; read_file reads up to {_size(_MAX_FILE)}. "
-                "Use search_files, or a part of it with execute_command (sed -n '100,200p')."
-            )
-        return path.read_bytes()
+        _check_size(path.stat().st_size, _MAX_FILE)
     except OSError as problem:
         raise _ReadError(f"it cannot be read: {reason(problem)}.") from None
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise _ReadError(
+            f"the file has {_size(size)}; read_file reads up to {_size(most)} of such a file. "
+            "Use search_files, or a part of it with execute_command (sed -n '100,200p')."
+        )
+
+
+def _bytes_of(file: int, most: int) -> bytes:
+    """All there is. What claims to be empty may not be: the size is checked again while reading."""
+    _check_size(os.fstat(file).st_size, most)
+    data = bytearray()
+    while piece := os.pread(file, _PIECE, len(data)):
+        data += piece
+        if len(data) > most:
+            raise _ReadError(f"the file goes on beyond {_size(most)}, the most that read_file reads.")
+    return bytes(data)
 
 
 def _what_there_is(path: Path, context: ToolContext) -> str:
@@ -209,10 +245,11 @@ def _what_there_is(path: Path, context: ToolContext) -> str:
     )
 
 
-def _document(suffix: str, data: bytes, show: Callable[[list[str]], str]) -> str:
-    extracted = extract(suffix, data)
-    note = f"Text extracted from: {extracted.source}. Line numbers are those of this text, not of the file."
-    lines = split_lines(extracted.text)
+def _document(suffix: str, file: int, show: _Show) -> str:
+    extracted = extract(suffix, file)
+    cut = f" Only the beginning: {extracted.cut}." if extracted.cut else ""
+    note = f"Text extracted from: {extracted.source}.{cut} Line numbers are those of this text, not of the file."
+    lines = TextLines(extracted.text)
     return f"{note}\n{show(lines) if lines else '(It holds no text.)'}"
 
 
@@ -237,7 +274,7 @@ def _block(lines: Sequence[str], params: ReadFileParams, wanted: Indentation) ->
     return text if span.cut else f"{text}\n\nIncluded ranges: {span.first}-{span.last} (total: {len(lines)} lines)"
 
 
-def _ranges_of(file: FileRanges) -> Callable[[list[str]], str]:
+def _ranges_of(file: FileRanges) -> _Show:
     if not file.line_ranges:
         return lambda lines: excerpt(lines, Span(1, min(len(lines), MAX_LINES), len(lines) > MAX_LINES), MAX_LINES)
     return lambda lines: "\n\n".join(_one_range(lines, first, last) for first, last in file.line_ranges)

@@ -1,41 +1,23 @@
-"""The text in files that are not text: PDF, DOCX, XLSX and notebooks.
-
-Each kind has a module with `extract(data) -> Extracted`, imported when the first such file is read. What they raise
-on a file they cannot read is a DocumentError with words for the model; everything else is a bug.
-"""
+"""The text of PDF, DOCX, XLSX and notebooks, read by `joey.extract` in a bounded process."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
+import json
 
-from joey.errors import JoeyError
-
-_MODULES = {".pdf": "pdf", ".docx": "word", ".xlsx": "spreadsheet", ".ipynb": "notebook"}
-
-
-class DocumentError(JoeyError):
-    """The document cannot be read, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """The text of a document, and what it was taken from: `PDF, 12 pages`."""
-
-    source: str
-    text: str
+from joey.bounded import LimitError, run_bounded
+from joey.extract import MODULES, DocumentError, Extracted
 
 
 def is_document(suffix: str) -> bool:
-    return suffix.lower() in _MODULES
+    return suffix.lower() in MODULES
 
 
-def extract(suffix: str, data: bytes) -> Extracted:
-    """The text of a document of the kind its suffix names."""
-    module = import_module(f"joey.tools.reading.{_MODULES[suffix.lower()]}")
-    extracted: Extracted = module.extract(data)
-    return extracted
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def extract(suffix: str, file: int) -> Extracted:
+    """The text of a document of the kind its suffix names, from a descriptor of it. Blocks. Raises DocumentError."""
+    try:
+        answer = json.loads(run_bounded("joey.extract", [suffix.lower()], file))
+    except LimitError as problem:
+        raise DocumentError(f"{problem}; if you need it, use a program for it with execute_command") from None
+    if "error" in answer:
+        raise DocumentError(answer["error"])
+    return Extracted(**answer)

@@ -18,8 +18,9 @@ _NAMED_LINES = 10
 
 def excerpt(lines: Sequence[str], span: Span, limit: int) -> str:
     """The lines of the span under a note, if there is something to note."""
-    last = _last_that_fits(lines, span)
-    shown = lines[span.first - 1 : last]
+    shown = span.of(lines)
+    last = _last_that_fits(shown, span)
+    shown = shown[: last - span.first + 1]
     notes = [
         *_more(span.first, last, len(lines), limit, cut=span.cut or last < span.last),
         *_cut_lines(shown, span.first),
@@ -27,10 +28,10 @@ def excerpt(lines: Sequence[str], span: Span, limit: int) -> str:
     return "\n".join([*notes, *([""] if notes else []), number_lines(shown, span.first, max_length=MAX_LINE)])
 
 
-def _last_that_fits(lines: Sequence[str], span: Span) -> int:
+def _last_that_fits(shown: Sequence[str], span: Span) -> int:
     room = MAX_CHARACTERS
-    for number in range(span.first, span.last + 1):
-        room -= min(len(lines[number - 1]), MAX_LINE)
+    for number, line in enumerate(shown, span.first):
+        room -= min(len(line), MAX_LINE)
         if room < 0:
             return max(span.first, number - 1)
     return span.last

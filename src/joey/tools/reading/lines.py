@@ -9,10 +9,15 @@ the next header below. Comments that stand above the header come along if the he
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import overload
 
 _STEP = 4
+_STRETCH = 16 * 1024
+_MAX_BLANK = 1_000
 _COMMENTS = ("#", "//", "--", "/*", "*", "'''", '"""')
 
 
@@ -29,6 +34,50 @@ def split_lines(text: str) -> list[str]:
     if lines[-1] == "":
         lines.pop()
     return lines
+
+
+class TextLines(Sequence[str]):
+    """The lines of a text as `split_lines` has them, cut out when they are looked at.
+
+    A list of all lines would take thirty times the memory of the text. Instead the line ends are counted once, by
+    stretches of the text, so that any line is found by looking through one stretch.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._end = "\r" if "\n" not in text and "\r" in text else "\n"
+        counts = (text.count(self._end, at, at + _STRETCH) for at in range(0, len(text), _STRETCH))
+        self._before = [0, *accumulate(counts)]
+        """Line ends before each stretch."""
+        last = text[text.rfind(self._end) + 1 :] if self._before[-1] else text
+        self._length = self._before[-1] + (last not in ("", "\r"))
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, int):
+            at = range(self._length)[index]
+            return self[at : at + 1][0]
+        first, last, step = index.indices(self._length)
+        if first >= last or step != 1:
+            return [self[at] for at in range(first, last, step)]
+        text = self._text[self._start(first) : self._start(last) - 1 if last <= self._before[-1] else None]
+        return [line.removesuffix("\r") for line in text.split(self._end)[: last - first]]
+
+    def _start(self, line: int) -> int:
+        """Where in the text a line begins: behind the line end before it."""
+        if not line:
+            return 0
+        stretch = bisect_left(self._before, line) - 1
+        at = stretch * _STRETCH
+        for _ in range(line - self._before[stretch]):
+            at = self._text.index(self._end, at) + 1
+        return at
 
 
 def line_endings(text: str) -> str:
@@ -91,7 +140,19 @@ def block_around(lines: Sequence[str], anchor: int, limit: int, options: BlockOp
         return None
     if limit <= 1:
         return Span(anchor, anchor, len(lines) > 1)
-    return _Growth(lines, anchor - 1, options).span(min(limit, len(lines)))
+    first = _window_start(lines, max(0, anchor - 1 - limit))
+    growth = _Growth(lines[first : anchor + limit], anchor - 1 - first, options)
+    span = growth.span(min(limit, len(lines)))
+    return Span(span.first + first, span.last + first, span.cut)
+
+
+def _window_start(lines: Sequence[str], first: int) -> int:
+    """A line before which nothing matters: an empty line is as deep as the last one above it that is not empty."""
+    for _ in range(_MAX_BLANK):
+        if not first or lines[first].strip():
+            break
+        first -= 1
+    return first
 
 
 class _Growth:

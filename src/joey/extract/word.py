@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import BinaryIO
 from xml.etree import ElementTree as ET
 
-from joey.tools.reading.documents import Extracted, counted
-from joey.tools.reading.office import OfficeFile
+from joey.extract import Extracted, Room, counted
+from joey.extract.office import OfficeFile
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _BREAKS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _LEFT_OUT = {f"{_W}del", f"{_W}moveFrom", f"{_W}instrText"}
+_WANTED = {f"{_W}p", f"{_W}tbl"}
+_INSIDE = {f"{_W}document", f"{_W}body", f"{_W}sdt", f"{_W}sdtContent"}
 
 
-def extract(data: bytes) -> Extracted:
-    body = OfficeFile(data, "DOCX").part("word/document.xml").find(f"{_W}body")
-    blocks = [] if body is None else list(_blocks(body))
-    return Extracted(f"DOCX, {counted(len(blocks), 'paragraph')}", "\n".join(blocks))
+def extract(file: BinaryIO) -> Extracted:
+    blocks: list[str] = []
+    room = Room()
+    for element in OfficeFile(file, "DOCX").elements("word/document.xml", _WANTED, _INSIDE):
+        for block in _blocks(element):
+            if not room.take(block):
+                return _extracted(blocks, room)
+            blocks.append(block)
+    return _extracted(blocks, room)
 
 
-def _blocks(parent: ET.Element) -> Iterator[str]:
-    for child in parent:
-        if child.tag == f"{_W}p":
-            yield _prefix(child) + _text(child)
-        elif child.tag == f"{_W}tbl":
-            yield from (_row(row) for row in child.iter(f"{_W}tr"))
-        elif child.tag in (f"{_W}sdt", f"{_W}sdtContent"):
-            yield from _blocks(child)
+def _extracted(blocks: list[str], room: Room) -> Extracted:
+    return Extracted(f"DOCX, {counted(len(blocks), 'paragraph')}", "\n".join(blocks), room.spent)
+
+
+def _blocks(element: ET.Element) -> Iterator[str]:
+    if element.tag == f"{_W}p":
+        yield _prefix(element) + _text(element)
+    else:
+        yield from (_row(row) for row in element.iter(f"{_W}tr"))
 
 
 def _row(row: ET.Element) -> str:
@@ -38,7 +47,7 @@ def _prefix(paragraph: ET.Element) -> str:
     style = paragraph.find(f"{_W}pPr/{_W}pStyle")
     name = "" if style is None else style.get(f"{_W}val", "")
     if name.startswith("Heading") and name[7:].isdecimal():
-        return "#" * min(int(name[7:]), 6) + " "
+        return "#" * min(int(name[7:9]), 6) + " "
     return "- " if paragraph.find(f"{_W}pPr/{_W}numPr") is not None else ""
 
 

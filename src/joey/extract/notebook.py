@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
-from joey.tools.reading.documents import DocumentError, Extracted, counted
+from joey.extract import DocumentError, Extracted, Room, counted
 
 _MAX_OUTPUT = 2_000
+_MAX_KINDS = 20
 
 
-def extract(data: bytes) -> Extracted:
+def extract(file: BinaryIO) -> Extracted:
     try:
-        notebook = json.loads(data)
+        notebook = json.loads(file.read())
     except (ValueError, RecursionError) as problem:
         raise DocumentError(f"the notebook is no valid JSON ({problem})") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise DocumentError("the notebook has no list of cells (notebooks before format 4 are not read)")
-    shown = [_cell(number, cell) for number, cell in enumerate(cells, 1) if isinstance(cell, dict)]
-    return Extracted(f"Jupyter notebook, {counted(len(shown), 'cell')}", "\n\n".join(shown))
+    shown, room = list[str](), Room()
+    for number, cell in enumerate(cells, 1):
+        text = _cell(number, cell) if isinstance(cell, dict) else ""
+        if not room.take(text):
+            break
+        shown += [text] if text else []
+    return Extracted(f"Jupyter notebook, {counted(len(cells), 'cell')}", "\n\n".join(shown), room.spent)
 
 
 def _cell(number: int, cell: dict[str, Any]) -> str:
@@ -34,11 +40,11 @@ def _output(output: Any) -> Iterator[str]:
         return
     data = output.get("data")
     if output.get("output_type") == "error":
-        yield f"[Error] {output.get('ename')}: {output.get('evalue')}"
+        yield _short(f"{output.get('ename')}: {output.get('evalue')}", "Error")
     elif "text" in output:
         yield _short(_joined(output["text"]))
     elif isinstance(data, dict):
-        others = sorted(kind for kind in data if kind != "text/plain")
+        others = sorted(kind[:100] for kind in data if kind != "text/plain")[:_MAX_KINDS]
         yield _short(_joined(data.get("text/plain"))) + (f" (also {', '.join(others)})" if others else "")
 
 
@@ -47,7 +53,7 @@ def _joined(source: Any) -> str:
     return "".join(map(str, source)) if isinstance(source, list) else str(source or "")
 
 
-def _short(text: str) -> str:
+def _short(text: str, label: str = "Output") -> str:
     text = text.rstrip("\n")
     cut = f"{text[:_MAX_OUTPUT]}... ({len(text):,} characters)" if len(text) > _MAX_OUTPUT else text
-    return f"[Output] {cut}"
+    return f"[{label}] {cut}"
