@@ -45,9 +45,7 @@ def test_a_folder_is_hidden_itself_by_a_line_for_folders_but_not_by_one_for_what
     assert rules.hiding("build", folder=True) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["ＫＥＹ.txt", "k\u200bey.txt", "key.txt ", "key.txt.", "key.txt:x", "u\u0308.txt"]
-)
+@pytest.mark.parametrize("name", ["ＫＥＹ.txt", "k\u200bey.txt", "key.txt ", "key.txt.", "key.txt:x", "u\u0308.txt"])
 def test_disguises_are_seen_through(name: str) -> None:
     assert IgnoreRules.read({".joeyignore": "key.txt\n\u00fc.txt\n"}).hiding(f"sub/{name}") == ".joeyignore"
 
