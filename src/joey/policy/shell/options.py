@@ -17,6 +17,7 @@ Kinds of values and operands:
     u  an address of a web page                    c  a command: the rest of the words
     C  shell code, as text                         s  a script for sed            a  a program for awk
     b  one word of text; the rest belongs to it (arguments of the project's own code)
+    m  a module of Python; the rest belongs to it
 
 `name=K` takes a value, `name?K` one that is attached (`--color=auto`), a bare name is a flag. `-#` is a number (`-5`).
 `name=KK` takes two values (`--arg name value`).
@@ -35,7 +36,10 @@ from joey.policy.shell.plain import Word
 from joey.policy.shell.scripts import awk_problems, sed_problems
 
 Kind: TypeAlias = str
-Touch: TypeAlias = Literal["read", "list", "tree", "write", "fill", "remove", "run", "folder"]
+Shows: TypeAlias = Literal["", "worktree", "history"]
+Touch: TypeAlias = Literal["read", "list", "tree", "write", "fill", "remove", "run", "folder", "maybe"]
+"""What is done with a file. "maybe": it is written if there is such a file; it may as well name something else, as
+in `git checkout NAME`."""
 _TOUCHES: dict[Kind, Touch] = {
     "r": "read", "l": "list", "d": "tree", "w": "write", "f": "fill", "k": "remove", "x": "run", "p": "folder",
 }  # fmt: skip
@@ -63,6 +67,18 @@ class Use:
     """Whether its inner command gets more words, which arrive on standard input (xargs)."""
     path: tuple[str, ...] = ()
     """The subcommands it went through, as in ("stash", "show")."""
+    separated: int | None = None
+    """How many operands stand before `--`, if there is one."""
+    shows: Shows = ""
+    """Whether it prints what is in any file, here or in the history: no operand restricts it to the `files`."""
+    from_top: bool = False
+    """Whether `files` are named from the top of the git repository, wherever the command runs (`HEAD:a/b`)."""
+    remotes: list[str] = field(default_factory=list)
+    """Remotes that git talks to. One that is not configured is a path or an address."""
+    modules: list[str] = field(default_factory=list)
+    """Modules of Python that it runs and no table knows: they must be the project's own."""
+    installed: list[str] = field(default_factory=list)
+    """Tools that it runs if they are in node_modules, and fetches otherwise."""
 
     def has(self, *names: str) -> bool:
         return any(name in names for name, _ in self.options)
@@ -86,6 +102,8 @@ class Program:
     options: Mapping[str, Option]
     operands: Operands = ""
     subcommands: Mapping[str, Program] | None = None
+    modules: Mapping[str, Program] | None = None
+    """What `-m` of Python may run."""
     leading: bool = False
     """Options end at the first operand; what follows belongs to that."""
     words: bool = False
@@ -95,7 +113,7 @@ class Program:
     wrapper: bool = False
     """It does nothing but run another command, which is judged instead; it needs no rule of its own."""
     check: Check | None = None
-    """What the table cannot say: yields problems, may add files."""
+    """What the table cannot say: yields problems, may add files. That of a subcommand comes first."""
     reader: Reader | None = None
     """Reads the words instead of the table, if they are a language (`find`, `test`): yields problems, adds the rest."""
 
@@ -105,6 +123,7 @@ def program(
     operands: Operands = "",
     *,
     subcommands: Mapping[str, Program] | None = None,
+    modules: Mapping[str, Program] | None = None,
     leading: bool = False,
     words: bool = False,
     project_code: bool = False,
@@ -112,7 +131,9 @@ def program(
     check: Check | None = None,
     reader: Reader | None = None,
 ) -> Program:
-    return Program(_options(options), operands, subcommands, leading, words, project_code, wrapper, check, reader)
+    return Program(
+        _options(options), operands, subcommands, modules, leading, words, project_code, wrapper, check, reader
+    )
 
 
 def _options(text: str) -> dict[str, Option]:
@@ -147,13 +168,13 @@ class _Reading:
             word = self._words.pop(0)
             text = word.text
             if text == "--" and not self._table.words:
+                self._use.separated = len(self._operands)
                 self._operands += self._words
                 self._words = []
             elif text.startswith("-") and text != "-":
                 self._option(word)
             elif self._table.subcommands is not None:
-                self._subcommand(word)
-                return
+                self._subcommand(word, self._table.subcommands)
             else:
                 self._operands.append(word)
                 if self._table.leading:
@@ -223,21 +244,27 @@ class _Reading:
 
     # Subcommands and operands
 
-    def _subcommand(self, word: Word) -> None:
-        assert self._table.subcommands is not None
-        table = self._table.subcommands.get(word.text) if not word.glob else None
+    def _module(self, word: Word) -> None:
+        assert self._table.modules is not None
+        if word.text in self._table.modules:
+            self._subcommand(word, self._table.modules)
+            return
+        self._use.modules.append(word.text)
+        self._words = []
+
+    def _subcommand(self, word: Word, tables: Mapping[str, Program]) -> None:
+        words, self._words = self._words, []
+        table = tables.get(word.text) if not word.glob else None
         if table is None:
             self._use.problems.append(f"`{self._name} {word.text}` is not known to be harmless")
             return
         self._use.path = (*self._use.path, word.text)
-        _Reading(table, self._words, f"{self._name} {word.text}", self._use).run()
+        _Reading(table, words, f"{self._name} {word.text}", self._use).run()
 
     def _place_operands(self) -> None:
         table, words = self._table.operands, self._operands
         kinds = (table if isinstance(table, str) else table(self._use)).split()
         self._use.operands += words
-        if self._table.subcommands is not None:
-            return
         star = next((at for at, kind in enumerate(kinds) if kind[-1] in "*+"), None)
         if star is None:
             self._assign(kinds, words)
@@ -267,6 +294,8 @@ class _Reading:
             self._use.files += [self._touch(kind, word) for word in words if word.text != "-"]
         elif kind not in ("t", "b") and any(word.below for word in words[:1]):
             self._use.problems.append(f"what `{self._name}` runs is only known when it runs")
+        elif kind == "m":
+            self._module(words[0])
         elif kind == "c":
             self._use.inner.append(tuple(words))
         elif kind == "C":
