@@ -314,6 +314,25 @@ class _Reading:
         return _TOUCHES_BELOW[kind], word
 
 
+_OPTION = re.compile(r"--?[A-Za-z]")
+
+
+def option_values(use: Use, *free: str) -> Iterator[str]:
+    """Values that look like options: they are some if the program takes them only attached, as in `--bin --config=x`.
+
+    `free` names options whose next word is their value whatever it looks like.
+    """
+    for name, value in use.options:
+        if value and name not in free and _OPTION.match(value.text):
+            yield f"the value of `{name}` looks like an option"
+
+
+def option_words(use: Use) -> Iterator[str]:
+    """Words after `--` that look like options: they are some if the program takes the `--` for a value."""
+    if any(_OPTION.match(word.text) for word in use.operands):
+        yield "a word after `--` looks like an option"
+
+
 def _address(text: str) -> Iterator[str]:
     if not re.fullmatch(r"(?:https?://)?[\w.:\[\]-]+(?:/[^\s@]*)?(?:[?#]\S*)?", text) or "{" in text or "[" in text:
         yield f"`{text}` is not a plain http or https address"

@@ -20,7 +20,7 @@ _ADDRESS = re.compile(
     r"(?:https?|git|ssh)://[A-Za-z0-9][^\s\"'\\]*|(?:[\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!:)[^\s\"'\\:]*"
     r"|(?:file://)?/[\w./-]+|\.{1,2}/[\w./-]+"
 )
-"""An address with a plain protocol, `user@host:path`, another folder, or the relative one of a submodule. No `ext::`."""
+"""An address with a plain protocol, `user@host:path`, a folder, or the relative one of a submodule. No `ext::`."""
 _REFSPEC = re.compile(r"[+^]?[\w./*-]*(?::[\w./*-]*)?")
 
 _CORE = (

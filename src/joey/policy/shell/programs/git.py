@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from joey.policy.shell.options import Check, Program, Use, program
+from joey.policy.shell.options import Check, Program, Use, option_values, option_words, program
 from joey.policy.shell.plain import Word
 from joey.policy.shell.programs import git_files as files
 
@@ -65,18 +65,14 @@ _PICK = """
 _STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
 _REMOTE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _CLONE = re.compile(r"(?:https?|ssh)://[A-Za-z0-9][^\s]*|[A-Za-z0-9][\w.-]*@[A-Za-z0-9][\w.-]*:[^\s:]+")
-_OPTION = re.compile(r"--?[A-Za-z]")
 
 
 def _whole(use: Use) -> Iterator[str]:
-    """What holds for every command. The first two would hide an option if a table were wrong about a value."""
+    yield from option_values(use, "-m", "--message", "-e")
+    yield from option_words(use)
     for name, value in use.options:
-        if value and _OPTION.match(value.text) and name not in ("-m", "--message", "-e"):
-            yield f"the value of `{name}` looks like an option"
         if value and ("%G" in value.text or "%(signature" in value.text) and name in ("--format", "--pretty"):
             yield "showing signatures runs another program"
-    if any(_OPTION.match(word.text) for word in use.operands):
-        yield "a word after `--` looks like an option"
     if sum(touch == "folder" for touch, _ in use.files) > 1:
         yield "each `-C` starts from the one before"
 
