@@ -22,3 +22,8 @@ def summary(use: Use) -> str:
         "[" + " ".join(f"{word.text}{'/**' if word.below else ''}" for word in inner) + "]" for inner in use.inner
     ]
     return ", ".join([*parts, *(f"<{code}>" for code in use.code)])
+
+
+def touched(use: Use) -> str:
+    """The files of a use, as in "read:a.py write:b.py"."""
+    return " ".join(f"{touch}:{word.text}" for touch, word in use.files)

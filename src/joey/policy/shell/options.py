@@ -333,6 +333,12 @@ def option_words(use: Use) -> Iterator[str]:
         yield "a word after `--` looks like an option"
 
 
+def unknown_words(use: Use) -> Iterator[str]:
+    """Words that `find` or `xargs` puts in when it runs: a check that reads words as text cannot know them."""
+    if any(word.below for word in use.operands):
+        yield "some of its words are only known when it runs"
+
+
 def _address(text: str) -> Iterator[str]:
     if not re.fullmatch(r"(?:https?://)?[\w.:\[\]-]+(?:/[^\s@]*)?(?:[?#]\S*)?", text) or "{" in text or "[" in text:
         yield f"`{text}` is not a plain http or https address"

@@ -97,6 +97,8 @@ def remote_names(config: str) -> frozenset[str]:
 
 
 def _problem(key: str, value: str) -> str:
+    if not key:
+        return f"the settings of the repository have a line that is not understood: `{value[:40]}`"
     section, *middle, name = key.split(".")
     if section in _HARMLESS_SECTIONS:
         return ""
@@ -109,7 +111,7 @@ def _problem(key: str, value: str) -> str:
 
 
 def _settings(config: str) -> Iterator[tuple[str, str]]:
-    """The settings with their values. A line that is not understood is a setting without a known name."""
+    """The settings with their values. A line that is not understood is a value without a name."""
     prefix = ""
     for line in config.lstrip("\ufeff").split("\n"):
         text = line.strip(" \t\r")
@@ -121,7 +123,7 @@ def _settings(config: str) -> Iterator[tuple[str, str]]:
         elif (variable := _VARIABLE.fullmatch(text)) and prefix and (value := _value(variable[2])) is not None:
             yield f"{prefix}.{variable[1].lower()}", value
         else:
-            yield f"{prefix or 'nothing'}.{text[:40]}", ""
+            yield "", text
 
 
 def _value(text: str | None) -> str | None:

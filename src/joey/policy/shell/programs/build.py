@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from joey.policy.shell.options import Check, Program, Use, option_values, program, read_use
+from joey.policy.shell.options import Check, Program, Use, option_values, program, read_use, unknown_words
 from joey.policy.shell.plain import Word
 
 # make
@@ -20,6 +20,7 @@ _VARIABLE = re.compile(r"(?:V|VERBOSE|Q|DEBUG|CI|COLOR|JOBS|NPROC|TEST|TESTS)=(?
 
 def _make(use: Use) -> Iterator[str]:
     """A target, as a variable, may stand in shell code of the Makefile."""
+    yield from unknown_words(use)
     for word in use.operands:
         if not (_VARIABLE if "=" in word.text else _TARGET).fullmatch(word.text):
             yield f"`{word.text}` may change what make runs"
@@ -73,6 +74,7 @@ def _cargo(rest: Program | None = None) -> Check:
 
 def _crates(use: Use) -> Iterator[str]:
     yield from option_values(use)
+    yield from unknown_words(use)
     yield from (f"`{word.text}` is not the plain name of a crate" for word in use.operands if not _is_crate(word))
 
 
@@ -155,6 +157,7 @@ def _go(runs: Callable[[list[Word]], list[Word]] = list) -> Check:
             if name == "-ldflags" and value and not _LINKER.fullmatch(value.text):
                 yield "the linker's flags can name programs"
         yield from option_values(use, "-ldflags")
+        yield from unknown_words(use)
         for word in runs(use.operands):
             if word.text.startswith((".", "/")) or word.text.endswith(".go"):
                 use.files.append(("run", Word(word.text.removesuffix("...") or ".", word.glob)))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from joey.policy.shell.options import Check, Touch, Use
+from joey.policy.shell.options import Check, Touch, Use, unknown_words
 from joey.policy.shell.plain import Word
 
 PATCH = frozenset(
@@ -36,6 +36,7 @@ SUMMARY = frozenset(
 )
 """Options that make `show` and `diff` print names and numbers instead of what is in files."""
 
+_BELOW: dict[Touch, Touch] = {"read": "tree", "write": "fill", "maybe": "fill"}
 _MAGIC = frozenset({"top", "literal", "glob", "exclude"})
 _LONG_MAGIC = re.compile(r":\(([^)]*)\)")
 _SHORT_MAGIC = re.compile(r":([/!^]*):?")
@@ -130,7 +131,7 @@ def _add(use: Use, specs: Sequence[_Pathspec | None], touch: Touch) -> Iterator[
             yield "a pathspec has magic that is not known to be harmless"
         elif not spec.excludes:
             use.from_top = use.from_top or spec.from_top
-            use.files.append((touch, spec.path))
+            use.files.append((_BELOW.get(touch, touch) if spec.path.below else touch, spec.path))
 
 
 def _restricts(specs: Sequence[_Pathspec | None]) -> bool:
@@ -228,6 +229,7 @@ def cleans(use: Use) -> Iterator[str]:
 
 def moves(use: Use) -> Iterator[str]:
     """`git mv A B` and `git mv A… FOLDER`: what is written has the name of the last word, or stands below it."""
+    yield from unknown_words(use)
     *sources, target = use.operands or [Word("")]
     if any(_is_pattern(word) for word in use.operands):
         yield "which files are moved is only known when it runs"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from joey.policy.shell.options import Program, Use, option_values, program
+from joey.policy.shell.options import Program, Use, option_values, program, unknown_words
 
 _PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:@(?:[\w^~<>=*][\w.^~<>=*| +-]*)?)?", re.IGNORECASE)
 _ARCHIVE = re.compile(r".*\.(?:tgz|tar|tar\.gz)", re.IGNORECASE)
@@ -34,6 +34,7 @@ def _node(use: Use) -> Iterator[str]:
 def npm_packages(use: Use) -> Iterator[str]:
     """Packages by name from the registry: no address, archive, folder or repository."""
     yield from option_values(use)
+    yield from unknown_words(use)
     for word in use.operands:
         if word.glob or not _PACKAGE.fullmatch(word.text) or _ARCHIVE.fullmatch(word.text):
             yield f"`{word.text}` is not the plain name of a package"
@@ -52,11 +53,12 @@ def _npm_init(use: Use) -> Iterator[str]:
 
 _NODE = program(
     """-v --version -h --help -c --check --test --test-only --test-name-pattern=t --test-skip-pattern=t
-    --test-reporter=t --test-reporter-destination=w --test-concurrency=t --test-timeout=t --test-force-exit --test-update-snapshots
-    --experimental-test-coverage --watch --watch-preserve-output --enable-source-maps --no-warnings --trace-warnings
-    --trace-uncaught --trace-deprecation --no-deprecation --throw-deprecation --pending-deprecation
-    --unhandled-rejections=t --max-old-space-size?t --stack-trace-limit?t --experimental-strip-types
-    --experimental-vm-modules --experimental-sqlite --expose-gc --use-strict --preserve-symlinks""",
+        --test-reporter=t --test-reporter-destination=w --test-concurrency=t --test-timeout=t --test-force-exit
+        --test-update-snapshots --experimental-test-coverage --watch --watch-preserve-output --enable-source-maps
+        --no-warnings --trace-warnings --trace-uncaught --trace-deprecation --no-deprecation --throw-deprecation
+        --pending-deprecation --unhandled-rejections=t --max-old-space-size?t --stack-trace-limit?t
+        --experimental-strip-types --experimental-vm-modules --experimental-sqlite --expose-gc --use-strict
+        --preserve-symlinks""",
     "x b",
     leading=True,
     project_code=True,

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from joey.policy.shell.options import Program, Use, program
+from joey.policy.shell.options import Program, Use, program, unknown_words
 from joey.policy.shell.plain import Word
 from joey.policy.shell.programs import python_tools
 
@@ -57,6 +57,7 @@ def _own_module(module: str) -> Iterator[str]:
 
 def _unittest(use: Use) -> Iterator[str]:
     """Tests by file, or by the dotted name of something in the project."""
+    yield from unknown_words(use)
     words = use.operands[1:] if use.operands and use.operands[0].text == "discover" else use.operands
     for word in words:
         if "/" in word.text or word.text.endswith(".py"):
@@ -75,6 +76,7 @@ def _server(use: Use) -> Iterator[str]:
 
 def _pytest(use: Use) -> Iterator[str]:
     yield from _warnings(use)
+    yield from unknown_words(use)
     for name, value in use.options:
         text = value.text if value else ""
         if name == "-p" and not re.fullmatch(r"no:[\w.-]+", text):
@@ -93,6 +95,7 @@ def _pytest(use: Use) -> Iterator[str]:
 
 def _install(use: Use) -> Iterator[str]:
     """Packages by name from the index, or the project itself; no address, archive or other folder."""
+    yield from unknown_words(use)
     editable = [value for name, value in use.options if name in ("-e", "--editable") and value]
     for word in [*editable, *use.operands]:
         if folder := _FOLDER.fullmatch(word.text):
