@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,6 +33,31 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What can be had again: $XDG_CACHE_HOME/joey, or ~/.cache/joey."""
     base = environment.get("XDG_CACHE_HOME", "")
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "joey"
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each for the user alone. Raises OSError.
+
+    (`mkdir(parents=True, mode=0o700)` makes only the last one private.)"""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            each.mkdir(mode=0o700)
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+
+
+def close_to_others(folder: Path) -> None:
+    """Take from others what they may do in a folder of Joey's that was made before, or by a wide umask."""
+    with contextlib.suppress(OSError):
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and status.st_mode & 0o077:
+            folder.chmod(0o700)
+
+
+def private_file(path: str, flags: int) -> int:
+    """How `open` opens a file for the user alone: `open(path, "w", opener=private_file)`."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def models_folder(environment: Mapping[str, str] = os.environ) -> Path:

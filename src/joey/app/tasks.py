@@ -20,7 +20,7 @@ from joey.asking import Asked, Library, expand
 from joey.checkpoints import Limits
 from joey.config import Config
 from joey.errors import UsageError
-from joey.folders import state_folder, user_folder
+from joey.folders import close_to_others, state_folder, user_folder
 from joey.instructions import InstructionFiles
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
@@ -95,6 +95,7 @@ async def open_task(
     options: TaskOptions, prompt: str, watch: Watcher, images: Sequence[ImageBlock] = ()
 ) -> AsyncIterator[Task]:
     """A task made of everything this folder and this user have, new or resumed; what it holds is closed at the end."""
+    close_to_others(state_folder())
     store = TaskStore(state_folder() / "tasks")
     entry = store.find(options.resume) if options.resume else None
     opened = entry.state.opened if entry and entry.state else None

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from joey.errors import JoeyError
+from joey.folders import make_private
 
 _AT_ONCE = 1 << 20
 """Bytes that are written together."""
@@ -110,7 +111,7 @@ def content_hash(data: bytes) -> str:
 
 
 def _open(path: Path) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(path.parent)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 

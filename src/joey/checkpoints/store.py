@@ -27,6 +27,7 @@ from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, Limits, mode_of,
 from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import Seen, walk
 from joey.errors import UsageError
+from joey.folders import make_private, private_file
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was looked at may change again without its times telling."""
@@ -174,10 +175,10 @@ class CheckpointStore:
 
     def _append(self, made: Checkpoint) -> None:
         self.contents.flush()
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self.folder)
         line = json.dumps(made.to_json(), separators=(",", ":")) + "\n"
         torn = self._lines.is_file() and not _ends_with_newline(self._lines)
-        with self._lines.open("a", encoding="ascii") as file:
+        with open(self._lines, "a", encoding="ascii", opener=private_file) as file:
             file.write("\n" + line if torn else line)
         self.checkpoints.append(made)
         self._fold(made)

@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from joey.errors import JoeyError, WireError
+from joey.folders import make_private
 from joey.journal.records import RECORDS, VERSION, Record
 from joey.wire import encode
 
@@ -67,7 +68,7 @@ class Journal:
         self.close()
 
     def _open(self) -> int:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(self.path.parent)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         if not _locked(file, self._patience):
             os.close(file)

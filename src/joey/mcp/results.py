@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from joey.folders import close_to_others, make_private, private_file
 from joey.messages import ImageBlock, ResultBlock, ShownText, TextBlock, ToolResult
 from joey.pictures import KINDS, can_shrink
 from joey.tools.base import ToolContext
@@ -140,13 +141,14 @@ def _bytes(data: str, media_type: str, what: str, context: ToolContext) -> Resul
 
 def _kept(raw: bytes, media_type: str, storage: Path) -> Path:
     folder = storage / "mcp"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
+    close_to_others(folder)
     ending = mimetypes.guess_extension(media_type) or ".bin"
     number = len(list(folder.iterdir())) + 1
     while True:
         path = folder / f"{number}{ending}"
         try:
-            with path.open("xb") as file:
+            with open(path, "xb", opener=private_file) as file:
                 file.write(raw)
         except FileExistsError:
             number += 1

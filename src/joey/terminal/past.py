@@ -15,6 +15,8 @@ import json
 import os
 from pathlib import Path
 
+from joey.folders import make_private, private_file
+
 KEPT = 1_000
 """How many lines the file has when it was cut."""
 _LONGEST = 20_000
@@ -44,8 +46,8 @@ class Past:
             return
         line = json.dumps({"folder": self._folder, "text": text}) + "\n"
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._file, "a", encoding="utf-8", opener=_private) as file:
+            make_private(self._file.parent)
+            with open(self._file, "a", encoding="utf-8", opener=private_file) as file:
                 file.write(line)
 
     def _said_here(self, line: str) -> str:
@@ -59,10 +61,6 @@ class Past:
     def _rewrite(self, lines: list[str]) -> None:
         new = self._file.with_suffix(f".{os.getpid()}")
         with contextlib.suppress(OSError):
-            with open(new, "w", encoding="utf-8", opener=_private) as file:
+            with open(new, "w", encoding="utf-8", opener=private_file) as file:
                 file.write("\n".join(lines) + "\n")
             new.replace(self._file)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

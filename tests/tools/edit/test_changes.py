@@ -241,10 +241,49 @@ def test_a_writer_killed_in_the_midst_of_200_writes_leaves_every_file_old_or_new
     assert names(folder) == [path.name for path in paths]
 
 
+MAKER = """
+import os, sys
+from joey.openat import Place
+from joey.tools.edit.temporaries import temporary_beside
+print(temporary_beside(Place(os.open(sys.argv[1], os.O_RDONLY), "a.txt")).name)
+"""
+
+
+def name_of_a_gone_process(folder: Path) -> str:
+    """A name that a real Joey made for a temporary file in this folder, before it ended."""
+    made = subprocess.run([sys.executable, "-c", MAKER, str(folder)], check=True, capture_output=True, text=True)
+    return made.stdout.strip()
+
+
 def test_the_next_write_sweeps_what_a_killed_one_left(file: Path) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    (file.parent / f".joey-{gone.pid}-3.tmp").write_bytes(b"half")
-    (file.parent / f".joey-{os.getppid()}-3.tmp").write_bytes(b"of a living process")
+    (file.parent / name_of_a_gone_process(file.parent)).write_bytes(b"half")
     commit([change(file, OLD, NEW)])
-    assert names(file.parent) == [f".joey-{os.getppid()}-3.tmp", "a.txt"]
+    assert names(file.parent) == ["a.txt"]
+
+
+def test_what_a_living_process_is_writing_stays(file: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", MAKER + "sys.stdout.flush(); sys.stdin.read()", str(file.parent)],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as maker:  # fmt: skip
+        assert maker.stdout is not None
+        name = maker.stdout.readline().strip()
+        (file.parent / name).write_bytes(b"half")
+        commit([change(file, OLD, NEW)])
+        assert names(file.parent) == [name, "a.txt"]
+    commit([change(file, NEW, OLD)])
+    assert names(file.parent) == ["a.txt"]
+
+
+def test_sweeping_spares_everything_that_joey_did_not_make(file: Path, tmp_path: Path) -> None:
+    """A name that looks alike, one of another folder, a folder, a link, and what the link leads to."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    kept = [f".joey-{2**22 + 7}-3.tmp", f".joey-{2**22 + 7}-3-{'0' * 16}.tmp", name_of_a_gone_process(elsewhere)]
+    for name in kept:
+        (file.parent / name).write_bytes(b"of the user")
+    folder, link = name_of_a_gone_process(file.parent), name_of_a_gone_process(file.parent)
+    (file.parent / folder).mkdir()
+    (elsewhere / "diary").write_text("dear diary")
+    (file.parent / link).symlink_to(elsewhere / "diary")
+    commit([change(file, OLD, NEW)])
+    assert names(file.parent) == sorted([*kept, folder, link, "a.txt", "elsewhere"])
+    assert (elsewhere / "diary").read_text() == "dear diary"

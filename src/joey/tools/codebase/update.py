@@ -24,6 +24,7 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import TypeVar
 
+from joey.folders import make_private
 from joey.tools.codebase.model import Embedder
 from joey.tools.codebase.pieces import cut
 from joey.tools.codebase.store import CutFile, FileState, IndexProblemError, IndexStore
@@ -91,7 +92,7 @@ class Freshness:
 def only_writer(folder: Path) -> Iterator[bool]:
     """Whether nobody else updates the index now; if so, nobody will until the end of the block."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(folder)
         lock = (folder / "lock").open("w")
     except OSError as error:
         raise IndexProblemError(f"the index in {folder} cannot be written: {reason(error)}") from None

@@ -2,7 +2,8 @@
 
 An id is a number nobody has used in this task, made by creating the file, so ids stay unique and keep their meaning
 when a task is resumed, and when two commands begin at once. Beside each output stands what is known of its command
-(`cmd-1.json`), so that it can be told later how it ended, or that nobody saw it end.
+(`cmd-1.json`), so that it can be told later how it ended, or that nobody saw it end. Output may hold anything:
+folder and files are the user's alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from joey.folders import close_to_others, make_private, private_file
 
 ARTIFACT_ID = re.compile(r"cmd-\d+\.txt")
 
@@ -31,13 +34,14 @@ def folder_of(storage: Path) -> Path:
 def new_artifact(storage: Path) -> Path:
     """A new empty file under an id of its own. Raises OSError."""
     folder = folder_of(storage)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
+    close_to_others(folder)
     number = max((int(path.stem[4:]) for path in artifacts(storage)), default=0)
     while True:
         number += 1
         path = folder / f"cmd-{number}.txt"
         try:
-            path.open("xb").close()
+            open(path, "xb", opener=private_file).close()
         except FileExistsError:
             continue
         return path
@@ -51,7 +55,8 @@ def artifacts(storage: Path) -> list[Path]:
 
 def write_record(artifact: Path, record: CommandRecord) -> None:
     temporary = artifact.with_suffix(".json.new")
-    temporary.write_text(json.dumps(asdict(record)), encoding="utf-8")
+    with open(temporary, "w", encoding="utf-8", opener=private_file) as file:
+        file.write(json.dumps(asdict(record)))
     temporary.replace(artifact.with_suffix(".json"))
 
 

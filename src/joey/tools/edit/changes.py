@@ -11,8 +11,8 @@ What a commit does, in this order:
 4. Settle: folders are flushed, second names removed.
 
 An error before the end of 3 undoes what was done and raises ChangeFailed. A process killed at any instant leaves each
-single file whole, old or new; temporary files it leaves behind carry the number of the process in their names and
-are swept by the next commit to the same folder once that process is gone.
+single file whole, old or new; temporary files it leaves behind have names that prove where they come from
+(`joey.tools.edit.temporaries`) and are swept by the next commit to the same folder once that process is gone.
 
 Links: a path that is a symbolic link is resolved when the change is planned, and what is at the end of it is judged
 and written; the link stays. From then on no link is followed: each folder is opened from the root down by descriptor,
@@ -27,25 +27,22 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from joey.errors import JoeyError
 from joey.filenames import quoted
 from joey.openat import LinkInPathError, Place, flush_folder, is_still, names_in, open_folder
 from joey.regular_files import read_regular
+from joey.tools.edit.temporaries import is_left_over, temporary_beside
 
-_TEMPORARY = re.compile(r"\.joey-(\d+)-\d+\.tmp$")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _BECAME_A_LINK = (
     "{} leads somewhere else than when this change was prepared: a folder or a link on its path was replaced. "
     "Nothing was changed. Check the path, then make the change again."
 )
-_serial = count()
 MAX_FILE = 16 * 1024 * 1024
 """Larger files are not edited here: the text, its lines and the difference would fill the memory."""
 
@@ -134,9 +131,9 @@ def sweep(folder: int) -> None:
     """Remove temporary files in this open folder that processes now gone left behind."""
     with contextlib.suppress(OSError):
         for name in names_in(folder):
-            left = _TEMPORARY.fullmatch(name)
-            if left and not _is_alive(int(left[1])):
-                Place(folder, name).unlink()
+            place = Place(folder, name)
+            if is_left_over(place):
+                place.unlink()
 
 
 @dataclass(slots=True)
@@ -171,7 +168,7 @@ class _Commit:
             if change.new is not None:
                 self._make_folders(change.path.parent)
                 place = self._place(change.path)
-                self.staged[change.path] = temporary = _temporary_beside(place)
+                self.staged[change.path] = temporary = temporary_beside(place)
                 self._write_temporary(temporary, change, change.new)
 
     def swap(self) -> None:
@@ -282,7 +279,7 @@ class _Commit:
             self.disk.remove(temporary)
 
     def _second_name(self, place: Place) -> Place:
-        second = _temporary_beside(place)
+        second = temporary_beside(place)
         try:
             self.disk.link(place, second)
         except OSError:  # a file system without hard links: a copy must do
@@ -329,20 +326,6 @@ def _attributes(model: Path | int) -> Iterator[tuple[str, bytes]]:
         with contextlib.suppress(OSError):
             for name in os.listxattr(model):
                 yield name, os.getxattr(model, name)
-
-
-def _temporary_beside(place: Place) -> Place:
-    return place.beside(f".joey-{os.getpid()}-{next(_serial)}.tmp")
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _reason(error: OSError) -> str:
