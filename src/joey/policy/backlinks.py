@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from joey.policy.links import Walked, follow, walk
+from joey.policy.links import follow, links_below, names_below
 from joey.policy.protected import UNKNOWN_DOT_NAME
 
 
@@ -47,16 +47,12 @@ class Backlinks:
 
     def other_names(self, inode: int) -> tuple[str, ...]:
         """The files of the workspace with this inode."""
-        return self._walked.inodes.get(inode, ())
-
-    @cached_property
-    def _walked(self) -> Walked:
-        return walk(self._root)
+        return tuple(names_below(self._root, inode))
 
     @cached_property
     def _places(self) -> dict[str, Meaning]:
         places: dict[str, Meaning] = {}
-        left = list(self._walked.links)
+        left = list(links_below(self._root))
         while True:
             known = len(places)
             unknown = list[tuple[str, str]]()

@@ -26,7 +26,9 @@ _NOT_WALKED = frozenset(
     {"node_modules", ".venv", "venv", "site-packages", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache"}
 )
 """Folders of other people's code and of caches: large, full of links, and not where configuration is looked for."""
+_OF_THE_SYSTEM = frozenset({"/proc", "/sys", "/dev"})
 _NOT_WALKED_IN_GIT = frozenset({"objects", "refs", "logs", "lfs"})
+_GIT_FILES = frozenset({".git", "config", "config.worktree"})
 _MAGIC = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|exe|fd/[^/]+|map_files/[^/]+)|/dev/fd/[^/]+")
 _MAGIC_START = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:(?P<cwd>cwd)|root)(?=/|$)")
 _GIT_PATHS = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?(.+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
@@ -84,26 +86,18 @@ def _target(path: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Walked:
-    """What a walk of a workspace found."""
-
-    links: tuple[tuple[str, str], ...]
-    """Links, and files that name a folder as a link does, each with the place where it leads, both absolute."""
-    inodes: dict[int, tuple[str, ...]]
-    """The files by their inode."""
-
-
-def walk(root: str) -> Walked:
-    """Look at the folders below the root, without following links."""
-    links, inodes = list[tuple[str, str]](), dict[int, tuple[str, ...]]()
+def links_below(root: str) -> Iterator[tuple[str, str]]:
+    """The links of a workspace, and the files that name a folder as a link does, each with the place where it leads."""
     for entry in _entries(root):
         if entry.is_symlink():
-            links.append((entry.path, os.path.join(os.path.dirname(entry.path), _target(entry.path) or "")))  # noqa: PTH118, PTH120
-        elif entry.is_file(follow_symlinks=False):
-            inodes[entry.inode()] = (*inodes.get(entry.inode(), ()), entry.path)
-            links += ((entry.path, place) for place in _named_by_git(entry.path, root))
-    return Walked(tuple(links), inodes)
+            yield entry.path, os.path.join(os.path.dirname(entry.path), _target(entry.path) or "")  # noqa: PTH118, PTH120
+        elif entry.name in _GIT_FILES and entry.is_file(follow_symlinks=False):
+            yield from ((entry.path, place) for place in _named_by_git(entry.path, root))
+
+
+def names_below(root: str, inode: int) -> Iterator[str]:
+    """The files of a workspace that are this one."""
+    return (entry.path for entry in _entries(root) if entry.inode() == inode)
 
 
 def _entries(root: str) -> Iterator[os.DirEntry[str]]:
@@ -114,7 +108,7 @@ def _entries(root: str) -> Iterator[os.DirEntry[str]]:
         for entry in _listed(folder):
             left -= 1
             yield entry
-            if entry.is_dir(follow_symlinks=False) and entry.name not in skipped:
+            if entry.name not in skipped and entry.is_dir(follow_symlinks=False) and entry.path not in _OF_THE_SYSTEM:
                 folders.append(entry.path)
 
 
@@ -137,7 +131,7 @@ def _named_by_git(path: str, root: str) -> Iterator[str]:
         pointer = _text(path)
         if pointer.startswith("gitdir:"):
             yield os.path.join(folder, pointer[7:].strip())  # noqa: PTH118
-    elif name in ("config", "config.worktree") and _of_git(folder, root):
+    elif _of_git(folder, root):
         for setting, value in _GIT_PATHS.findall(_text(path)):
             # Hooks are looked for from the top of the working tree, other settings beside the file that names them.
             yield os.path.join(root if setting.lower() == "hookspath" else folder, os.path.expanduser(value))  # noqa: PTH111, PTH118

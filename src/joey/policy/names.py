@@ -24,8 +24,8 @@ _SHORT_HASH = re.compile(r"([^.~]{1,2})[0-9a-f]{4}")
 @lru_cache(maxsize=4096)
 def fold_name(name: str) -> tuple[str, ...]:
     """The names that one component of a path may be taken for, in order."""
-    text = name.lower() if name.isascii() and name.isprintable() else visible(name).casefold()
-    return tuple(_bare(part) for part in re.split(r"[/\\]", unicodedata.normalize("NFKC", text)) if part)
+    text = unicodedata.normalize("NFKC", visible(name).casefold())
+    return tuple(_bare(part) for part in re.split(r"[/\\]", text) if part)
 
 
 def fold_path(path: str) -> tuple[str, ...]:
@@ -35,6 +35,8 @@ def fold_path(path: str) -> tuple[str, ...]:
 
 def visible(text: str) -> str:
     """The text in compatibility form without the characters that nobody sees."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(char for char in unicodedata.normalize("NFKC", text) if not _unseen(char))
 
 

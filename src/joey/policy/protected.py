@@ -108,9 +108,8 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
         ".tcshrc", ".login", ".logout", ".kshrc", ".mkshrc", ".shrc", ".shinit", ".inputrc", ".xprofile", ".xinitrc",
         ".xsession*", ".xserverrc", ".xresources", ".xdefaults", ".pam_environment", ".ssh", ".rhosts", ".shosts",
         ".forward", ".procmailrc", ".crontab", ".screenrc", ".tmux*", ".zellij", ".wezterm.lua", ".hammerspoon",
-        ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".local/bin",
-        ".local/share/applications", "LaunchAgents", "LaunchDaemons", "profile.ps1", "*_profile.ps1", "*.psrc",
-        "desktop.ini", "autorun.inf",
+        ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".local/bin", ".local/share",
+        "LaunchAgents", "LaunchDaemons", "profile.ps1", "*_profile.ps1", "*.psrc", "desktop.ini", "autorun.inf",
     ),
     "debuggers and interpreters, when they start": (
         ".gdbinit*", ".gdbearlyinit", "gdbinit", "*-gdb.py", "*-gdb.gdb", ".lldbinit*", ".radare2rc", ".r2rc",
@@ -159,8 +158,8 @@ HARMLESS_DOT_NAMES: tuple[str, ...] = (
 
 def protecting(parts: tuple[str, ...]) -> str | None:
     """The pattern that protects a path, given its folded components (see `names.fold_path`), or None."""
-    for at, part in enumerate(parts):
-        if (found := _known(part) or _below(parts[at:])) is not None:
+    for above, part in zip(("", *parts), parts, strict=False):
+        if (found := _known(part) or _BELOW.get(f"{above}/{part}")) is not None:
             return found
     return UNKNOWN_DOT_NAME if any(_unknown_dot_name(part) for part in parts) else None
 
@@ -184,26 +183,13 @@ class _Names:
 _PATTERNS = tuple(pattern for group in PROTECTED.values() for pattern in group)
 _SINGLE = _Names(pattern for pattern in _PATTERNS if "/" not in pattern)
 _HARMLESS = _Names(HARMLESS_DOT_NAMES)
-_PAIRS = tuple(
-    (_Names([first]), _Names([second]), pattern)
-    for pattern in _PATTERNS
-    for first, _, second in [pattern.partition("/")]
-    if second and "/" not in second
-)
-_TRIPLES = tuple(tuple(pattern.casefold().split("/")) for pattern in _PATTERNS if pattern.count("/") > 1)
+_BELOW = {pattern.casefold(): pattern for pattern in _PATTERNS if "/" in pattern}
+"""The patterns of a name below another, which hold no `*`."""
 
 
 @lru_cache(maxsize=4096)
 def _known(name: str) -> str | None:
     return _SINGLE.find(name) or _abbreviated(name)
-
-
-def _below(parts: tuple[str, ...]) -> str | None:
-    """The pattern of several names with which the path goes on here."""
-    if len(parts) < 2:
-        return None
-    pairs = (pattern for first, second, pattern in _PAIRS if first.find(parts[0]) and second.find(parts[1]))
-    return next(pairs, None) or next(("/".join(names) for names in _TRIPLES if parts[: len(names)] == names), None)
 
 
 def _abbreviated(name: str) -> str | None:
