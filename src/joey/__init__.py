@@ -1,9 +1,28 @@
 """Joey: a coding agent for the terminal, and the streaming tool-call parsers under it.
 
 Names load when they are first used, so that `import joey` and `joey --version` cost next to nothing.
+
+`python -m joey` looks for modules in the current folder first, which may be anybody's project: a `json.py` there would
+be run in place of Python's. So the folder is taken off the path here, before anything else is imported (`__future__` is
+a file like any other). What Python imports before, to find this package, is beyond us: a `joey` or `importlib.py` there
+is run. The program `joey` and `python -P -m joey` never look there.
 """
 
-from __future__ import annotations
+import sys
+
+
+def _is_run_as_a_module() -> bool:
+    """Whether Python is about to run a module of this package by `-m`, and looks in the current folder for it."""
+    if getattr(sys, "argv", [])[:1] != ["-m"] or sys.flags.safe_path:  # Python's mark while it looks for the module
+        return False
+    module = sys.orig_argv[-len(sys.argv)]  # in front of the arguments: `-m joey …`, or in one word, `-Bmjoey …`
+    if module.startswith("-"):
+        module = module.partition("m")[2]
+    return module == "joey" or module.startswith("joey.")
+
+
+if _is_run_as_a_module():
+    del sys.path[0]
 
 __version__ = "0.1.0"
 

@@ -56,7 +56,7 @@ def download(part: Part, folder: Path, on_bytes: Callable[[int], None]) -> Path:
 def pip_command() -> list[str]:
     """How pip is called: that of this Python, else one on the path."""
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]  # -P: not one that lies in the current folder
     program = shutil.which("pip") or shutil.which("pip3")
     if program is None:
         raise DownloadError(

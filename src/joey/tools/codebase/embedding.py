@@ -62,6 +62,7 @@ class Embedder:
     name = MODEL
 
     def __init__(self, weights: Path | None = None) -> None:
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when the runtime is loaded
         runtime: Any = importlib.import_module("onnxruntime")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = max(1, min(4, (os.cpu_count() or 2)))
