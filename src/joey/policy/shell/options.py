@@ -219,6 +219,8 @@ class _Reading:
             if option.kind is None:
                 self._use.options.append((name, None))
                 continue
+            if rest.startswith("=") and option.kind != "t":
+                self._use.problems.append(f"whether the `=` of `{word.text}` belongs to the value is not clear")
             if rest or not option.attached:
                 self._value(name, option, Word(rest, word.glob) if rest else self._next(name))
             else:
@@ -290,6 +292,8 @@ class _Reading:
     def _place(self, kind: Kind, words: Sequence[Word]) -> None:
         if not words:
             return
+        if kind == "x" and any(word.text == "-" for word in words):
+            self._use.problems.append(f"`{self._name}` runs what arrives on standard input")
         if kind in _TOUCHES:
             self._use.files += [self._touch(kind, word) for word in words if word.text != "-"]
         elif kind not in ("t", "b") and any(word.below for word in words[:1]):
@@ -339,8 +343,18 @@ def unknown_words(use: Use) -> Iterator[str]:
         yield "some of its words are only known when it runs"
 
 
+_ADDRESS = re.compile(
+    r"(?P<scheme>https?://)?(?P<host>[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?)(?::\d{1,5})?(?:[/?#]\S*)?"
+)
+_GUESSED = re.compile(r"(?:ftp|dict|ldap|imap|smtp|pop3)\.", re.IGNORECASE)
+"""Names of hosts for which curl speaks another protocol, if none is given."""
+
+
 def _address(text: str) -> Iterator[str]:
-    if not re.fullmatch(r"(?:https?://)?[\w.:\[\]-]+(?:/[^\s@]*)?(?:[?#]\S*)?", text) or "{" in text or "[" in text:
+    """An address of http or https, with nothing in it that curl expands or that logs in somewhere."""
+    match = _ADDRESS.fullmatch(text)
+    guessed = match is not None and not match["scheme"] and _GUESSED.match(match["host"])
+    if match is None or guessed or "{" in text or "[" in text:
         yield f"`{text}` is not a plain http or https address"
 
 
