@@ -12,10 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from joey.git import LOOKING, find_repository, looking_at, safe_git_environment, unknown_settings
+from joey.git import (
+    LOOKING,
+    find_repository,
+    looking_at,
+    quiet_git_environment,
+    safe_git_environment,
+    submodules_of,
+)
 from joey.policy.ignore import IgnoreRules
 from joey.policy.paths import Workspace
+from joey.policy.shell.repository import repository_problems
 from joey.task.mentions import WorkspaceSources
+from joey.tools.base import ToolContext
+from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
+from joey.tools.commands.environment import command_environment
 
 IDENTITY = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
 
@@ -243,42 +254,42 @@ def _tree(folder: Path) -> dict[str, float]:
     return {str(path): path.lstat().st_mtime for path in folder.rglob("*")}
 
 
-def test_a_repository_with_a_trap_is_known_by_its_settings(hostile: Hostile) -> None:
-    """The model's own `git log` reads the configuration. Hooks run nothing under `safe_git_environment`, and a bare
-    repository is not used: all others are named."""
-    safe_by_environment = not (hostile.work / ".git").exists() or "post-index-change" in _names(hostile.work)
-    unknown = unknown_settings(hostile.work)
-    assert bool(unknown) or safe_by_environment
-    assert not hostile.ran
-    if not unknown:
-        for look in LOOKS:
-            subprocess.run(["git", *look], cwd=hostile.work, env={**os.environ, **safe_git_environment()}, check=False)
+def test_with_the_policy_s_look_at_the_settings_no_trap_runs_for_the_model_s_commands_either(hostile: Hostile) -> None:
+    """The model's own git reads the configuration. Where the policy finds no problem in it, and there is no submodule,
+    the variables that every command gets are enough."""
+    if repository_problems(hostile.git_configuration) or submodules_of(hostile.work):
         assert not hostile.ran
+        return
+    environment = {**command_environment(os.environ).variables, **quiet_git_environment()}
+    for look in LOOKS:
+        subprocess.run(["git", *look], cwd=hostile.work, env=environment, check=False, capture_output=True)
+    assert not hostile.ran
 
 
-def _names(folder: Path) -> set[str]:
-    return {path.name for path in folder.rglob("*")}
-
-
-def test_an_ordinary_clone_has_no_unknown_settings(tmp_path: Path) -> None:
+def test_an_ordinary_clone_is_no_problem(tmp_path: Path) -> None:
     origin = Hostile(tmp_path)
     origin.git("clone", "-q", str(origin.work), str(tmp_path / "clone"))
-    assert unknown_settings(tmp_path / "clone") == ()
-    assert unknown_settings(tmp_path) == ()
-
-
-@pytest.mark.parametrize("content", ["[core\n", "[core]\n\tbare = maybe\n[\n"])
-def test_a_configuration_that_cannot_be_read_is_not_known(tmp_path: Path, content: str) -> None:
-    origin = Hostile(tmp_path)
-    (origin.work / ".git/config").write_text(content)
-    assert str(origin.work / ".git/config") in unknown_settings(origin.work)
+    assert repository_problems((tmp_path / "clone/.git/config").read_text()) == []
+    assert submodules_of(tmp_path / "clone") == submodules_of(tmp_path) == ()
 
 
 def test_a_configuration_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     origin = Hostile(tmp_path)
     (origin.work / ".git/config").unlink()
     os.mkfifo(origin.work / ".git/config")
-    assert str(origin.work / ".git/config") in unknown_settings(origin.work)
+    assert "-one\n+two" in _look(origin.work, "diff", *LOOKING, "HEAD")
+
+
+async def test_the_model_s_git_does_its_work(tmp_path: Path) -> None:
+    origin = Hostile(tmp_path)
+    (origin.work / ".git/hooks").mkdir(exist_ok=True)
+    (origin.work / ".git/hooks/pre-commit").symlink_to(origin.trap("exit 0"))
+    commit = f"git {' '.join(IDENTITY)} commit -qam Second"
+    line = f"{commit} && git log --format=%s && git status --short && git config core.pager"
+    context = ToolContext(origin.work, tmp_path / "storage")
+    result = await ExecuteCommand().run(ExecuteCommandParams(command=line), context)
+    assert result.text.endswith("Output:\nSecond\nBegin\ncat"), result.text
+    assert origin.ran, "a hook of the project's belongs to a commit"
 
 
 @pytest.mark.parametrize(

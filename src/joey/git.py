@@ -14,9 +14,9 @@ files and objects are stored are taken over, and only with values that are liste
 The environment is built from nothing, too. What remains is asked not to go on into submodules, which are repositories
 with a configuration of their own and would be looked at by another git.
 
-`safe_git_environment` is for lines such as `git log` that the model writes: their git reads the repository's
-configuration, so the fixed names are overridden. That is no wall by itself, because drivers have names of their own:
-`unknown_settings` tells whether the configuration has nothing but settings that are known to run nothing.
+Lines such as `git log` that the model writes run with a git that reads the repository's configuration. There the policy
+looks at the settings first; `quiet_git_environment` holds for all of them, and `safe_git_environment` is for those that
+only look. Both override settings by name, which is no wall by itself: filters and drivers have names of their own.
 """
 
 from __future__ import annotations
@@ -57,12 +57,19 @@ _TAKEN_OVER: Mapping[str, tuple[str, ...]] = MappingProxyType({
 })  # fmt: skip
 """How files and objects are stored, and nothing else: without these git would see changes where there are none."""
 
-_OURS: tuple[tuple[str, str], ...] = (
+_FOR_EVERY_COMMAND: tuple[tuple[str, str], ...] = (
     ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+    ("diff.autoRefreshIndex", "false"),  # the index would be written, and a hook run, where somebody only looks
+    ("log.showSignature", "false"),
+    ("protocol.ext.allow", "never"),
+    ("safe.bareRepository", "explicit"),
+)
+_FOR_LOOKING: tuple[tuple[str, str], ...] = (
+    *_FOR_EVERY_COMMAND,
     ("core.untrackedCache", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.attributesFile", "/dev/null"),
-    ("core.pager", "cat"),
     ("core.editor", "false"),
     ("sequence.editor", "false"),
     ("core.askPass", "false"),
@@ -70,14 +77,12 @@ _OURS: tuple[tuple[str, str], ...] = (
     ("core.gitProxy", "false"),
     ("core.alternateRefsCommand", "false"),
     ("credential.helper", ""),
-    ("diff.autoRefreshIndex", "false"),
     ("diff.ignoreSubmodules", "all"),
     ("diff.submodule", "short"),
     ("interactive.diffFilter", "cat"),
     ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),
     ("fetch.recurseSubmodules", "false"),
-    ("log.showSignature", "false"),
     ("gpg.program", "false"),
     ("gpg.openpgp.program", "false"),
     ("gpg.x509.program", "false"),
@@ -87,24 +92,24 @@ _OURS: tuple[tuple[str, str], ...] = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("protocol.allow", "never"),
-    ("safe.bareRepository", "explicit"),
+    *((f"protocol.{name}.allow", "never") for name in ("file", "git", "http", "https", "ssh")),
     ("core.quotePath", "false"),
 )
-_NO_PROTOCOL = ("ext", "file", "git", "http", "https", "ssh")
+
+
+def quiet_git_environment() -> dict[str, str]:
+    """Variables for every command of the model's: git does all its work, and looking writes nothing and runs less."""
+    return {**_settings_as_variables(_FOR_EVERY_COMMAND), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def safe_git_environment() -> dict[str, str]:
     """Variables for a git that only looks: no configuration but the repository's, and that overridden where the names
-    are fixed. Safe only where `unknown_settings` finds nothing."""
-    settings = [*_OURS, *((f"protocol.{name}.allow", "never") for name in _NO_PROTOCOL)]
-    numbered = {f"GIT_CONFIG_KEY_{at}": name for at, (name, _) in enumerate(settings)}
-    numbered |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(settings)}
+    of settings are fixed. Not enough by itself: drivers and submodules have names of their own."""
     return {
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_SYSTEM": "/dev/null",
         "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_CONFIG_COUNT": str(len(settings)),
-        **numbered,
+        **_settings_as_variables(_FOR_LOOKING),
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_NO_LAZY_FETCH": "1",
@@ -120,6 +125,13 @@ def safe_git_environment() -> dict[str, str]:
         "GIT_PAGER": "cat",
         "PAGER": "cat",
     }
+
+
+def _settings_as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The way to give git settings that are stronger than those of any file."""
+    numbered = {f"GIT_CONFIG_KEY_{at}": name for at, (name, _) in enumerate(settings)}
+    numbered |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(settings)}
+    return {"GIT_CONFIG_COUNT": str(len(settings)), **numbered}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +231,6 @@ def _configuration(found: Repository, environment: Mapping[str, str]) -> str:
 
 def _settings(file: Path, environment: Mapping[str, str]) -> dict[str, str] | None:
     """Every setting of a file, as git reads it; what it includes is left out. None: git cannot read it."""
-    if not file.exists():
-        return {}
     if not file.is_file():  # a pipe or a device, from which git would read for ever
         return None
     command = ("git", "config", "--file", str(file.absolute()), "--no-includes", "--list", "--null")
@@ -243,37 +253,10 @@ def _output(command: Sequence[str], environment: Mapping[str, str]) -> str | Non
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-_UNDERSTOOD = re.compile(
-    r"core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"
-    r"|safecrlf|abbrev|quotepath|compression|longpaths|protecthfs|protectntfs)"
-    r"|extensions\.(?:objectformat|refstorage)"
-    r"|remote\..+\.(?:fetch|push|pushurl|tagopt|prune|gh-resolved)|remote\..+\.url"
-    r"|branch\..+\.(?:remote|merge|rebase|pushremote|description|vscode-merge-base|gh-merge-base)"
-    r"|user\.(?:name|email|useconfigonly)|author\.(?:name|email)|committer\.(?:name|email)"
-    r"|color\..+|column\..+|advice\..+|init\.defaultbranch|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote)"
-    r"|rebase\.(?:autosquash|autostash)|merge\.(?:conflictstyle|ff)|rerere\.enabled|fetch\.prune"
-    r"|log\.(?:date|decorate|abbrevcommit|follow)|diff\.(?:algorithm|colormoved|renames|mnemonicprefix|noprefix|context)"
-    r"|status\.(?:short|branch|showuntrackedfiles|relativepaths)|gui\..+|i18n\..+|lfs\.repositoryformatversion",
-)  # fmt: skip
-
-
-def unknown_settings(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """What in a folder's repository is not known to run nothing: settings by name, a configuration that cannot be read,
-    and submodules, which have one of their own. With any of these even `git status` may run a program."""
-    found = find_repository(folder)
-    if found is None:
-        return ()
-    unknown: list[str] = []
-    for file in (found.common / "config", found.folder / "config.worktree"):
-        settings = _settings(file, _environment(environ))
-        unknown += [str(file)] if settings is None else [name for name in settings if not _UNDERSTOOD.fullmatch(name)]
-    return (*sorted(unknown), *_submodules(folder, environ))
-
-
-def _submodules(folder: Path, environ: Mapping[str, str]) -> list[str]:
+def submodules_of(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The submodules that a folder's repository has in its index. Each has a configuration of its own, which
+    `git status` and `git diff` follow in a git of its own, where no variable of ours holds."""
     with looking_at(folder, environ) as git:
         listed = None if git is None else _output((*git.command, "ls-files", "--stage", "-z"), git.environment)
-    if listed is None:
-        return ["the index cannot be read"]
-    entries = (entry.partition("\t") for entry in listed.split("\0"))
-    return [f"submodule {path}" for mode, _, path in entries if mode.startswith("160000 ")]
+    entries = (entry.partition("\t") for entry in (listed or "").split("\0"))
+    return tuple(path for mode, _, path in entries if mode.startswith("160000 "))

@@ -9,6 +9,7 @@ import os
 from pydantic import Field
 
 from joey.actions import Action, RunCommand
+from joey.git import quiet_git_environment
 from joey.messages import ShownText, ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.commands.artifacts import CommandRecord, write_record
@@ -78,9 +79,10 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             return failed("Error: the command holds a NUL character, which no command line can. Nothing was run.")
         output = CommandOutput(context.storage, keep_from_start=params.background)
         given = command_environment(os.environ, self._environment.keep, self._environment.withhold)
+        variables = {**given.variables, **quiet_git_environment()}
         try:
             job = await start(
-                params.command, cwd, output, context.progress, terminal=params.terminal, environment=given.variables
+                params.command, cwd, output, context.progress, terminal=params.terminal, environment=variables
             )
         except (OSError, ValueError) as problem:
             return failed(f"Error: the command could not be started: {reason(problem)}.")
