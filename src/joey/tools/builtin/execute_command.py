@@ -17,6 +17,7 @@ from joey.tools.commands.environment import NO_RULES, CommandEnvironment, Enviro
 from joey.tools.commands.job import Job, start
 from joey.tools.commands.jobs import jobs_of, note_exit_code
 from joey.tools.commands.output import CommandOutput
+from joey.tools.commands.own_process import hide_own_process
 from joey.tools.commands.shaping import collapse_repeats, shorten_output
 from joey.tools.commands.wording import ending, size
 from joey.tools.paths import UnusablePathError, locate, reason
@@ -80,6 +81,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         output = CommandOutput(context.storage, keep_from_start=params.background)
         given = command_environment(os.environ, self._environment.keep, self._environment.withhold)
         variables = {**given.variables, **quiet_git_environment()}
+        hide_own_process()
         try:
             job = await start(
                 params.command, cwd, output, context.progress, terminal=params.terminal, environment=variables
