@@ -256,7 +256,8 @@ class ToolRunFinished:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A call needs the user's leave. `reason` is why, `shown` what it would do."""
+    """A call needs the user's approval. `reason` is why, `shown` what it would do, `always` what the answer "always"
+    would allow from then on, in words."""
 
     request_id: str
     call_id: str
@@ -264,6 +265,7 @@ class ApprovalRequested:
     arguments: JsonObject
     reason: str
     shown: tuple[Shown, ...] = ()
+    always: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -25,18 +26,56 @@ def explain(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
 
 
 def test_it_names_every_command_and_the_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = explain(capsys, 'echo "$(rm x)" | cat', "--allow", "echo", "--deny", "rm")
+    answer = explain(capsys, "echo hi | cat; rm x", "--allow", "echo", "--deny", "rm")
     assert answer["verdict"] == "deny"
     found = {command["command"]: (command["verdict"], command["rule"]) for command in answer["commands"]}
-    assert found == {"rm x": ("deny", "rm"), 'echo "$(rm x)"': ("allow", "echo"), "cat": ("ask", None)}
-    assert answer["commands"][0]["words"] == ["rm", "x"]
+    assert found == {"rm x": ("deny", "rm"), "echo hi": ("allow", "echo"), "cat": ("ask", None)}
+    assert answer["commands"][-1]["words"] == ["rm", "x"]
     assert answer["paths"] == []
+
+
+def test_a_line_that_is_not_plain_shows_what_is_seen_in_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = explain(capsys, 'echo "$(rm x)"', "--allow", "echo", "--deny", "rm")
+    assert answer["verdict"] == "deny"
+    assert {command["command"]: command["verdict"] for command in answer["commands"]} == {
+        "rm x": "deny",
+        'echo "$(rm x)"': "ask",
+    }
+    assert "a command substitution" in answer["doubts"][0]["reason"]
+
+
+def test_many_questions_are_answered_in_one_process(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = [
+        {"command": "ls", "rules": "--allow ls"},
+        {"command": "ls"},
+        {"path": "a/b", "do": "write", "rules": "--approve edits"},
+        {"path": "../b", "do": "read", "rules": "--approve edits"},
+        {"command": "npm test --silent", "rules": "--allow 'npm test' --deny '*'"},
+        {"command": "rm x", "rules": "--approve all --deny rm"},
+    ]
+    wrong = [
+        "{",
+        "[]",
+        '{"path": "a"}',
+        '{"command": "ls", "rules": "--frobnicate"}',
+        '{"command": "ls", "rules": "\'"}',
+    ]
+    lines = [*(json.dumps(question) for question in questions), "", *wrong]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    assert main(["approvals", "explain", "--batch"]) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    decisions = ["allow", "ask", "allow", "ask", "allow", "deny", *["deny"] * len(wrong)]
+    assert [answer["decision"] for answer in answers] == decisions
+    assert [bool(answer.get("error")) for answer in answers] == [False] * len(questions) + [True] * len(wrong)
+    assert all(answer["reason"] for answer in answers)
 
 
 def test_without_rules_a_command_asks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(capsys, "ls")["verdict"] == "ask"
     assert explain(capsys, "pwd")["verdict"] == "ask"
-    assert explain(capsys, "git log")["verdict"] == "allow"
+    assert explain(capsys, "git log")["verdict"] == "ask"
 
 
 def test_headless_a_question_is_a_refusal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +112,7 @@ def test_a_path_through_a_link_is_where_the_link_leads(folder: Path, capsys: pyt
 
 
 def test_text_says_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["approvals", "explain", "git log && rm x", "--deny", "rm"]) == 0
+    assert main(["approvals", "explain", "git log && rm x", "--allow", "git log", "--deny", "rm"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("deny: `rm x`: denied by the rule `rm`\n")
     assert "allow  git log" in out

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from joey.policy import Settings, Workspace
-from joey.policy.lines import judge_line
+from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import combine
 
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home", expand=lambda _text: ())

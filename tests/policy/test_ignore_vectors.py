@@ -10,6 +10,7 @@ from vectors_data import cases
 
 OTHERWISE = {
     "ign-105": "an ignored folder is hidden itself, not only what is in it",
+    "ign-151": "the pattern of a search is not a file",
     "ign-153": "a quoted file name is the same file",
     "ign-164": "every command of a pipeline is looked at",
     "prot-37": "a folder of rules further down steers the agent too",

@@ -2,16 +2,25 @@
 
   joey approvals explain 'git log | head' --allow head
   joey approvals explain --path ../notes.txt --profile edits
+  joey approvals explain --batch < questions.jsonl
 
 Prints allow, ask or deny, every simple command found, and the rule that decided, under the settings of the user and
-of the project (see `joey config`). --allow adds to their rules and the profile's (git log, git diff, git show), --deny
-adds rules for what never runs; both can be given several times.
-The exit code is 0 whatever the verdict, and 2 when the question was asked wrongly.
+of the project (see `joey config`). --allow adds to their rules, --deny adds rules for what never runs; both can be
+given several times.
+
+--batch reads one question a line and prints one verdict a line, in order:
+  {"command": "git log", "rules": "--approve edits --allow git"}     or  {"path": "a/b", "do": "write", "rules": ""}
+  {"decision": "allow", "reason": "…", "commands": [ … ], "paths": [ … ]}
+`rules` are options of `joey run`. A line that is no such question is answered with the decision deny and an `error`.
+
+The exit code is 0 whatever the verdict, and 2 for wrong options.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +39,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", action="append", default=[], metavar="P", help="judge a path, to read and to write")
     parser.add_argument("--profile", metavar="NAME", help="ask, edits, read-only or all; else what the settings say")
     parser.add_argument("--headless", action="store_true", help="what holds when nobody is there to be asked")
+    parser.add_argument("--batch", action="store_true", help="questions as lines of JSON on stdin, a verdict a line")
     parser.add_argument("--workspace", default=".", metavar="DIR", help="the workspace (default: the current folder)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.batch:
+        return _batch(args)
     if args.command is None and not args.path:
-        raise UsageError("give a command line to explain, or --path P")
+        raise UsageError("give a command line to explain, --path P, or --batch")
     workspace = _workspace(Path(args.workspace))
     settings = _settings(args)
     answer = _answer(args, settings, workspace)
@@ -45,14 +57,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
+    return _with_rules(Path(args.workspace), args.profile, args.allow, args.deny)
+
+
+def _with_rules(workspace: Path, profile: str | None, allow: Sequence[str], deny: Sequence[str]) -> Settings:
     from joey.app.settings import approvals_in_force, settings_in_force
 
-    flags = {
-        "approvals.profile": args.profile,
-        "approvals.allow": tuple(args.allow),
-        "approvals.deny": tuple(args.deny),
-    }
-    return approvals_in_force(settings_in_force(Path(args.workspace), flags)).settings
+    flags = {"approvals.profile": profile, "approvals.allow": tuple(allow), "approvals.deny": tuple(deny)}
+    return approvals_in_force(settings_in_force(workspace, flags)).settings
 
 
 def _workspace(folder: Path) -> Workspace:
@@ -78,6 +90,75 @@ def _answer(args: argparse.Namespace, settings: Settings, workspace: Workspace) 
         "commands": [_found(part) for part in parts if part.kind == "command"],
         "paths": [*(_touched(part) for part in parts if part.kind == "path"), *(answer for answer, _ in paths)],
         "doubts": [{"verdict": part.decision, "reason": part.reason} for part in parts if part.kind == "other"],
+    }
+
+
+# Many questions in one process
+
+
+def _batch(args: argparse.Namespace) -> int:
+    import json
+
+    folder = Path(args.workspace)
+    workspace = _workspace(folder)
+    settings: dict[str, Settings] = {}
+    for line in sys.stdin:
+        if not line.strip():
+            continue
+        try:
+            question = json.loads(line)
+            rules = question.get("rules") or ""
+            if rules not in settings:
+                settings[rules] = _from_flags(folder, rules)
+            answer = _verdict(question, settings[rules], workspace)
+        except (ValueError, AttributeError, TypeError, RecursionError, UsageError) as problem:
+            answer = {
+                "decision": "deny",
+                "reason": "this is not a question that can be answered",
+                "error": str(problem),
+            }
+        print(json.dumps(answer, ensure_ascii=False), flush=True)
+    return 0
+
+
+def _from_flags(folder: Path, rules: str) -> Settings:
+    """The settings that options of `joey run` make."""
+    import shlex
+
+    from joey.cli.run import configure_run, configure_task
+
+    parser = argparse.ArgumentParser(exit_on_error=False, add_help=False)
+    configure_task(parser)
+    configure_run(parser)
+    try:
+        given, unknown = parser.parse_known_args(shlex.split(rules))
+    except argparse.ArgumentError as problem:
+        raise UsageError(f"rules: {problem}") from None
+    if unknown:
+        raise UsageError(f"rules: joey run has no option {unknown[0]}")
+    return _with_rules(folder, given.approve, given.allow, given.deny)
+
+
+def _verdict(question: dict[str, Any], settings: Settings, workspace: Workspace) -> dict[str, Any]:
+    from joey.actions import Action, ReadPath, RunCommand, WritePath
+    from joey.policy import judge
+
+    action: Action
+    match question:
+        case {"command": str(command)}:
+            action = RunCommand(command)
+        case {"path": str(path), "do": "read"}:
+            action = ReadPath(path)
+        case {"path": str(path), "do": "write"}:
+            action = WritePath(path)
+        case _:
+            raise UsageError('give "command", or "path" and "do": "read" or "write"')
+    verdict = judge([action], settings, workspace)
+    return {
+        "decision": verdict.decision,
+        "reason": verdict.reason,
+        "commands": [_found(part) for part in verdict.parts if part.kind == "command"],
+        "paths": [_touched(part) for part in verdict.parts if part.kind == "path"],
     }
 
 

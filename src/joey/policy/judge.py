@@ -1,7 +1,7 @@
 """May this be done? Actions in, one verdict out.
 
 A pure function of what a call would do, what the user has allowed, and the facts about the workspace. Nothing a model
-or a tool's result says is looked at, so nothing it says can grant leave; and a denial is final: an answer the user
+or a tool's result says is looked at, so nothing it says can grant approval; and a denial is final: an answer the user
 typed before it, for something else, does not reach it.
 """
 
@@ -22,9 +22,10 @@ from joey.actions import (
     WritePath,
 )
 from joey.hosts import fits, host_of, is_this_machine
-from joey.policy.lines import inside_reason, judge_line, write_part
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
+from joey.policy.shell.files import inside_reason, write_part
+from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import Decision, Part, Verdict, combine
 
 
@@ -58,7 +59,7 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
 
 
 def _plain(subject: str, decision: Decision, doing: str) -> Part:
-    needs = {"allow": "is allowed", "ask": "needs leave", "deny": "is not allowed"}[decision]
+    needs = {"allow": "is allowed", "ask": "needs approval", "deny": "is not allowed"}[decision]
     return Part(subject, decision, f"{doing} {needs}")
 
 

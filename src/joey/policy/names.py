@@ -40,6 +40,11 @@ def visible(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKC", text) if not _unseen(char))
 
 
+def fold(text: str) -> str:
+    """A name for comparing: visible, and without letter case."""
+    return visible(text).casefold()
+
+
 def short_name(name: str) -> tuple[str, str] | None:
     """The beginning and the extension of a folded name in the old 8.3 form (`gitmod~1`), or None. The beginning of the
     form with a hash in it (`gi7eba~1`) is the two letters before the hash."""

@@ -15,6 +15,7 @@ import glob
 import os
 import posixpath
 import re
+import shutil
 import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -44,6 +45,21 @@ REPOSITORY = "a git repository"
 def resolve(path: str) -> str:
     """An absolute path with every symlink followed, as far as it exists. Raises OSError for a loop of links."""
     return follow(path).resolved
+
+
+_MAX_WALK = 10_000
+_MAX_TEXT = 256 * 1024
+
+
+def _text_of(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - paths here are strings
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            data = file.read(_MAX_TEXT + 1)
+    except OSError:
+        return None
+    return data.decode("utf-8", "replace") if len(data) <= _MAX_TEXT else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +105,11 @@ class Workspace:
     backlinks: Backlinks | None = None
     """The links of the workspace, where they were looked for already."""
     recent: Recent = field(default_factory=Recent, compare=False, repr=False)
+    is_folder: Callable[[str], bool] = os.path.isdir
+    which: Callable[[str], str | None] = shutil.which
+    """Where the shell would find a program."""
+    text_of: Callable[[str], str | None] = _text_of
+    """What a small file holds; None if there is no such file, or it is none to be read."""
 
     @classmethod
     def of(cls, folder: Path) -> Self:
@@ -124,6 +145,23 @@ class Workspace:
             known = os.path.expanduser(path)  # noqa: PTH111
             return "/home/" + path[1:] if known == path else known
         return posixpath.join(base, path)
+
+    def below(self, located: Located) -> Meaning:
+        """What the names below a folder mean: whether one is hidden or protected. Both, if they are too many. That the
+        ignore files are hidden themselves does not count here: a folder that is read may well hold one."""
+        found = Meaning()
+        if not self.is_folder(located.resolved):
+            return found
+        roots, seen = tuple(dict.fromkeys((self.root, resolve(self.root)))), 0
+        for folder, folders, files in os.walk(located.resolved):
+            seen += len(folders) + len(files)
+            if seen > _MAX_WALK:
+                return Meaning("too many files to look at", "too many files to look at")
+            for name in (*folders, *files):
+                meaning = self._by_name(posixpath.join(folder, name), roots)
+                found = found.also(replace(meaning, hidden_by=None) if name in NAMES else meaning)
+            folders[:] = [name for name in folders if name != ".git"]
+        return found
 
     def holds_protected(self, located: Located) -> bool:
         """Whether a folder is, or is above, the workspace, so that removing it takes protected files along."""

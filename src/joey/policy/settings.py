@@ -22,8 +22,6 @@ from typing import Any, get_args
 from joey.errors import UsageError
 from joey.policy.verdict import Decision
 
-DEFAULT_ALLOW = ("git log", "git diff", "git show")
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -33,12 +31,14 @@ class Settings:
     writes: Decision = "ask"
     writes_outside: Decision = "ask"
     writes_protected: Decision = "ask"
-    allow: tuple[str, ...] = DEFAULT_ALLOW
+    allow: tuple[str, ...] = ()
     """Rules for commands that may run without asking."""
     deny: tuple[str, ...] = ()
     """Rules for commands that never run."""
     commands: Decision = "ask"
     """What happens to a command that no rule names."""
+    confined: bool = False
+    """Whether commands run without asking because a full sandbox holds them."""
     mcp: Decision = "ask"
     mcp_allow: tuple[str, ...] = ()
     """Tools of MCP servers that may be called without asking: `server/tool`, or `server/*`."""

@@ -29,6 +29,10 @@ class Part:
             return self
         return replace(self, decision=decision, reason=reason)
 
+    def stricter(self, other: Part) -> Part:
+        """The stricter of two looks at the same thing."""
+        return other if _SEVERITY[other.decision] > _SEVERITY[self.decision] else self
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -6,8 +6,9 @@ the user types meanwhile is a message for the model, never a yes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from joey.actions import (
     Action,
@@ -22,6 +23,8 @@ from joey.actions import (
 )
 from joey.hosts import host_of, is_this_machine
 from joey.policy.settings import Settings
+from joey.policy.shell.lines import exact_rules
+from joey.policy.verdict import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +36,50 @@ class Leave:
     comment: str = ""
 
 
-def always(settings: Settings, actions: Sequence[Action]) -> Settings:
-    """The settings after the user said "always" to these actions: the same kind is not asked about again."""
+def always(settings: Settings, actions: Sequence[Action], parts: Sequence[Part]) -> Settings:
+    """The settings after the user answered "always" to these actions: just that is not asked about again."""
+    for _words, changes in _lasting(settings, actions, parts):
+        settings = replace(settings, **changes)
+    return settings
+
+
+def always_allows(settings: Settings, actions: Sequence[Action], parts: Sequence[Part]) -> tuple[str, ...]:
+    """What the answer "always" would allow, in words, for the user to read before giving it."""
+    return tuple(dict.fromkeys(words for words, _changes in _lasting(settings, actions, parts)))
+
+
+def _lasting(
+    settings: Settings, actions: Sequence[Action], parts: Sequence[Part]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     for action in actions:
         match action:
             case ReadPath():
-                settings = replace(settings, reads="allow")
+                yield "reading files of the workspace", {"reads": "allow"}
             case WritePath():
-                settings = replace(settings, writes="allow")
-            case RunCommand(command):
-                settings = replace(settings, allow=(*settings.allow, command))
+                yield "changing files of the workspace", {"writes": "allow"}
+            case RunCommand(command, cwd):
+                rules = exact_rules(command, cwd, parts)
+                settings = replace(settings, allow=(*settings.allow, *rules))
+                yield from ((f"exactly `{rule[1:]}`", {"allow": settings.allow}) for rule in rules)
             case CallServer(server, tool) if tool:
                 settings = replace(settings, mcp_allow=(*settings.mcp_allow, f"{server}/{tool}"))
+                yield f"the tool {tool} of the server {server}", {"mcp_allow": settings.mcp_allow}
             case CallServer():
-                settings = replace(settings, mcp_resources="allow")
+                yield "reading resources of MCP servers", {"mcp_resources": "allow"}
             case VisitUrl(url) if is_this_machine(host_of(url)):
-                settings = replace(settings, browser_local="allow")
+                yield "opening pages of this machine", {"browser_local": "allow"}
             case VisitUrl(url):
                 settings = replace(settings, browser_allow=(*settings.browser_allow, host_of(url)))
+                yield f"opening pages of {host_of(url)}", {"browser_allow": settings.browser_allow}
             case RunCode(tool):
                 settings = replace(settings, custom_tools_allow=(*settings.custom_tools_allow, tool))
+                yield f"the custom tool {tool}", {"custom_tools_allow": settings.custom_tools_allow}
             case SwitchMode():
-                settings = replace(settings, mode_switches="allow")
+                yield "switching modes", {"mode_switches": "allow"}
             case StartSubtask():
-                settings = replace(settings, subtasks="allow")
+                yield "starting subtasks", {"subtasks": "allow"}
             case _:
                 pass
-    return settings
 
 
 def denied(reason: str, comment: str) -> str:

@@ -34,7 +34,7 @@ from joey.messages import TextBlock, ToolResult
 from joey.task import wording
 from joey.task.checkpoint import keep_files
 from joey.task.core import TaskCore
-from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, denied
+from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, always_allows, denied
 from joey.task.one_call import Prepared, Stopped, prepare, safely
 from joey.task.trim import trimmed_result
 from joey.tools.base import failed
@@ -110,13 +110,13 @@ class ToolRunner:
         if verdict.allowed:
             return Leave(granted=True)
         request_id = core.request_id("approval")
-        shown = prepared.plan.shown
+        shown, lasting = prepared.plan.shown, always_allows(core.policy, prepared.actions, verdict.parts)
         answer = await core.ask(
-            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown)
+            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown, lasting)
         )
         core.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
         if answer.yes and answer.always:
-            core.policy = always(core.policy, prepared.actions)
+            core.policy = always(core.policy, prepared.actions, verdict.parts)
         return Leave(answer.yes, comment=answer.text)
 
     async def _execute(self, call: ToolCallFinished, prepared: Prepared, comment: str) -> ToolResult | None:

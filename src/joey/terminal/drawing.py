@@ -245,6 +245,8 @@ def _approval(request: ApprovalRequested, look: Look) -> RenderableType:
     parts += [shown_picture(shown, look) for shown in request.shown]
     if not any(isinstance(shown, ShownDiff) for shown in request.shown):
         parts += [_argument(name, value) for name, value in request.arguments.items()]
+    if request.always:
+        parts.append(_inked("always: ", "dim").append(visible(", ".join(request.always)), "dim"))
     return Group(*parts)
 
 
@@ -283,4 +285,4 @@ def attached_picture(labels: Sequence[str]) -> Text:
     return Text(" ").join([*chips, _inked("(Backspace in the empty input removes the last)", "dim")])
 
 
-_APPROVAL_KEYS = "y yes · n no · c no, with a comment · a always for this kind"
+_APPROVAL_KEYS = "y yes · n no · c no, with a comment · a always, as shown"

@@ -123,7 +123,7 @@ def _conversation_line(event: Event) -> str | None:
 def _question_line(event: Event) -> str | None:
     match event:
         case ApprovalRequested(_, _, name, _, reason):
-            return "\n".join([f"? {name} needs leave: {reason}", *_asked_for(event)])
+            return "\n".join([f"? {name} needs approval: {reason}", *_asked_for(event)])
         case ApprovalAnswered(_, approved, comment):
             return f"  {'yes' if approved else 'no'}{': ' + comment if comment else ''}"
         case QuestionRequested(_, question, suggestions):
@@ -149,9 +149,9 @@ def _question_line(event: Event) -> str | None:
 def _asked_for(request: ApprovalRequested) -> list[str]:
     """What would be done, in full: the diff, or else the arguments."""
     shown = [text for text in map(shown_as_text, request.shown) if text]
-    if any(isinstance(each, ShownDiff) for each in request.shown):
-        return shown
-    return shown + [f"  {name}: {value}" for name, value in request.arguments.items()]
+    if not any(isinstance(each, ShownDiff) for each in request.shown):
+        shown += [f"  {name}: {value}" for name, value in request.arguments.items()]
+    return shown + [f"  always: {', '.join(request.always)}" for _ in request.always[:1]]
 
 
 def todo_lines(todos: tuple[Todo, ...]) -> str:

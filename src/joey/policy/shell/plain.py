@@ -156,8 +156,6 @@ class _Reader:
         if not draft.words:
             raise NotPlainError("it sets a variable" if draft.assignments else "it opens a file without a command")
         first = draft.words[0]
-        if first.bare and first.text in _KEYWORDS:
-            raise NotPlainError(f"it has the shell's keyword `{first.text}`")
         if first.glob or not first.text:
             raise NotPlainError("the name of the program is not written out")
         return Command(
@@ -203,6 +201,8 @@ class _Reader:
         elif not draft.words and (found := self._assignment(word)):
             draft.assignments.append(found)
         else:
+            if not draft.words and word.bare and word.text in _KEYWORDS:
+                raise NotPlainError(f"it has the shell's keyword `{word.text}`")
             draft.words.append(word)
 
     def _assignment(self, word: Word) -> tuple[str, str] | None:

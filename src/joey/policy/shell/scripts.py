@@ -1,8 +1,8 @@
 """sed and awk: whether a script only looks at text and prints.
 
 Both readers are closed: every command, function and variable must be one that is known to print, compute or edit text.
-What runs programs (`e`, `system`, a pipe), reads other files (`r`, `getline`, ARGV) or writes them (`w`, `print > f`) is
-simply not on the lists.
+What runs programs (`e`, `system`, a pipe), reads other files (`r`, `getline`, ARGV) or writes them (`w`, `print > f`)
+is simply not on the lists.
 """
 
 from __future__ import annotations
@@ -33,100 +33,67 @@ def sed_problems(script: str) -> Iterator[str]:
 
 
 _AWK_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*)|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<number>0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?\.?)
-    |(?P<name>[A-Za-z_]\w*)|(?P<operator>\+\+|--|&&|\|\||[=!<>+*/%^~-]=|!~|\*\*=?|[=+*%^<>!~?:,;{}()\[\]$\n-])""",
+    r"""(?P<space>[ \t\r]+|\\\n|\#[^\n]*)
+    |(?P<string>"(?:[^"\\\n]|\\.)*")
+    |(?P<number>0[xX][0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?\.?)
+    |(?P<name>[A-Za-z_]\w*)
+    |(?P<operator>\+\+|--|&&|\|\||[=!<>+*/%^~-]=|!~|\*\*=?|[=+*/%^<>!~?:,;{}()\[\]$\n-])""",
     re.VERBOSE,
 )
 _AWK_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:[^\]\\\n/]|\\[^/\n])*\])+/")
 """A slash between brackets is not in it: some awks end the expression there and others do not."""
+
 _AWK_WORDS = frozenset(
-    "BEGIN END if else while for do break continue next nextfile exit in delete print printf return".split()  # noqa: SIM905
+    {"BEGIN", "END", "if", "else", "while", "for", "do", "break", "continue", "next", "nextfile", "exit", "in"}
+    | {"delete", "print", "printf"}
 )
 _AWK_FUNCTIONS = frozenset(
-    [
-        "length",
-        "substr",
-        "index",
-        "split",
-        "sub",
-        "gsub",
-        "gensub",
-        "match",
-        "sprintf",
-        "tolower",
-        "toupper",
-        "sin",
-        "cos",
-        "atan2",
-        "exp",
-        "log",
-        "sqrt",
-        "int",
-        "rand",
-        "srand",
-        "strftime",
-        "systime",
-        "mktime",
-        "and",
-        "or",
-        "xor",
-        "compl",
-        "lshift",
-        "rshift",
-        "strtonum",
-        "asort",
-        "asorti",
-        "patsplit",
-        "isarray",
-        "typeof",
-    ]
+    {"length", "substr", "index", "split", "sub", "gsub", "gensub", "match", "sprintf", "tolower", "toupper", "sin"}
+    | {"cos", "atan2", "exp", "log", "sqrt", "int", "rand", "srand", "strftime", "systime", "mktime", "and", "or"}
+    | {"xor", "compl", "lshift", "rshift", "strtonum", "asort", "asorti", "patsplit", "isarray", "typeof"}
 )
 _AWK_VARIABLES = frozenset(
-    "NR NF FNR FS OFS ORS RS FILENAME SUBSEP RSTART RLENGTH CONVFMT OFMT IGNORECASE".split()  # noqa: SIM905
+    {"NR", "NF", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH", "CONVFMT", "OFMT"}
 )
-_AWK_RESERVED = frozenset("getline system close fflush func function switch case default eval extension".split())  # noqa: SIM905
-_AWK_ENDS_OPERAND = frozenset({")", "]", "$"})
+_AWK_RESERVED = frozenset(
+    {"getline", "system", "close", "fflush", "func", "function", "return", "switch", "case", "default", "eval"}
+)
 
 
 def awk_problems(source: str) -> Iterator[str]:
     """Why an awk program may do more than compute and print."""
-    at, operand, prints, depth = 0, False, False, 0
+    at, after_operand, prints, depth = 0, False, False, 0
     while at < len(source):
-        if source[at] == "/" and not operand and (regex := _AWK_REGEX.match(source, at)):
-            at, operand = regex.end(), True
-            continue
-        match = _AWK_TOKEN.match(source, at) if source[at] != "/" else None
-        if source[at] == "/" and operand:
-            at, operand = at + (2 if source[at + 1 : at + 2] == "=" else 1), False
-            continue
+        regex = _AWK_REGEX.match(source, at) if not after_operand else None
+        match = regex or (_AWK_TOKEN.match(source, at) if after_operand or source[at] != "/" else None)
         if match is None:
             yield f"the awk program has a part that is not known to be harmless: `{source[at : at + 20]}`"
             return
-        token, at = match[0], match.end()
-        if match["space"]:
+        text, at, kind = match[0], match.end(), "regex" if regex else match.lastgroup
+        if kind == "space":
             continue
-        if match["name"]:
-            if problem := _awk_name(token, called=source[at : at + 1] == "("):
-                yield problem
-                return
-            prints = prints or token in ("print", "printf")
-            operand = token not in _AWK_WORDS
-            continue
-        depth += (token == "(") - (token == ")")
-        if token in ("++", "--") and source[at:].lstrip(" \t")[:1] == "/":
-            yield "whether a `/` in the awk program divides is not clear"
+        depth += (text == "(") - (text == ")")
+        if problem := _awk_problem(kind, text, source[at:], prints=prints and depth <= 0):
+            yield problem
             return
-        if token == ">" and prints and depth <= 0:
-            yield "the awk program writes a file"
-            return
-        if token in (";", "}", "{", "\n") and depth <= 0:
+        if kind == "name":
+            prints = prints or text in ("print", "printf")
+        elif text in (";", "{", "}") and depth <= 0:  # a newline may go on with the same statement
             prints = False
-        operand = bool(match["string"] or match["number"]) or token in _AWK_ENDS_OPERAND or token in ("++", "--")
+        after_operand = kind in ("string", "number", "regex") or text in (")", "]", "$", "++", "--")
+        after_operand = after_operand or (kind == "name" and text not in _AWK_WORDS)
 
 
-def _awk_name(name: str, *, called: bool) -> str | None:
-    if name in _AWK_WORDS or (called and name in _AWK_FUNCTIONS) or name == "length" or name in _AWK_VARIABLES:
-        return None
-    if called or name in _AWK_RESERVED or name in _AWK_FUNCTIONS or name.isupper():
+def _awk_problem(kind: str | None, text: str, rest: str, *, prints: bool) -> str | None:
+    if kind == "name":
+        return _awk_name_problem(text, called=rest.startswith("("))
+    if text in ("++", "--") and rest.lstrip(" \t").startswith("/"):
+        return "whether a `/` in the awk program divides is not clear"
+    return "the awk program writes a file" if text == ">" and prints else None
+
+
+def _awk_name_problem(name: str, *, called: bool) -> str | None:
+    known = name in _AWK_WORDS or name in _AWK_VARIABLES or name == "length" or (called and name in _AWK_FUNCTIONS)
+    if not known and (called or name in _AWK_RESERVED or name in _AWK_FUNCTIONS or name.isupper()):
         return f"`{name}` in an awk program is not known to be harmless"
     return None

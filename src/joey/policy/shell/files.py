@@ -1,0 +1,157 @@
+"""The files that a command touches, judged where it may run.
+
+A rule for a program covers what the program does inside the workspace. Everything else holds as it does for tools: what
+an ignore file hides is denied, what is outside, protected or holds credentials follows the settings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from joey.policy.paths import Located, Workspace
+from joey.policy.settings import Settings
+from joey.policy.shell.options import Touch
+from joey.policy.shell.plain import Word
+from joey.policy.verdict import Decision, Part
+
+_HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Judges the files of one command, which runs in one of the folders `bases`."""
+
+    settings: Settings
+    workspace: Workspace
+    bases: tuple[str, ...]
+
+    def touched(self, touch: Touch, word: Word) -> Iterator[Part]:
+        """The parts that are not simply allowed."""
+        if word.text in _HARMLESS_TARGETS and touch in ("read", "write"):
+            return
+        for base in self.bases:
+            for path in self._paths(word, base):
+                if touch == "maybe" and not self.workspace.exists(self.workspace.join(base, path)):
+                    continue
+                located = self.workspace.locate(path, base)
+                part = self._judged(touch, located)
+                if part.decision != "allow":
+                    yield part
+                    return
+
+    def filled(self, sources: Sequence[Word], target: Word) -> Iterator[Part]:
+        """A folder gets files whose names are those below `sources`, or are not known if there are none."""
+        yield from self.touched("write", target)
+        for base in self.bases:
+            below = [self.workspace.below(self.workspace.locate(path, base)) for path in self._all(sources, base)]
+            if not below:
+                yield Part(target.text, "ask", "which files it writes is only known when it runs", kind="path")
+            elif protected := next((each.protected for each in below if each.protected), None):
+                reason = f"it writes what is protected ({protected})"
+                yield Part(target.text, self.settings.writes_protected, reason, kind="path")
+
+    def _all(self, words: Sequence[Word], base: str) -> list[str]:
+        return [path for word in words for path in self._paths(word, base)]
+
+    def named(self, words: Sequence[str]) -> Iterator[Part]:
+        """Words that name what an ignore file hides, whatever the program does with them (`--file=.env`, `@.env`)."""
+        if not self.workspace.ignore.specs:
+            return
+        for word in words:
+            for name in dict.fromkeys((word, *re.split(r"[=:@,]", word))):
+                for base in self.bases if name and not name.startswith("-") else ():
+                    located = self.workspace.locate(name, base)
+                    if located.hidden_by and self._is_file(name, located):
+                        yield Part(name, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+                        return
+
+    def _is_file(self, name: str, located: Located) -> bool:
+        """Whether a word names a file: text that happens to match an ignore file's line does not."""
+        return "/" in name or "." in name or self.workspace.exists(located.resolved)
+
+    def redirected(self, target: Word, *, writes: bool) -> Iterator[Part]:
+        """A redirection is an act of its own, which no rule for the program covers."""
+        if not writes:
+            yield from self.touched("read", target)
+            return
+        if target.text in _HARMLESS_TARGETS:
+            return
+        for base in self.bases:
+            part = write_part(self.workspace.locate(target.text, base), self.settings)
+            if part.decision != "allow":
+                yield part
+                return
+
+    def _paths(self, word: Word, base: str) -> list[str]:
+        if not word.glob:
+            return [word.text]
+        matches = self.workspace.expand(self.workspace.join(base, word.text))
+        return [word.text, *matches]
+
+    def _judged(self, touch: Touch, located: Located) -> Part:
+        match touch:
+            case "write" | "fill" | "maybe":
+                return self._written(located)
+            case "remove":
+                part = self._written(located)
+                if part.decision == "allow" and self.workspace.holds_protected(located):
+                    return part.worse(self.settings.writes_protected, "it is, or holds, the workspace itself")
+                return part
+            case "run":
+                return self._worked_in(located, "its code").stricter(self._read(located))
+            case "folder":
+                return self._worked_in(located, "the folder")
+            case "list":
+                return self._read(located, names_only=True)
+            case "read":
+                return self._read(located)
+            case "tree":
+                part = self._read(located)
+                hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
+                return part.worse("ask", f"it holds files that {hidden} hides") if hidden else part
+
+    def _written(self, located: Located) -> Part:
+        covered: Decision = "allow" if self.settings.writes == "ask" else self.settings.writes
+        return write_part(located, self.settings, inside=covered)
+
+    def _read(self, located: Located, *, names_only: bool = False) -> Part:
+        if located.problem:
+            return Part(located.path, "ask", located.problem, kind="path")
+        if located.hidden_by and not names_only:
+            return Part(located.path, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+        if located.secret and self.settings.reads_outside != "allow":
+            return Part(located.path, "ask", "credentials are kept there", kind="path")
+        if not located.inside:
+            reason = f"it is outside the workspace ({located.resolved})"
+            return Part(located.path, self.settings.reads_outside, reason, kind="path")
+        return Part(located.path, "allow", "it is inside the workspace", kind="path")
+
+    def _worked_in(self, located: Located, what: str) -> Part:
+        if located.problem or not located.inside:
+            return Part(located.path, "ask", located.problem or f"{what} is outside the workspace", kind="path")
+        return self._read(located, names_only=True)
+
+
+def inside_reason(doing: str, decision: Decision) -> str:
+    """Why a file inside the workspace is treated as it is."""
+    if decision == "allow":
+        return "it is inside the workspace"
+    return f"{doing} files {'needs approval' if decision == 'ask' else 'is not allowed'}, also inside the workspace"
+
+
+def write_part(located: Located, settings: Settings, *, inside: Decision | None = None) -> Part:
+    """The decision about changing a file; `inside` for one inside the workspace, if not as the settings have it."""
+    subject = located.path
+    if located.problem:
+        return Part(subject, "deny" if inside is None else "ask", located.problem, kind="path")
+    if located.hidden_by:
+        return Part(subject, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+    decision = settings.writes if inside is None else inside
+    part = Part(subject, decision, inside_reason("changing", decision), kind="path")
+    if not located.inside:
+        part = Part(subject, settings.writes_outside, f"it is outside the workspace ({located.resolved})", kind="path")
+    if located.protected:
+        part = part.worse(settings.writes_protected, f"it is protected ({located.protected})")
+    return part

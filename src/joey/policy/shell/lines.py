@@ -1,0 +1,340 @@
+"""The verdict on a command line.
+
+A rule can allow only a plain line (`plain`). For each command in it: deny rules first; then an allow rule must name the
+program; then the program's table must understand every option and operand, or the rule must spell them out; then every
+file it touches is judged. Whatever a command runs in turn is judged the same way. Nothing else is looked at, and what
+is not understood asks.
+
+Two settings need no understanding: `*` without deny rules, and commands that are confined by a full sandbox. Where
+there are deny rules beside them, hiding could get around those, so only what is understood goes unasked.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from joey.policy.paths import Workspace
+from joey.policy.settings import Settings
+from joey.policy.shell.facts import fact_problems
+from joey.policy.shell.files import Files
+from joey.policy.shell.options import Program, Use, read_use
+from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
+from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
+from joey.policy.shell.rules import Rule, Rules, by_name
+from joey.policy.shell.syntax import commands_seen
+from joey.policy.shell.variables import variable_problem
+from joey.policy.verdict import Decision, Part
+
+_MAX_DEPTH = 5
+_NO_RULE = "no rule names it"
+_NEUTRAL = "it does nothing by itself"
+
+
+def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) -> list[Part]:
+    """Every part of a command line with its decision. No parts for a line that does nothing."""
+    if not text.strip():
+        return []
+    judge, here = _Judge(settings, workspace.snapshot()), frozenset({cwd})
+    rule = judge.exactly(text.strip(), here)
+    if rule is not None:
+        return [Part(text, "allow", "exactly this line was allowed", rule.text, "command")]
+    try:
+        commands = read_plain(text)
+    except NotPlainError as problem:
+        return judge.not_plain(text, str(problem), here)
+    return judge.line(commands, here, 0) or [Part(text, settings.commands, "there is no command in it")]
+
+
+def exact_rules(text: str, cwd: str | None, parts: Sequence[Part]) -> tuple[str, ...]:
+    """The rules that allow again just what was asked about: the commands of a plain line, or else the whole line."""
+    where = _moved(cwd or ".")
+    try:
+        commands = read_plain(text)
+    except NotPlainError:
+        return (f"={where}{text.strip()}",)
+    if any(command.name == "cd" for command in commands):
+        return (f"={where}{text.strip()}",)
+    only_commands = all(part.kind == "command" or part.decision == "allow" for part in parts)
+    allowed = {part.subject for part in parts if part.decision == "allow" and part.kind == "command"}
+    sources = [command.source for command in commands if not only_commands or command.source not in allowed]
+    return tuple(f"={where}{source}" for source in dict.fromkeys(sources or [text.strip()]))
+
+
+def _moved(folder: str) -> str:
+    return f"cd {folder} && " if folder != "." else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """The folders in which the next command may run, and those that the line has been in."""
+
+    here: frozenset[str]
+    reached: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One command that is to be judged, wherever it came from."""
+
+    words: tuple[Word, ...]
+    source: str
+    here: frozenset[str]
+    depth: int = 0
+    variables: tuple[tuple[str, str], ...] = ()
+    fed_by: Command | None = None
+    """The command whose output it reads."""
+
+    @property
+    def name(self) -> str:
+        return self.words[0].text
+
+    @property
+    def texts(self) -> list[str]:
+        return [word.text for word in self.words]
+
+
+class _Judge:
+    def __init__(self, settings: Settings, workspace: Workspace) -> None:
+        self._settings = settings
+        self._workspace = workspace
+        self._rules = Rules.read(settings.allow, settings.deny)
+        self._anything = self._rules.any_allowed and not self._rules.deny
+        self._confined = settings.confined and not self._rules.deny
+
+    def exactly(self, source: str, here: frozenset[str]) -> Rule | None:
+        """The rule that allows just this text, run in just this folder."""
+        if len(here) != 1:
+            return None
+        return self._rules.exactly(_moved(posixpath.relpath(next(iter(here)), self._workspace.root)) + source)
+
+    # A line that is not plain
+
+    def not_plain(self, text: str, construct: str, here: frozenset[str]) -> list[Part]:
+        found = [(seen, self._denied(seen.words)) for seen in commands_seen(text)]
+        decision, reason = self._whole(f"no rule can allow this line: {construct}")
+        parts = [Part(text, decision, reason)]
+        for seen, deny in found:
+            words = tuple(word if word is not None else "…" for word in seen.words)
+            parts.append(
+                Part(seen.source, "deny", f"denied by the rule `{deny.text}`", deny.text, "command", words)
+                if deny
+                else Part(seen.source, decision, "it is part of a line that is not plain", None, "command", words)
+            )
+            if seen.words[0] not in _ONLY_NAMES:
+                parts += self._files(here).named([word for word in seen.words[1:] if word])
+        return parts
+
+    def _whole(self, reason: str) -> tuple[Decision, str]:
+        """The decision on a line of which nothing is understood."""
+        if self._anything and self._settings.commands == "allow":
+            return "allow", "every command is allowed"
+        if self._confined:
+            return "allow", "it runs in the sandbox"
+        return ("deny" if self._settings.commands == "deny" else "ask"), reason
+
+    def _denied(self, words: Sequence[str | None]) -> Rule | None:
+        """The deny rule for a command in such a line, or for the command that it runs."""
+        known = [word or "" for word in words]
+        last = len(known) if known and known[0] in _RUNS_WORDS else 1
+        for at in range(min(last, len(known))):
+            deny, allow = self._rules.denying(known[at:]), self._rules.allowing(known[at:])
+            if known[at] and deny is not None and (allow is None or deny.length >= allow.length):
+                return deny
+        return None
+
+    # A plain line
+
+    def line(self, commands: Iterable[Command], start: frozenset[str], depth: int) -> list[Part]:
+        parts: list[Part] = []
+        where = _Where(start, start)
+        before: Command | None = None
+        for command in commands:
+            if command.joint in (";", "||"):
+                where = _Where(where.here | where.reached, where.reached)
+            parts += self._command(command, where.here, depth, before if command.joint == "|" else None)
+            if command.name == "cd" and command.joint != "|" and not command.piped_on:
+                where = self._after_cd(command, where)
+            before = command
+        return self._needs_a_rule(parts, depth)
+
+    def _needs_a_rule(self, parts: list[Part], depth: int) -> list[Part]:
+        """A line of nothing but neutral commands is as any other command that no rule names."""
+        commands = [part for part in parts if part.kind == "command"]
+        if depth or self._anything or self._confined or not commands:
+            return parts
+        if all(part.reason == _NEUTRAL for part in commands):
+            return [*parts, Part(commands[0].subject, self._settings.commands, _NO_RULE, None, "command")]
+        return parts
+
+    def _after_cd(self, command: Command, where: _Where) -> _Where:
+        targets = [word.text for word in command.words[1:]] or ["~"]
+        after = frozenset(self._workspace.join(base, target) for base in where.here for target in targets)
+        return _Where(after, where.reached | where.here | after)
+
+    def _command(self, command: Command, here: frozenset[str], depth: int, fed_by: Command | None) -> Iterator[Part]:
+        rule = self.exactly(command.source, here)
+        if rule is not None:
+            yield _part(command.source, command.words, "allow", "exactly this command was allowed", rule)
+            return
+        yield from self._judged(_Run(command.words, command.source, here, depth, command.assignments, fed_by))
+        files = self._files(here)
+        for redirect in command.redirects:
+            yield from self._unconfined(files.redirected(redirect.target, writes=redirect.writes))
+
+    def _judged(self, run: _Run) -> Iterator[Part]:
+        if run.depth > _MAX_DEPTH:
+            yield Part(run.source, "ask", "it is wrapped too deeply", None, "command")
+            return
+        decision, reason, rule = self._by_rules(run.texts)
+        table = self._table(run.name, rule)
+        use = read_use(table, run.words[1:], run.name) if table is not None else None
+        if decision != "deny" and rule is None and self._needs_no_rule(run.name, table, use):
+            decision, reason = "allow", _NEUTRAL
+        if use is None or use.problems or (table is not None and table.project_code):
+            yield from self._files(run.here).named(run.texts[1:])
+        part = _part(run.source, run.words, decision, reason, rule)
+        for problem in self._problems(run, rule, table, use):
+            part = part.worse("ask", problem)
+        yield part
+        if use is not None and decision != "deny":
+            yield from self._effects(use, run)
+
+    # Rules
+
+    def _by_rules(self, texts: Sequence[str]) -> tuple[Decision, str, Rule | None]:
+        deny, allow = self._rules.denying(texts), self._rules.allowing(texts)
+        if deny is not None and (allow is None or deny.length >= allow.length):
+            return "deny", f"denied by the rule `{deny.text}`", deny
+        suspect = self._rules.suspecting(texts)
+        if suspect is not None and suspect is not deny and (allow is None or suspect.length >= allow.length):
+            return "ask", f"the deny rule `{suspect.text}` may match it", None
+        if allow is not None:
+            return "allow", f"allowed by the rule `{allow.text}`", allow
+        if self._settings.confined:
+            return "allow", "it runs in the sandbox", None
+        return self._settings.commands, _NO_RULE, None
+
+    def _needs_no_rule(self, name: str, table: Program | None, use: Use | None) -> bool:
+        if table is None or use is None:
+            return False
+        return bool(use.inner or use.code) if table.wrapper else name in NEUTRAL
+
+    # What is understood
+
+    def _table(self, name: str, rule: Rule | None) -> Program | None:
+        """The table of a program that was called by its name, or by a path which a rule names."""
+        name = by_name(name)
+        if "/" not in name:
+            return table_of(name)
+        if rule is None or rule.any:
+            return None
+        table = table_of(posixpath.basename(name))
+        return table if table is not None and table.project_code else None
+
+    def _problems(self, run: _Run, rule: Rule | None, table: Program | None, use: Use | None) -> Iterator[str]:
+        if self._anything or self._confined:
+            return
+        for name, value in (*run.variables, *(use.assignments if use is not None else ())):
+            if problem := variable_problem(name, value, project_code=table is not None and table.project_code):
+                yield problem
+        if use is not None and use.appends_input and _names_from_find(run.fed_by, use) is None:
+            yield "which words it adds to the command is only known when it runs"
+        if table is None or use is None:
+            yield from self._unknown(run, rule)
+        elif rule is None or not _spells_out(rule, run.texts):
+            yield from use.problems
+            yield from self._replaced(run.name, table)
+            yield from fact_problems(by_name(run.name), use, self._workspace, self._folders(use, run))
+
+    def _unknown(self, run: _Run, rule: Rule | None) -> Iterator[str]:
+        if rule is None or rule.any:
+            if rule is not None or self._settings.confined:
+                yield f"`{run.name}` is not a program Joey knows, and there are deny rules; allow it by its name"
+            return
+        if rule.open_end or len(rule.words) == len(run.words):
+            return
+        if "/" in run.name and run.here == {self._workspace.root} and self._workspace.locate(run.name).inside:
+            return  # a script of the project, named by the rule: its arguments are its own business
+        words = " ".join(rule.words)
+        yield f"Joey does not know the options of `{run.name}`: the rule covers `{words}` alone, `{words} *` anything"
+
+    def _replaced(self, name: str, table: Program) -> Iterator[str]:
+        """A program's name must lead out of the workspace, or a file in it could pass for the program."""
+        if "/" in name or name in BUILTINS or table.project_code or table.wrapper:
+            return
+        found = self._workspace.which(name)
+        if found is not None and self._workspace.locate(found).inside:
+            yield f"`{name}` is a file of the workspace here ({found})"
+
+    # What it touches and runs
+
+    def _effects(self, use: Use, run: _Run) -> Iterator[Part]:
+        inner = self._folders(use, run)
+        files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
+        trees = [word for touch, word in use.files if touch == "tree"]
+        for touch, word in use.files:
+            found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
+            yield from self._unconfined(found)
+        added = _names_from_find(run.fed_by, use) if use.appends_input else None
+        for words in use.inner:
+            source = " ".join(word.text for word in words)
+            yield from self._judged(_Run((*words, *(added or ())), source, inner, run.depth + 1))
+        for code in use.code:
+            yield from self._code(code, inner, run.depth + 1)
+
+    def _folders(self, use: Use, run: _Run) -> frozenset[str]:
+        """Where the program works: in the folder that an option names (`git -C`), or else where it was started."""
+        moved = [word.text for touch, word in use.files if touch == "folder"]
+        return frozenset(self._workspace.join(base, folder) for base in run.here for folder in moved) or run.here
+
+    def _files(self, here: frozenset[str]) -> Files:
+        return Files(self._settings, self._workspace, tuple(sorted(here)))
+
+    def _unconfined(self, parts: Iterable[Part]) -> Iterator[Part]:
+        """In the sandbox the walls hold what would otherwise be asked about."""
+        return (part for part in parts if part.decision == "deny" or not self._settings.confined)
+
+    def _code(self, code: str, here: frozenset[str], depth: int) -> list[Part]:
+        if depth > _MAX_DEPTH:
+            return [Part(code, "ask", "it is wrapped too deeply", None, "command")]
+        try:
+            return self.line(read_plain(code), here, depth)
+        except NotPlainError as problem:
+            return self.not_plain(code, str(problem), here)
+
+
+_RUNS_WORDS = frozenset(
+    {"sudo", "doas", "env", "xargs", "time", "timeout", "nice", "nohup", "command", "exec", "builtin"}
+)
+
+
+_ONLY_NAMES = frozenset({"ls", "dir", "cd", "echo", "printf", "test", "[", "[[", "mkdir"})
+"""Commands that show at most the name of a file, which an ignore file does not hide."""
+
+
+def _names_from_find(fed_by: Command | None, use: Use) -> tuple[Word, ...] | None:
+    """The words that `xargs -0` gets from `find … -print0`: files below the starting points. None: they are unknown."""
+    if fed_by is None or fed_by.name != "find" or not use.has("-0", "--null"):
+        return None
+    found = read_use(PROGRAMS["find"], fed_by.words[1:], "find")
+    if found.problems or not found.has("-print0") or found.has("-print", "-printf", "-ls", "-exec"):
+        return None
+    return tuple(Word(start.text, start.glob, below=True) for start in found.operands)
+
+
+def _spells_out(rule: Rule, texts: Sequence[str]) -> bool:
+    """Whether the rule itself names what the table does not know."""
+    if rule.any:
+        return False
+    return len(rule.words) == len(texts) or (rule.open_end and len(rule.words) > 1 and _beyond_the_table(rule))
+
+
+def _beyond_the_table(rule: Rule) -> bool:
+    table = table_of(by_name(rule.words[0]))
+    return table is not None and bool(read_use(table, [Word(word) for word in rule.words[1:]], rule.words[0]).problems)
+
+
+def _part(source: str, words: Sequence[Word], decision: Decision, reason: str, rule: Rule | None) -> Part:
+    return Part(source, decision, reason, rule.text if rule else None, "command", tuple(word.text for word in words))
