@@ -22,7 +22,9 @@ import re
 import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache, lru_cache
+from types import MappingProxyType
 
 from joey.config.secrets import secret_in
 
@@ -122,7 +124,14 @@ def command_environment(
     environ: Mapping[str, str], keep: Iterable[str] = (), withhold: Iterable[str] = ()
 ) -> CommandEnvironment:
     """What of this environment commands get. `keep` and `withhold` are names or patterns."""
-    keep, withhold = tuple(keep), tuple(withhold)
+    return _sorted_out(tuple(environ.items()), tuple(keep), tuple(withhold))
+
+
+@lru_cache(maxsize=4)  # it rarely changes between two commands, and is asked for by each
+def _sorted_out(
+    items: tuple[tuple[str, str], ...], keep: tuple[str, ...], withhold: tuple[str, ...]
+) -> CommandEnvironment:
+    environ = dict(items)
     steering = {name for name in environ if _matches(name, _STEERS) and not _matches(name, _STEERS_NOT)}
     sensitive = {name for name, value in environ.items() if _is_secret(name, value) or _is_door(name, value)}
     secrets = [environ[name] for name in sensitive if len(environ[name]) >= _SHORTEST_SECRET]
@@ -131,11 +140,17 @@ def command_environment(
     also = {name for name in environ if _matches(name, withhold)}
     withheld = ((sensitive | repeated) - kept) | steering | also
     variables = {name: value for name, value in environ.items() if name not in withheld}
-    return CommandEnvironment(variables | _search_paths(environ), tuple(sorted(withheld - steering)))
+    return CommandEnvironment(MappingProxyType(variables | _search_paths(environ)), tuple(sorted(withheld - steering)))
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name.upper(), pattern.upper()) for pattern in patterns)
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return _compiled(patterns).fullmatch(name.upper()) is not None
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """One pattern for all: every command asks for every variable."""
+    return re.compile("|".join(translate(pattern.upper()) for pattern in patterns) or r"(?!)")
 
 
 def _is_needed(name: str) -> bool:
