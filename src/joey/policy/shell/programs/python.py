@@ -23,10 +23,6 @@ _INI = re.compile(
     r"|xfail_strict|strict_xfail|junit_family|junit_logging|truncation_limit_lines|truncation_limit_chars|verbosity_\w+"
     r"|timeout|timeout_method)=[\w.-]*"
 )
-_VERSION = r"\s*(?:===?|[<>~!]=|[<>])\s*[\w.*+!-]+"
-_REQUIREMENT = re.compile(rf"[A-Za-z0-9](?:[\w.-]*\w)?(?:\[[\w., -]*\])?(?:{_VERSION}(?:\s*,{_VERSION})*)?")
-_ARCHIVE = re.compile(r".*\.(?:zip|whl|tar|tgz|tbz|txz|tlz|gz|bz2|xz|lz|lzma)", re.IGNORECASE)
-_FOLDER = re.compile(r"(\.(?:/[^\[\]:@]*)?|\.\.(?:/[^\[\]:@]*)?)(?:\[[\w., -]*\])?")
 
 
 def _warnings(use: Use) -> Iterator[str]:
@@ -47,6 +43,13 @@ def _python(use: Use) -> Iterator[str]:
     if use.path or use.modules or use.has("-V", "--version", "-h", "--help"):
         return
     if not use.operands or use.operands[0].text == "-":
+        yield "Python takes the code it runs from its input"
+
+
+def _coverage_run(use: Use) -> Iterator[str]:
+    for module in use.modules:
+        yield from _own_module(module)
+    if any(word.text == "-" for word in use.operands[:1]):
         yield "Python takes the code it runs from its input"
 
 
@@ -93,20 +96,6 @@ def _pytest(use: Use) -> Iterator[str]:
         use.files.append(("run", Word(word.text.partition("::")[0], word.glob)))
 
 
-def _install(use: Use) -> Iterator[str]:
-    """Packages by name from the index, or the project itself; no address, archive or other folder."""
-    yield from unknown_words(use)
-    editable = [value for name, value in use.options if name in ("-e", "--editable") and value]
-    for word in [*editable, *use.operands]:
-        if folder := _FOLDER.fullmatch(word.text):
-            use.files.append(("folder", Word(folder[1])))
-        elif word in editable or word.glob or not _REQUIREMENT.fullmatch(word.text) or _ARCHIVE.fullmatch(word.text):
-            yield f"`{word.text}` is not the plain name of a package"
-    for name, value in use.options:
-        if name in ("-r", "--requirement", "-c", "--constraint") and value and re.match("[A-Za-z]+:", value.text):
-            yield f"`{value.text}` is an address"
-
-
 _PYTEST = program(
     """-k=t -m=t --markers -x --exitfirst --maxfail=t --strict --strict-config --strict-markers --fixtures --funcargs
     --fixtures-per-test --capture=t -s --runxfail --lf --last-failed --ff --failed-first --nf --new-first --cache-clear
@@ -140,7 +129,7 @@ _PIP = program(_PIP_GENERAL, subcommands={
         --upgrade --upgrade-strategy=t --force-reinstall -I --ignore-installed --no-build-isolation --use-pep517
         --no-binary=t --only-binary=t --prefer-binary --require-hashes --no-compile --compile --report=w
         --no-warn-script-location --no-warn-conflicts --root-user-action=t""",
-        "t*", project_code=True, check=_install,
+        "t*", project_code=True, check=python_tools.installs,
     ),
     "uninstall": program(f"{_PIP_GENERAL} -y --yes -r=r --requirement=r", "t*"),
     "list": program(
@@ -177,6 +166,26 @@ MODULES: dict[str, Program] = {
     **python_tools.PROGRAMS,
 }  # fmt: skip
 
+_COVERAGE_FILES = "-i --ignore-errors --include=t --omit=t --precision=t --fail-under=t --data-file=r -q --quiet"
+MODULES["coverage"] = program("--version --help -h", subcommands={
+    "run": program(
+        """-a --append --branch --concurrency=t --context=t --data-file=w --include=t --omit=t -p --parallel-mode
+        --source=t --timid -m=m""",
+        "x b", modules=MODULES, leading=True, project_code=True, check=_coverage_run,
+    ),
+    "report": program(
+        f"{_COVERAGE_FILES} -m --show-missing --skip-covered --no-skip-covered --skip-empty --sort=t --format=t",
+        "r*",
+    ),
+    "html": program(
+        f"{_COVERAGE_FILES} -d=w --directory=w --title=t --skip-covered --skip-empty --show-contexts",
+        "r*",
+    ),
+    **dict.fromkeys(("xml", "json", "lcov"), program(f"{_COVERAGE_FILES} -o=w --pretty-print", "r*")),
+    "combine": program("-a --append --keep -q --quiet", "r*"),
+    "erase": program(),
+})  # fmt: skip
+
 _PYTHON = program(
     "-b -B -d -E -I -O -P -q -s -S -u -v -V --version -x -h --help -W=t -X=t -m=m",
     "x b",
@@ -190,5 +199,6 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("python", "python3", *(f"python3.{minor}" for minor in range(8, 16))), _PYTHON),
     **dict.fromkeys(("pytest", "py.test"), _PYTEST),
     **dict.fromkeys(("pip", "pip3"), _PIP),
+    "coverage": MODULES["coverage"],
     **python_tools.PROGRAMS,
 }
