@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from joey.policy.shell.options import Program, Use, option_values, program, unknown_words
+from joey.policy.shell.programs import node_tools
 
 _PACKAGE = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:@(?:[\w^~<>=*][\w.^~<>=*| +-]*)?)?", re.IGNORECASE)
 _ARCHIVE = re.compile(r".*\.(?:tgz|tar|tar\.gz)", re.IGNORECASE)
@@ -104,7 +105,77 @@ _NPM_COMMANDS: dict[str, Program] = {
     "pack": program(f"{_NPM} --dry-run", project_code=True),
 }  # fmt: skip
 
+# yarn, pnpm, bun: `run NAME` falls back to a tool of that name, so the name must be a customary one, or have a colon.
+
+_SCRIPT = re.compile(
+    r"(?:test|tests|build|lint|format|fmt|dev|start|stop|check|typecheck|type-check|types|compile|clean|coverage|docs|e2e"
+    r"|unit|generate|codegen|prepare|preview|ci|verify|validate|storybook|watch|serve)(?::[\w:.-]+)?"
+)
+
+
+def _script(use: Use) -> Iterator[str]:
+    yield from option_values(use)
+    if use.operands and not _SCRIPT.fullmatch(use.operands[0].text):
+        yield f"`{use.operands[0].text}` may be a tool instead of a script of the project"
+
+
+_PM = "-h --help -s --silent --verbose --color?t --no-color --no-progress --json"
+_PM_INSTALL = f"""{_PM}
+    --frozen-lockfile --no-frozen-lockfile --immutable --immutable-cache --check-cache --ignore-scripts --prefer-offline
+    --offline --production --prod -P --dev --no-optional --non-interactive --pure-lockfile --lockfile-only --force
+    --skip-builds --inline-builds --ignore-optional --check-files --flat --no-lockfile --fix-lockfile --dry-run -r
+    --recursive
+"""
+_PM_ADD = (
+    f"{_PM_INSTALL} -D --save-dev -E --exact --save-exact -O --optional --save-optional -T --tilde -W -w --save-peer"
+)
+_PM_RUN = program(
+    f"{_PM} --if-present -r --recursive --parallel --stream", "t*", leading=True, project_code=True, check=_script
+)
+_PM_NAMED = program(project_code=True, reader=lambda _words, _use: iter(()))
+"""A script by its name alone: all that follows is for it."""
+_PM_COMMANDS: dict[str, Program] = {
+    **dict.fromkeys(("install", "i"), program(_PM_INSTALL, project_code=True, check=option_values)),
+    **dict.fromkeys(
+        ("add", "remove", "upgrade", "up", "update"), program(_PM_ADD, "t*", project_code=True, check=npm_packages)
+    ),
+    **dict.fromkeys(("run", "run-script"), _PM_RUN),
+    **dict.fromkeys(("test", "start", "build", "lint", "format", "dev", "typecheck", "check"), _PM_NAMED),
+    **dict.fromkeys(("list", "ls", "why", "outdated"), program(
+        f"{_PM} --depth=t --pattern=t -r --recursive --prod --dev --long -R", "t*", check=npm_packages
+    )),
+    **dict.fromkeys(("info", "view"), program(_PM, "t*", check=_npm_view)),
+    "audit": program(f"{_PM} --level=t --audit-level=t --prod --dev", check=option_values),
+}  # fmt: skip
+_YARN = program(f"{_PM_INSTALL} -v --version", subcommands=_PM_COMMANDS, project_code=True)
+_PNPM = program(
+    f"{_PM} -v --version -r --recursive -F=t --filter=t -w --workspace-root", project_code=True, check=option_values,
+    subcommands={**_PM_COMMANDS, "t": _PM_NAMED, "exec": program(_PM, "c", leading=True)},
+)  # fmt: skip
+_BUN = program("-v --version -h --help", project_code=True, subcommands={
+    **{name: _PM_COMMANDS[name] for name in ("install", "i", "add", "remove", "update", "outdated")},
+    "run": _PM_RUN,
+    "test": program(
+        "-t=t --test-name-pattern=t --timeout=t --coverage --bail?t -u --watch --only --todo",
+        "x*", project_code=True,
+    ),
+})  # fmt: skip
+
+
+def _npx(use: Use) -> Iterator[str]:
+    """What is not installed would be fetched and run."""
+    use.installed += use.path[:1]
+    yield from ()
+
+
+_NPX = program("--no-install --no -h --help --version -v", subcommands=node_tools.PROGRAMS, check=_npx)
+
 PROGRAMS: dict[str, Program] = {
     "node": _NODE,
     "npm": program(f"{_NPM} -v --version", subcommands=_NPM_COMMANDS, check=option_values),
+    **dict.fromkeys(("yarn", "yarnpkg"), _YARN),
+    "pnpm": _PNPM,
+    "bun": _BUN,
+    **dict.fromkeys(("npx", "bunx", "pnpx"), _NPX),
+    **node_tools.PROGRAMS,
 }

@@ -54,7 +54,9 @@ def _coverage_run(use: Use) -> Iterator[str]:
 
 
 def _own_module(module: str) -> Iterator[str]:
-    if module.partition(".")[0] in sys.stdlib_module_names or not re.fullmatch(r"\w+(?:\.\w+)*", module):
+    top = module.partition(".")[0]
+    known = top in sys.stdlib_module_names or top in MODULES
+    if known or not re.fullmatch(r"\w+(?:\.\w+)*", module):
         yield f"`python -m {module}` is not known to be harmless"
 
 

@@ -33,7 +33,7 @@ def installs(use: Use) -> Iterator[str]:
     yield from unknown_words(use)
     editable = [value for name, value in use.options if name in ("-e", "--editable") and value]
     for word in [*editable, *use.operands]:
-        if folder := _FOLDER.fullmatch(word.text):
+        if (folder := _FOLDER.fullmatch(word.text)) and not _ARCHIVE.fullmatch(word.text):
             use.files.append(("folder", Word(folder[1])))
         elif word in editable or not is_package(word):
             yield f"`{word.text}` is not the plain name of a package"
