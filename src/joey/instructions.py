@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from joey.filenames import quoted
 from joey.folders import project_folder
 from joey.regular_files import read_start
 
@@ -160,7 +161,7 @@ class _Room:
 
     def sections(self, rules: Iterable[RuleFile]) -> Iterator[str]:
         for rule in rules:
-            header = f"# Rules from {rule.name}:"
+            header = f"# Rules from {quoted(rule.name)}:"
             if rule.problem:
                 yield f"{header}\n\n[This file could not be read: {rule.problem}]"
             elif self._left <= 0:
@@ -180,7 +181,7 @@ class _Room:
     def left_over(self) -> str:
         if not self._missing:
             return ""
-        names = ", ".join(self._missing[:_NAMED])
+        names = ", ".join(map(quoted, self._missing[:_NAMED]))
         names += f" and {len(self._missing) - _NAMED} more" if len(self._missing) > _NAMED else ""
         return f"[Not shown, since there is more than can be read at once: {names}. Read them if you need them.]"
 

@@ -31,7 +31,7 @@ def test_the_error_has_the_words_of_the_real_system(tmp_path: Path) -> None:
 
 def test_a_path_that_no_file_can_have_is_judged_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    assert "Got: a\0.ts" in str(refusal(tmp_path, WritePath("a\0.ts")))
+    assert 'Got: "a\\000.ts"' in str(refusal(tmp_path, WritePath("a\0.ts")))
     assert "Got: loop" in str(refusal(tmp_path, WritePath("loop")))
     assert refusal(tmp_path, WritePath("a\0.md")) is None
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from joey.asking.library import Library
+from joey.filenames import quoted
 from joey.messages import ImageBlock, ResultBlock, TextBlock
 
 PIPED = "\n<input>\n"
@@ -97,7 +98,7 @@ def _invoked(invocation: Invocation, library: Library, mode: str) -> tuple[str, 
         body = command.filled(invocation.arguments)
         return f'<command name="{command.name}">\n{body}\n</command>', command.mode
     skill = library.skills(mode)[invocation.name]
-    return f'<skill name="{skill.name}" file="{skill.path}">\n{skill.body}\n</skill>', None
+    return f'<skill name="{skill.name}" file="{quoted(str(skill.path))}">\n{skill.body}\n</skill>', None
 
 
 async def _mentioned(mention: str, sources: Sources) -> list[ResultBlock]:

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from joey.filenames import quoted
 from joey.folders import close_to_others, make_private, private_file
 from joey.messages import ImageBlock, ResultBlock, ShownText, TextBlock, ToolResult
 from joey.pictures import KINDS, can_shrink
@@ -79,12 +80,12 @@ def _item(item: JsonObject, context: ToolContext) -> Iterator[ResultBlock]:
         case {"type": "image" | "audio" as kind, "data": str(data)}:
             yield _bytes(data, str(item.get("mimeType", "")), f"{kind} from the server", context)
         case {"type": "resource", "resource": dict(resource)}:
-            yield TextBlock(f"Resource {resource.get('uri', '')}:")
+            yield TextBlock(f"Resource {quoted(str(resource.get('uri', '')))}:")
             yield from _contents(resource, context)
         case {"type": "resource_link", "uri": str(uri)}:
             described = f": {item['description']}" if item.get("description") else ""
-            name = item.get("name") or uri
-            yield TextBlock(f"Link to the resource {name} ({uri}){described}. access_mcp_resource reads it.")
+            name = quoted(str(item.get("name") or uri))
+            yield TextBlock(f"Link to the resource {name} ({quoted(uri)}){described}. access_mcp_resource reads it.")
         case _:
             yield TextBlock(json.dumps(item, ensure_ascii=False, indent=2))
 
@@ -136,7 +137,7 @@ def _bytes(data: str, media_type: str, what: str, context: ToolContext) -> Resul
         path = _kept(raw, media_type, context.storage)
     except OSError as problem:
         return TextBlock(f"[{what} ({media_type}, {len(raw)} bytes) could not be kept: {reason(problem)}]")
-    return TextBlock(f"[{what}: {media_type or 'bytes'}, {len(raw)} bytes, kept in {path}]")
+    return TextBlock(f"[{what}: {media_type or 'bytes'}, {len(raw)} bytes, kept in {quoted(str(path))}]")
 
 
 def _kept(raw: bytes, media_type: str, storage: Path) -> Path:

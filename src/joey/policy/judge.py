@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from joey.filenames import quoted
 from joey.actions import (
     Action,
     AskUser,
@@ -70,7 +71,7 @@ def read_part(located: Located, settings: Settings) -> Part:
     if located.hidden_by:
         return Part(located.path, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
     if not located.inside:
-        reason = f"it is outside the workspace ({located.resolved})"
+        reason = f"it is outside the workspace ({quoted(located.resolved)})"
         return Part(located.path, settings.reads_outside, reason, kind="path")
     return Part(located.path, settings.reads, inside_reason("reading", settings.reads), kind="path")
 

@@ -10,6 +10,7 @@ from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, To
 from joey.pictures import PictureLimits
 from joey.providers.abilities import Abilities
 from joey.providers.base import Request
+from joey.providers.encodable import encodable, encodable_message
 from joey.providers.plain import without_tool_blocks
 from joey.providers.repair import Shape, merge_neighbours, repair, shape_of
 from joey.toolspec import ToolSpec
@@ -31,7 +32,7 @@ class Conversation:
 def prepare(request: Request, abilities: Abilities, shape: Callable[[Message], Shape] = shape_of) -> Conversation:
     """The request's conversation, fit for a model with these abilities."""
     tools = request.tools if abilities.tools else ()
-    messages: Sequence[Message] = repair(request.messages, shape).messages
+    messages: Sequence[Message] = [encodable_message(each) for each in repair(request.messages, shape).messages]
     if not tools:
         # Providers refuse calls in the history of a request without tools.
         messages = merge_neighbours(map(without_tool_blocks, messages))
@@ -39,7 +40,7 @@ def prepare(request: Request, abilities: Abilities, shape: Callable[[Message], S
         messages = [_without_images(message) for message in messages]
     else:
         messages = _within(messages, abilities.pictures)
-    system = request.system
+    system = encodable(request.system)
     if system and abilities.system == "none":
         messages, system = _with_system_inside(system, messages), ""
     return Conversation(system, tuple(messages), tools)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
+from joey.filenames import quoted
 from joey.regular_files import read_regular
 from joey.task.trim import trimmed
 from joey.tools.textfile import NotTextError, read_text
@@ -128,8 +129,8 @@ class Claims:
     def _file(self, path: str) -> str:
         text = self._text(path)
         if text is None:
-            return f"{path} cannot be read as text."
-        return f"{path} is now:\n{trimmed(text, self._most // _MOST_FILES)}"
+            return f"{quoted(path)} cannot be read as text."
+        return f"{quoted(path)} is now:\n{trimmed(text, self._most // _MOST_FILES)}"
 
     def _problem(self, path: str) -> str | None:
         text = self._text(path)
@@ -157,7 +158,7 @@ def problem_in(path: str, text: str) -> str | None:
         elif path.endswith(".json"):
             json.loads(text)
     except SyntaxError as error:
-        return f"{path} has a syntax error in line {error.lineno}: {error.msg}"
+        return f"{quoted(path)} has a syntax error in line {error.lineno}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
-        return f"{path} is not valid: {error}"
+        return f"{quoted(path)} is not valid: {error}"
     return None

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from joey.effects import Todo
+from joey.filenames import quoted
 from joey.tools.base import ToolContext
 from joey.tools.commands.jobs import finished_jobs, running_jobs
 from joey.tools.searching.listing import list_folder
@@ -32,7 +33,11 @@ def brief_details(context: ToolContext) -> str:
     listing = list_folder(context.workspace, recursive=True, limit=_BRIEF_ENTRIES, hidden=context.ignored, seconds=2.0)
     files = [entry for entry in listing.entries if not entry.endswith("/")]
     more = " and more" if listing.cut else ""
-    return f"Files in this folder: {', '.join(files)}{more}" if files else "There are no files in this folder yet."
+    return (
+        f"Files in this folder: {', '.join(map(quoted, files))}{more}"
+        if files
+        else "There are no files in this folder yet."
+    )
 
 
 def turn_details(context: ToolContext, todos: Sequence[Todo] = ()) -> str:
@@ -47,9 +52,9 @@ def turn_details(context: ToolContext, todos: Sequence[Todo] = ()) -> str:
 def project_structure(context: ToolContext) -> str:
     listing = list_folder(context.workspace, recursive=True, limit=MAX_ENTRIES, hidden=context.ignored, seconds=2.0)
     if not listing.entries:
-        return f"{context.workspace.name}/ (empty)"
+        return f"{quoted(context.workspace.name)}/ (empty)"
     note = [f"(only {len(listing.entries)} entries are shown; list_files shows more)"] if listing.cut else []
-    return "\n".join([f"{context.workspace.name}/", *_tree(listing.entries), *note])
+    return "\n".join([f"{quoted(context.workspace.name)}/", *_tree(listing.entries), *note])
 
 
 def _tree(entries: Sequence[str]) -> list[str]:
@@ -57,12 +62,12 @@ def _tree(entries: Sequence[str]) -> list[str]:
     lines = []
     for entry in entries:
         path = Path(entry)
-        lines.append("  " * len(path.parts) + path.name + ("/" if entry.endswith("/") else ""))
+        lines.append("  " * len(path.parts) + quoted(path.name) + ("/" if entry.endswith("/") else ""))
     return lines
 
 
 def _running(context: ToolContext) -> str:
-    return "\n".join(f"{job.id}: {job.command} (running in {job.cwd})" for job in running_jobs(context))
+    return "\n".join(f"{job.id}: {job.command} (running in {quoted(str(job.cwd))})" for job in running_jobs(context))
 
 
 def _finished(context: ToolContext) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from joey.asking.library import Skill
+from joey.filenames import quoted
 from joey.protocols import Protocol
 from joey.tools.modes.mode import Mode
 from joey.toolspec import ToolSpec
@@ -92,9 +93,9 @@ def first_sentence(text: str) -> str:
 
 def _where(surroundings: Surroundings) -> str:
     facts = [
-        ("Workspace", surroundings.workspace),
+        ("Workspace", quoted(surroundings.workspace)),
         ("Operating system", surroundings.system),
         ("Shell", surroundings.shell),
-        ("Home", surroundings.home),
+        ("Home", quoted(surroundings.home)),
     ]
     return "\n".join(["# Where you are\n", *(f"- {name}: {value}" for name, value in facts if value)])

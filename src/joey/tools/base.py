@@ -19,12 +19,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from joey.actions import Action
 from joey.effects import Effect
+from joey.filenames import unquoted
 from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
 from joey.tools.schema import tool_schema
@@ -38,6 +39,11 @@ Feature: TypeAlias = Literal[
     "todo_list", "image_generation", "slash_commands", "skills", "codebase_index", "mcp_resources", "browser"
 ]
 """A part of Joey that can be missing or switched off, and the tools that need it with it."""
+
+
+PathText: TypeAlias = Annotated[str, AfterValidator(unquoted)]
+"""A path among the arguments: what a listing showed in quotes (joey.filenames) is the name in them. It is read here, so
+that what is judged and what is done are the same."""
 
 
 class Params(BaseModel):

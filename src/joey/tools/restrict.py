@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, WritePath
+from joey.filenames import quoted
 from joey.tools.base import Group
 from joey.tools.modes.mode import GroupRule, Mode
 from joey.wire import JsonValue
@@ -50,7 +51,7 @@ def _refusal(tool_name: str, mode: Mode, rule: GroupRule, path: str) -> str:
     description = f" ({rule.description})" if rule.description else ""
     return (
         f"Tool '{tool_name}' in mode '{mode.name}' can only edit files matching pattern: "
-        f"{rule.file_regex}{description}. Got: {path}"
+        f"{rule.file_regex}{description}. Got: {quoted(path)}"
     )
 
 

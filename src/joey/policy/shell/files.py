@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from joey.filenames import quoted
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.options import Touch
@@ -124,7 +125,7 @@ class Files:
         if located.secret and self.settings.reads_outside != "allow":
             return Part(located.path, "ask", "credentials are kept there", kind="path")
         if not located.inside:
-            reason = f"it is outside the workspace ({located.resolved})"
+            reason = f"it is outside the workspace ({quoted(located.resolved)})"
             return Part(located.path, self.settings.reads_outside, reason, kind="path")
         return Part(located.path, "allow", "it is inside the workspace", kind="path")
 
@@ -151,7 +152,9 @@ def write_part(located: Located, settings: Settings, *, inside: Decision | None 
     decision = settings.writes if inside is None else inside
     part = Part(subject, decision, inside_reason("changing", decision), kind="path")
     if not located.inside:
-        part = Part(subject, settings.writes_outside, f"it is outside the workspace ({located.resolved})", kind="path")
+        part = Part(
+            subject, settings.writes_outside, f"it is outside the workspace ({quoted(located.resolved)})", kind="path"
+        )
     if located.protected:
         part = part.worse(settings.writes_protected, f"it is protected ({located.protected})")
     return part

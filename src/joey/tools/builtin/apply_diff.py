@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.tools.base import Params, ToolContext
+from joey.filenames import quoted
+from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.edit.block_edit import apply_blocks
 from joey.tools.edit.blocks import BlockError, read_blocks
 from joey.tools.edit.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
@@ -16,7 +17,7 @@ from joey.wire import JsonObject
 
 
 class ApplyDiffParams(Params):
-    path: str = Field(description="The file to change, relative to the workspace folder. It must exist.")
+    path: PathText = Field(description="The file to change, relative to the workspace folder. It must exist.")
     diff: str = Field(description="One or more SEARCH/REPLACE blocks, as described.")
 
 
@@ -48,5 +49,7 @@ class ApplyDiff(OneFileTool[ApplyDiffParams]):
         verdicts = report(outcome.verdicts, "Block")
         if outcome.failed:
             note = not_as_read(context, source.path, source.name, source.data)
-            raise EditRefused(f"The diff was not applied to {params.path}; nothing was changed.\n{verdicts}{note}")
-        return Prepared((source.edited(outcome.document),), f"Changes applied to {params.path}", (verdicts,))
+            raise EditRefused(
+                f"The diff was not applied to {quoted(params.path)}; nothing was changed.\n{verdicts}{note}"
+            )
+        return Prepared((source.edited(outcome.document),), f"Changes applied to {quoted(params.path)}", (verdicts,))

@@ -15,7 +15,7 @@ from joey.actions import Action, VisitUrl, WritePath
 from joey.filenames import quoted
 from joey.hosts import host_of
 from joey.messages import ImageBlock, ResultBlock, ToolResult
-from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.browsing.chromium import find_chromium, why_no_browser
 from joey.tools.browsing.pointing import PointingError, keys_in, point_in, size_in
 from joey.tools.browsing.view import View
@@ -44,7 +44,7 @@ class BrowserActionParams(Params):
     )
     text: str | None = Field(default=None, description="For type: the text. For press: a key, such as Enter or Ctrl+A.")
     size: str | None = Field(default=None, description="For resize: the size of the page, WIDTHxHEIGHT.")
-    path: str | None = Field(
+    path: PathText | None = Field(
         default=None, description="For screenshot: also write it to this file (.png, .jpeg or .webp)."
     )
 

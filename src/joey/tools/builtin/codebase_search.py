@@ -9,9 +9,10 @@ from pathlib import Path
 from pydantic import Field
 
 from joey.actions import Action, ReadPath
+from joey.filenames import quoted
 from joey.folders import index_folder
 from joey.messages import ToolResult
-from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.codebase import model
 from joey.tools.codebase.report import report
 from joey.tools.codebase.search import Asked, CodebaseIndex, LoadModel, too_wide
@@ -28,7 +29,7 @@ _STATE = "codebase_index"
 
 class CodebaseSearchParams(Params):
     query: str = Field(min_length=1, description="What to find, in plain words: what the code does or is about.")
-    path: str | None = Field(default=None, description="Only this folder or file, relative to the workspace.")
+    path: PathText | None = Field(default=None, description="Only this folder or file, relative to the workspace.")
 
 
 class CodebaseSearch(Tool[CodebaseSearchParams]):
@@ -90,7 +91,8 @@ def _why_not(where: Path, params: CodebaseSearchParams, context: ToolContext) ->
     if reason := too_wide(context.workspace):
         return reason
     if not where.is_relative_to(context.workspace.resolve()):
-        return f"{params.path} is outside the workspace, and only the workspace is indexed. Use search_files there."
+        outside = f"{quoted(params.path or '')} is outside the workspace"
+        return f"{outside}, and only the workspace is indexed. Use search_files there."
     if not where.exists() or context.ignored(where):
-        return f"there is no file or folder {params.path} to search."
+        return f"there is no file or folder {quoted(params.path or '')} to search."
     return ""

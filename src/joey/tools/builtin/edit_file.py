@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.tools.base import Params, ToolContext
+from joey.filenames import quoted
+from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.edit.document import with_ends_of
 from joey.tools.edit.planning import EditRefused, Prepared, new_file, open_source
 from joey.tools.edit.text_edit import Remedies, TextEdit
@@ -18,7 +19,7 @@ _REMEDIES = Remedies("Make old_string fit by adding lines around it,", "or set e
 
 
 class EditFileParams(Params):
-    file_path: str = Field(description="The file to change or create, relative to the workspace folder.")
+    file_path: PathText = Field(description="The file to change or create, relative to the workspace folder.")
     old_string: str = Field(description="The text to replace, exactly as it is in the file; empty to create the file.")
     new_string: str = Field(description="The text to put there, exactly as it should be.")
     expected_replacements: int = Field(1, ge=1, description="In how many places old_string is; all are replaced.")
@@ -46,12 +47,12 @@ def _prepare_new(params: EditFileParams, context: ToolContext) -> Prepared:
     if source is None:
         change = new_file(context, params.file_path, params.new_string)
     elif source.file.text == params.new_string:
-        return Prepared((), f"{params.file_path} already has exactly this content.")
+        return Prepared((), f"{quoted(params.file_path)} already has exactly this content.")
     elif not source.file.text:
         change = source.edited(with_ends_of(source.document, params.new_string))
     else:
         raise EditRefused(
-            f"{params.file_path} exists and is not empty, so it cannot be created. Nothing was changed. "
+            f"{quoted(params.file_path)} exists and is not empty, so it cannot be created. Nothing was changed. "
             "Put the text to replace in old_string, or use write_to_file to replace the whole file."
         )
-    return Prepared((change,), f"File successfully written to {params.file_path}", show_state=False)
+    return Prepared((change,), f"File successfully written to {quoted(params.file_path)}", show_state=False)

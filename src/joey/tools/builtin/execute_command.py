@@ -9,9 +9,10 @@ import os
 from pydantic import Field
 
 from joey.actions import Action, RunCommand
+from joey.filenames import quoted
 from joey.git import quiet_git_environment
 from joey.messages import ShownText, ToolResult
-from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.commands.artifacts import CommandRecord, write_record
 from joey.tools.commands.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
 from joey.tools.commands.job import Job, start
@@ -30,7 +31,7 @@ _INFORMED = "informed_of_withheld_variables"
 
 class ExecuteCommandParams(Params):
     command: str = Field(min_length=1, description="The command line, read by bash.")
-    cwd: str | None = Field(
+    cwd: PathText | None = Field(
         default=None, description="The folder to run it in, relative to the workspace. Default: the workspace."
     )
     timeout: float | None = Field(
@@ -75,7 +76,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         except UnusablePathError as problem:
             return failed(f"Error: cwd: {problem}")
         if not cwd.is_dir():
-            return failed(f"Error: the working directory {params.cwd} does not exist. Nothing was run.")
+            return failed(f"Error: the working directory {quoted(params.cwd or '.')} does not exist. Nothing was run.")
         if "\0" in params.command:
             return failed("Error: the command holds a NUL character, which no command line can. Nothing was run.")
         output = CommandOutput(context.storage, keep_from_start=params.background)
@@ -141,7 +142,7 @@ def _first_notice(context: ToolContext, given: CommandEnvironment) -> str:
 
 
 def _headline(job: Job, cwd: str | None, killed_after: float | None) -> str:
-    where = f" in '{cwd}'" if cwd else ""
+    where = f" in '{quoted(cwd)}'" if cwd else ""
     if killed_after is not None:
         return (
             f"Command{where} was ended after {killed_after:g} s, the user's limit for commands. Do not run it again "

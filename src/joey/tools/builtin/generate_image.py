@@ -12,9 +12,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from joey.actions import Action, ReadPath, WritePath
+from joey.filenames import quoted
 from joey.messages import ImageBlock, ResultBlock, ShownText, ToolResult
 from joey.pictures import ENDINGS, header_of, picture_type
-from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.edit.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.imaging import ImageEndpoint, ImageError, Original
 from joey.tools.paths import UnusablePathError, locate
@@ -29,8 +30,10 @@ _NO_KEY = (
 
 class GenerateImageParams(Params):
     prompt: str = Field(min_length=1, description="What the picture shows, or what to change in `image`, in detail.")
-    path: str = Field(min_length=1, description="Where to write it, relative to the workspace: a .png, .jpg or .webp.")
-    image: str | None = Field(
+    path: PathText = Field(
+        min_length=1, description="Where to write it, relative to the workspace: a .png, .jpg or .webp."
+    )
+    image: PathText | None = Field(
         default=None, description="A picture in the workspace to begin with: png, jpg, gif or webp."
     )
 
@@ -102,7 +105,7 @@ class GenerateImage(Tool[GenerateImageParams]):
         header = header_of(data)
         media_type = header.media_type if header else picture_type(data) or ""
         size = f", {header.width}x{header.height}" if header else ""
-        text = f"Wrote the picture to {name} ({media_type}{size}, {len(data) / 1024:.0f} KB)."
+        text = f"Wrote the picture to {quoted(name)} ({media_type}{size}, {len(data) / 1024:.0f} KB)."
         if name != wanted:
             text += f" It is no {PurePosixPath(wanted).suffix} file, so it got the ending that is right."
         blocks: tuple[ResultBlock, ...] = ()
@@ -140,9 +143,9 @@ def _change(context: ToolContext, name: str) -> Literal["create", "modify"]:
 def _target(context: ToolContext, name: str) -> Path:
     path = locate(context, name)
     if not path.is_relative_to(context.workspace.resolve()):
-        raise UnusablePathError(f"{name} is outside the workspace; pictures are written inside it only.")
+        raise UnusablePathError(f"{quoted(name)} is outside the workspace; pictures are written inside it only.")
     if context.ignored(path):
-        raise UnusablePathError(f"{name} is hidden by an ignore file.")
+        raise UnusablePathError(f"{quoted(name)} is hidden by an ignore file.")
     return path
 
 
@@ -153,13 +156,15 @@ def _write(path: Path, name: str, data: bytes) -> None:
 def _original(context: ToolContext, name: str) -> Original:
     path = locate(context, name)
     if context.ignored(path):
-        raise UnusablePathError(f"{name} is hidden by an ignore file.")
+        raise UnusablePathError(f"{quoted(name)} is hidden by an ignore file.")
     data = read_present(path, name)
     if data is None:
-        raise UnusablePathError(f"there is no {name}.")
+        raise UnusablePathError(f"there is no {quoted(name)}.")
     media_type = picture_type(data)
     if media_type is None:
-        raise UnusablePathError(f"{name} is no picture: png, jpg, gif or webp.")
+        raise UnusablePathError(f"{quoted(name)} is no picture: png, jpg, gif or webp.")
     if len(data) > _LARGEST_ORIGINAL:
-        raise UnusablePathError(f"{name} has {len(data) >> 20} MB; up to {_LARGEST_ORIGINAL >> 20} MB can be sent.")
+        raise UnusablePathError(
+            f"{quoted(name)} has {len(data) >> 20} MB; up to {_LARGEST_ORIGINAL >> 20} MB can be sent."
+        )
     return Original(path.name, media_type, data)

@@ -10,7 +10,7 @@ from pydantic import Field
 from joey.actions import Action, ReadPath
 from joey.filenames import quoted
 from joey.messages import ToolResult
-from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.paths import UnusablePathError, locate
 from joey.tools.searching.listing import Listing, list_folder
 
@@ -18,7 +18,7 @@ LIMIT = 200
 
 
 class ListFilesParams(Params):
-    path: str = Field(description="The folder to list, relative to the workspace; `.` is the workspace itself.")
+    path: PathText = Field(description="The folder to list, relative to the workspace; `.` is the workspace itself.")
     recursive: bool = Field(default=False, description="Also list what is in the folders below.")
 
 
@@ -50,15 +50,15 @@ class ListFiles(Tool[ListFilesParams]):
 
 def _why_not(folder: Path, params: ListFilesParams, context: ToolContext) -> str:
     if context.ignored(folder):
-        return f"an ignore file hides {params.path}."
+        return f"an ignore file hides {quoted(params.path)}."
     if folder.is_file():
-        return f"{params.path} is a file, not a folder. Use read_file."
+        return f"{quoted(params.path)} is a file, not a folder. Use read_file."
     if not folder.is_dir():
-        return f"there is no folder {params.path}. List the folder above it to see what is there."
+        return f"there is no folder {quoted(params.path)}. List the folder above it to see what is there."
     is_workspace = folder == context.workspace.resolve()
     if folder in (Path(folder.anchor), Path.home().resolve()) and (params.recursive or not is_workspace):
         whole = "recursively" if is_workspace else "as a whole"
-        return f"{folder} is {_kind(folder)} and is not listed {whole}. Name a folder below it."
+        return f"{quoted(str(folder))} is {_kind(folder)} and is not listed {whole}. Name a folder below it."
     return ""
 
 

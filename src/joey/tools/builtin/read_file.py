@@ -19,7 +19,7 @@ from joey.filenames import quoted
 from joey.messages import ImageBlock, ToolResult
 from joey.pictures import can_shrink, picture_type
 from joey.regular_files import open_regular
-from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import MAX_LINE, number_lines
 from joey.tools.paths import UnusablePathError, locate, reason
 from joey.tools.reading.documents import extract, is_document
@@ -62,12 +62,12 @@ class Indentation(Params):
 class FileRanges(Params):
     """A file in the older shape of the call: `{path, line_ranges: [[1, 50]]}`."""
 
-    path: str
+    path: PathText
     line_ranges: tuple[tuple[int, int], ...] = ()
 
 
 class ReadFileParams(Params):
-    path: str = Field(description="The file to read, relative to the workspace (or absolute).")
+    path: PathText = Field(description="The file to read, relative to the workspace (or absolute).")
     mode: Literal["slice", "indentation"] = Field(
         default="slice",
         description='"slice" reads lines from offset on; "indentation" the block of code around anchor_line.',

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.tools.base import Params, ToolContext
+from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.edit.planning import EditRefused, Prepared
 from joey.tools.edit.text_edit import Remedies, TextEdit
 from joey.tools.edit.text_planning import prepare_text_edits
@@ -22,7 +22,7 @@ class Operation(Params):
 
 
 class SearchAndReplaceParams(Params):
-    file_path: str = Field(description="The file to change, relative to the workspace folder. It must exist.")
+    file_path: PathText = Field(description="The file to change, relative to the workspace folder. It must exist.")
     old_string: str | None = Field(None, description="The text to replace, exactly as it is in the file.")
     new_string: str | None = Field(None, description="The text to put there, exactly as it should be.")
     replace_all: bool = Field(False, description="Replace every occurrence instead of the only one.")

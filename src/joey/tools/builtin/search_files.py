@@ -10,7 +10,7 @@ from pydantic import Field
 from joey.actions import Action, ReadPath
 from joey.filenames import quoted
 from joey.messages import ToolResult
-from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.paths import UnusablePathError, locate, name_for
 from joey.tools.searching.results import Results, write
 from joey.tools.searching.ripgrep import SearchError, search
@@ -19,7 +19,7 @@ LIMIT = 300
 
 
 class SearchFilesParams(Params):
-    path: str = Field(description="The folder (or the one file) to search, relative to the workspace.")
+    path: PathText = Field(description="The folder (or the one file) to search, relative to the workspace.")
     regex: str = Field(min_length=1, description="What to search for: a regular expression in Rust syntax.")
     file_pattern: str | None = Field(
         default=None, description="Only files whose names fit this glob, such as `*.py` or `src/**/*.{ts,tsx}`."
@@ -45,7 +45,7 @@ class SearchFiles(Tool[SearchFilesParams]):
         except UnusablePathError as problem:
             return failed(f"Error: {problem}")
         if not where.exists() or context.ignored(where):
-            return failed(f"Error: there is no file or folder {params.path} to search.")
+            return failed(f"Error: there is no file or folder {quoted(params.path)} to search.")
         if "\0" in params.regex + (params.file_pattern or ""):
             return failed("Error: a NUL character cannot be searched for; to find it in binary files use \\x00.")
         try:

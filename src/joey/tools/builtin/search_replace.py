@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.tools.base import Params, ToolContext
+from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.edit.planning import Prepared
 from joey.tools.edit.text_edit import Remedies, TextEdit
 from joey.tools.edit.text_planning import prepare_text_edits
@@ -17,7 +17,7 @@ _REMEDIES = Remedies("Make old_string unique by adding lines around it.")
 
 
 class SearchReplaceParams(Params):
-    file_path: str = Field(description="The file to change, relative to the workspace folder. It must exist.")
+    file_path: PathText = Field(description="The file to change, relative to the workspace folder. It must exist.")
     old_string: str = Field(description="The text to replace, exactly as it is in the file, and only once there.")
     new_string: str = Field(description="The text to put there, exactly as it should be.")
 

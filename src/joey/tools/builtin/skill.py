@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from joey.asking.library import Library
+from joey.filenames import quoted
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 
@@ -35,7 +36,7 @@ class LoadSkill(Tool[SkillParams]):
             "Skill": skill.name,
             "Description": skill.description,
             "Provided arguments": params.args or "",
-            "Source": f"{skill.origin}, {skill.path}",
+            "Source": f"{skill.origin}, {quoted(str(skill.path))}",
         }
         head = "\n".join(f"{name}: {value}" for name, value in facts.items() if value)
         return ok(f"{head}\n\n--- Skill Instructions ---\n\n{skill.body}")

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.tools.base import Params, ToolContext
+from joey.filenames import quoted
+from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.edit.document import with_ends_of
 from joey.tools.edit.planning import EditRefused, Prepared, Source, new_file, open_source
 from joey.tools.edit.tool import OneFileTool
@@ -18,7 +19,7 @@ _MOST_SHOWN = 300
 
 
 class WriteToFileParams(Params):
-    path: str = Field(description="The file to write, relative to the workspace folder.")
+    path: PathText = Field(description="The file to write, relative to the workspace folder.")
     file_text: str = Field(description="The whole new content of the file, exactly as it should be.")
 
 
@@ -42,11 +43,12 @@ class WriteToFile(OneFileTool[WriteToFileParams]):
         source = open_source(context, params.path)
         if source is None:
             change = new_file(context, params.path, params.file_text)
-            return Prepared((change,), f"File successfully written to {params.path}", show_state=False)
+            return Prepared((change,), f"File successfully written to {quoted(params.path)}", show_state=False)
         if changed_since_seen(context, source.path, source.data):
             raise EditRefused(
-                f"{params.path} was changed by somebody else since you last read it; writing it whole would undo that. "
-                "Nothing was changed. Read the file again, then write it or edit the part you mean."
+                f"{quoted(params.path)} was changed by somebody else since you last read it; "
+                "writing it whole would undo that. Nothing was changed. "
+                "Read the file again, then write it or edit the part you mean."
             )
         text = params.file_text
         if self._careful:
@@ -56,17 +58,19 @@ class WriteToFile(OneFileTool[WriteToFileParams]):
         change = source.edited(document)
         if change.is_void and self._careful:
             raise EditRefused(
-                f"Nothing was written: {params.path} holds exactly this already.",
+                f"Nothing was written: {quoted(params.path)} holds exactly this already.",
                 instead=(*(() if _insists(context, params) else (self.name,)), "edit_file", "attempt_completion"),
             )
         if change.is_void:
-            return Prepared((), f"{params.path} already has exactly this content.")
+            return Prepared((), f"{quoted(params.path)} already has exactly this content.")
         details = []
         if document.text != text:
             details.append("The line ends of the file were kept.")
         if not source.file.is_plain:
             details.append(f"The encoding of the file ({source.file.encoding_name}) was kept.")
-        return Prepared((change,), f"File successfully written to {params.path}", tuple(details), show_state=False)
+        return Prepared(
+            (change,), f"File successfully written to {quoted(params.path)}", tuple(details), show_state=False
+        )
 
 
 def _take_care(source: Source, params: WriteToFileParams, context: ToolContext) -> None:
@@ -74,12 +78,12 @@ def _take_care(source: Source, params: WriteToFileParams, context: ToolContext) 
     old = source.file.text
     if old.strip() and not was_seen(context, source.path):
         raise EditRefused(
-            f"Nothing was written: {params.path} exists, and you have not read it. Call read_file first.",
+            f"Nothing was written: {quoted(params.path)} exists, and you have not read it. Call read_file first.",
             instead=("read_file",),
         )
     if (lost := _left_out(old, params.file_text)) and not _insists(context, params):
         raise EditRefused(
-            f"Nothing was written: {params.path} would lose {lost}\nWrite all of it, these lines and yours.",
+            f"Nothing was written: {quoted(params.path)} would lose {lost}\nWrite all of it, these lines and yours.",
             instead=("write_to_file", "edit_file"),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from joey.filenames import quoted
 from joey.tools.codebase.search import Answer, Asked, Found
 from joey.tools.line_numbers import number_lines
 from joey.tools.reading.lines import split_lines
@@ -33,10 +34,10 @@ def _found(found: Found) -> str:
     piece = found.piece
     lines = split_lines(piece.text)
     name = f" ({_one_line(piece.name)})" if piece.name else ""
-    head = [f"File path: {piece.path}", f"Score: {found.score:.2f}", f"Lines: {piece.first}-{piece.last}{name}"]
+    head = [f"File path: {quoted(piece.path)}", f"Score: {found.score:.2f}", f"Lines: {piece.first}-{piece.last}{name}"]
     if found.also_in:
         more = len(found.also_in) - _PLACES
-        also = ", ".join(found.also_in[:_PLACES]) + (f" and {more} more" if more > 0 else "")
+        also = ", ".join(map(quoted, found.also_in[:_PLACES])) + (f" and {more} more" if more > 0 else "")
         head.append(f"The same code: {also}")
     if found.changed:
         head.append("(The file has changed since it was indexed: these may not be its lines any more.)")

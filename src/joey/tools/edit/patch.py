@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from joey.filenames import quoted, unquoted
+
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 _END_OF_FILE = "*** End of File"
@@ -169,7 +171,7 @@ class _Reader:
                 continue
             chunks.append(self._chunk(first=not chunks))
         if not chunks and move_to is None:
-            raise _Wrong(self.at, f"The Update section for '{path}' is empty: it needs at least one chunk.")
+            raise _Wrong(self.at, f"The Update section for {quoted(path)} is empty: it needs at least one chunk.")
         return UpdateFile(path, tuple(chunks), move_to)
 
     def _chunk(self, *, first: bool) -> Chunk:
@@ -247,7 +249,7 @@ class _Reader:
 
 
 def _path_after(header: str, keyword: str) -> str | None:
-    return (header.removeprefix(keyword).strip() or None) if header.startswith(keyword) else None
+    return (unquoted(header.removeprefix(keyword).strip()) or None) if header.startswith(keyword) else None
 
 
 def _is_header(line: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from joey.actions import Action, WritePath
+from joey.filenames import quoted
 from joey.tools.base import ToolContext
 from joey.tools.edit.changes import FileChange, read_present
 from joey.tools.edit.document import Document
@@ -87,51 +88,57 @@ class _Table:
         entry = self._entry(section.path, real_path(self.context, section.path))
         data = new_file(self.context, section.path, section.text).new
         if entry.new == data:
-            return f"{section.path}: already there with this content."
+            return f"{quoted(section.path)}: already there with this content."
         if entry.new is not None:
-            raise EditRefused(f"{section.path}: cannot be added, it exists. Use '*** Update File: {section.path}'.")
+            raise EditRefused(
+                f"{quoted(section.path)}: cannot be added, it exists. Use '*** Update File: {quoted(section.path)}'."
+            )
         entry.new = data
-        return f"{section.path}: added."
+        return f"{quoted(section.path)}: added."
 
     def _delete(self, section: DeleteFile) -> str:
         entry = self._entry(section.path, named_path(self.context, section.path))
         if entry.new is None:
-            raise EditRefused(f"{section.path}: cannot be deleted, it does not exist.")
+            raise EditRefused(f"{quoted(section.path)}: cannot be deleted, it does not exist.")
         entry.new = None
-        return f"{section.path}: deleted."
+        return f"{quoted(section.path)}: deleted."
 
     def _update(self, section: UpdateFile) -> str:
         path = real_path(self.context, section.path)
         entry = self._entry(section.path, path)
         if entry.new is None:
-            raise EditRefused(f"{section.path}: cannot be updated, it does not exist. Check the path.")
+            raise EditRefused(f"{quoted(section.path)}: cannot be updated, it does not exist. Check the path.")
         new, words = self._updated(section, entry.new)
         if section.move_to is None or real_path(self.context, section.move_to) == path:
             entry.new = new
             return words
         self._move(section.path, section.move_to, new)
-        return f"{words}\n{section.path}: moved to {section.move_to}."
+        return f"{words}\n{quoted(section.path)}: moved to {quoted(section.move_to)}."
 
     def _updated(self, section: UpdateFile, data: bytes) -> tuple[bytes, str]:
         if not section.chunks:
-            return data, f"{section.path}: content unchanged."
+            return data, f"{quoted(section.path)}: content unchanged."
         try:
             file = read_text(data)
             outcome = apply_chunks(Document.read(file.text), section.chunks)
             words = (
-                report(outcome.verdicts, f"{section.path}: chunk") if section.chunks else f"{section.path}: unchanged."
+                report(outcome.verdicts, f"{quoted(section.path)}: chunk")
+                if section.chunks
+                else f"{quoted(section.path)}: unchanged."
             )
             if outcome.failed:
                 path = real_path(self.context, section.path)
                 raise EditRefused(words + not_as_read(self.context, path, section.path, self.entries[path].old))
             return file.encode(outcome.document.text), words
         except (NotTextError, UnencodableError) as error:
-            raise EditRefused(f"{section.path}: {error}.") from None
+            raise EditRefused(f"{quoted(section.path)}: {error}.") from None
 
     def _move(self, name: str, target: str, data: bytes) -> None:
         there = self._entry(target, real_path(self.context, target))
         if there.new is not None:
-            raise EditRefused(f"{name}: cannot be moved, {target} exists. Delete it first, or choose another name.")
+            raise EditRefused(
+                f"{quoted(name)}: cannot be moved, {quoted(target)} exists. Delete it first, or choose another name."
+            )
         source = named_path(self.context, name)
         here = self._entry(name, source)
         there.new, there.like = data, source if here.old is not None else None

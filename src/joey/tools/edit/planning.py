@@ -61,7 +61,7 @@ class Source:
         try:
             return FileChange(self.path, self.name, self.data, self.file.encode(document.text))
         except UnencodableError as error:
-            raise EditRefused(f"{self.name}: {error}. Nothing was changed.") from None
+            raise EditRefused(f"{quoted(self.name)}: {error}. Nothing was changed.") from None
 
 
 def real_path(context: ToolContext, name: str) -> Path:
@@ -75,15 +75,19 @@ def named_path(context: ToolContext, name: str) -> Path:
     A path that can be read in two ways is refused, for what is written must be what was judged and shown.
     """
     if "\0" in name or not name.strip():
-        raise EditRefused(f"{name!r} is no path. Give the path of a file, relative to the workspace folder.")
+        raise EditRefused(f"{quoted(name)} is no path. Give the path of a file, relative to the workspace folder.")
     if name == "~" or name.startswith("~/"):
-        raise EditRefused(f"{name}: '~' is not understood here. Give the path from the workspace folder, or from '/'.")
+        raise EditRefused(
+            f"{quoted(name)}: '~' is not understood here. Give the path from the workspace folder, or from '/'."
+        )
     if name.endswith("/"):
-        raise EditRefused(f"{name} names a folder. Give the path of a file; its folders are made with it.")
+        raise EditRefused(f"{quoted(name)} names a folder. Give the path of a file; its folders are made with it.")
     whole = context.workspace / name
     path = Path(os.path.normpath(whole))
     if os.path.realpath(whole) != os.path.realpath(path):
-        raise EditRefused(f"{name}: '..' behind a symbolic link can mean two files. Give the path without '..'.")
+        raise EditRefused(
+            f"{quoted(name)}: '..' behind a symbolic link can mean two files. Give the path without '..'."
+        )
     return Path(os.path.realpath(path.parent)) / path.name
 
 
@@ -94,7 +98,7 @@ def open_source(context: ToolContext, name: str) -> Source | None:
     try:
         return None if data is None else Source(name, path, data, read_text(data))
     except NotTextError as error:
-        raise EditRefused(f"{name} cannot be edited as text: {error}.") from None
+        raise EditRefused(f"{quoted(name)} cannot be edited as text: {error}.") from None
 
 
 def new_file(context: ToolContext, name: str, text: str) -> FileChange:
@@ -102,19 +106,20 @@ def new_file(context: ToolContext, name: str, text: str) -> FileChange:
     try:
         return FileChange(real_path(context, name), name, None, TextFile("").encode(text))
     except UnencodableError as error:
-        raise EditRefused(f"{name}: {error}. Nothing was changed.") from None
+        raise EditRefused(f"{quoted(name)}: {error}. Nothing was changed.") from None
 
 
 def not_as_read(context: ToolContext, path: Path, name: str, data: bytes | None) -> str:
     """What to add to a failure if the file is no longer what the model read; empty if it is."""
     if data is None or not changed_since_seen(context, path, data):
         return ""
-    return f"\nNote: {name} was changed by somebody else since you last read it. Read it again."
+    return f"\nNote: {quoted(name)} was changed by somebody else since you last read it. Read it again."
 
 
 def missing_file(name: str) -> EditRefused:
     return EditRefused(
-        f"{name} does not exist. Check the path (list_files shows what there is); to create it, use write_to_file."
+        f"{quoted(name)} does not exist. Check the path (list_files shows what there is); "
+        "to create it, use write_to_file."
     )
 
 
@@ -145,7 +150,7 @@ async def plan_edit(
     if _is_repeated(context, key, changes):
         return _nothing_to_do((_REPEATED,), actions)
     shown = tuple(ShownDiff(change.name, diff_of(change)) for change in changes)
-    stale = [_STALE.format(change.name) for change in changes if _is_stale(context, change)]
+    stale = [_STALE.format(quoted(change.name)) for change in changes if _is_stale(context, change)]
     # Of a file that was just sent whole, the model knows all there is to know.
     states = [new_state(change) for change in changes if prepared.show_state and change.old is not None]
     text = "\n".join(part for part in [prepared.headline, *prepared.details, *stale, *states] if part)
@@ -220,7 +225,7 @@ def _is_stale(context: ToolContext, change: FileChange) -> bool:
 
 
 def _key(call: BaseModel) -> str:
-    return digest(f"{type(call).__qualname__} {call.model_dump_json()}".encode("utf-8", "surrogatepass"))
+    return digest(f"{type(call).__qualname__} {call.model_dump()!r}".encode("utf-8", "surrogatepass"))
 
 
 def _versions(changes: Sequence[FileChange], *, new: bool) -> dict[str, str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from joey.filenames import quoted
 from joey.tools.base import ToolContext
 from joey.tools.edit.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
 from joey.tools.edit.text_edit import Remedies, TextEdit, apply_text_edit
@@ -22,5 +23,5 @@ def prepare_text_edits(context: ToolContext, name: str, edits: Sequence[TextEdit
     words = report(verdicts, "Replacement")
     if any(verdict.failed for verdict in verdicts):
         note = not_as_read(context, source.path, name, source.data)
-        raise EditRefused(f"Nothing was changed in {name}.\n{words}{note}")
-    return Prepared((source.edited(document),), f"Changes applied to {name}", (words,))
+        raise EditRefused(f"Nothing was changed in {quoted(name)}.\n{words}{note}")
+    return Prepared((source.edited(document),), f"Changes applied to {quoted(name)}", (words,))

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
 import re
 import shutil
 import sys
@@ -130,12 +131,17 @@ def _found_line(record: bytes) -> FoundLine | None:
     data = message["data"]
     text, matched = _text(data["lines"]), message["type"] == "match"
     columns = _columns(data["lines"], data["submatches"], text) if matched else (0, 0)
-    return FoundLine(_text(data["path"]), data["line_number"], text, matched, columns)
+    return FoundLine(_path(data["path"]), data["line_number"], text, matched, columns)
 
 
 def _text(value: dict[str, str]) -> str:
     """Text as ripgrep gives it: as it is, or in base64 where it is no UTF-8."""
     return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+def _path(value: dict[str, str]) -> str:
+    """A path, with the bytes in it that are no text kept as Python keeps them: it must name the same file."""
+    return value["text"] if "text" in value else os.fsdecode(base64.b64decode(value["bytes"]))
 
 
 def _columns(lines: dict[str, str], submatches: list[dict[str, Any]], text: str) -> tuple[int, int]:
@@ -161,7 +167,7 @@ def _shortened_line(record: bytes) -> FoundLine | None:
         return None
     number = re.search(rb'"line_number":(\d+)', record[-_KEPT_END:])
     try:
-        path, text = _text(json.loads(found[2])), json.loads(b'"' + found[3] + b'"')
+        path, text = _path(json.loads(found[2])), json.loads(b'"' + found[3] + b'"')
     except ValueError:
         return None
     return FoundLine(path, int(number[1]) if number else None, text + " ...", found[1] == b"match")
