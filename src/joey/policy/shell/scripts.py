@@ -10,11 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_SED_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*)"
+_SED_BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|(?!{d})[^\]\[\\\n]|\\[^\]\n])*\]"
+"""Whether a delimiter between brackets ends the pattern depends on the version of sed: there must be none."""
+_SED_PATTERN = rf"(?:{_SED_BRACKETS}|(?!{{d}})[^\[\\\n]|\\.)*{{d}}"
+_SED_ADDRESS = rf"(?:\d+|\$|/{_SED_PATTERN.format(d='/')}[IM]*)"
+_SED_TEXT = r"[aic][ \t]*(?:\\\n[^\n]*|\\[^\n]+|(?<=[ \t])[^\s\\][^\n]*)(?:\n|$)"
+"""A text begins on the line of its command, or after a backslash; an `a` alone is complete, and a command follows."""
 _SED_COMMAND = re.compile(
-    rf"""[\s;]*(?:{_SED_ADDRESS}(?:\s*[,~]\s*(?:[+~]?\d+|{_SED_ADDRESS}))?\s*!?\s*)?(?:\{{|(?:
-    [=dDgGhHnNpPxzF}}]|[lqQ]\s*\d*|[btT]\s*[\w.-]*|:\s*[\w.-]+|[aic](?:\\\n?|\s)[^\n]*\n?
-    |([sy])(?P<d>[^\s\\\w])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:[gpiImM]|\d)*
+    rf"""[\s;]*(?:{_SED_ADDRESS}(?:[ \t]*[,~][ \t]*(?:[+~]?\d+|{_SED_ADDRESS}))?[ \t]*!?[ \t]*)?(?:\{{|{_SED_TEXT}|(?:
+    [=dDgGhHnNpPxzF}}]|[lqQ][ \t]*\d*|[btT][ \t]*[\w.-]*|:[ \t]*[\w.-]+
+    |[sy](?P<d>[^\s\\\w\[\]]){_SED_PATTERN.format(d="(?P=d)")}(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)(?:[gpiImM]|\d)*
     )\s*(?=[;\n}}]|$))[;\s]*""",
     re.VERBOSE | re.DOTALL,
 )
