@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 from joey.actions import ReadPath, WritePath
 from joey.policy import Settings, Workspace, judge
+from joey.policy.protected import PROTECTED
 from vectors_data import cases
 
 EDITS = Settings.for_profile("edits")
@@ -124,7 +128,7 @@ HIDDEN = [
     ".env", ".Env", ".eNV", ".env ", ".env.", ".env::$DATA", ".ｅnv", ".e\u200bnv", "\uff0eenv", "sub/.ENV", "secrets", "SECRETS",
     "secrets/", "Secrets/k.txt", "secrets/new/deep", "sub/secrets/x", "src/../secrets", "secrets\\k.txt", "link-secrets", "link-env",
     "/proc/self/cwd/secrets/k.txt", "/proc/self/root/../.env", ".rooignore", "vault/k", "vault", "settings/env", "twice", "hard-env",
-    " .env", ".env\n", "ｓecrets/k.txt",
+    "conf/deep.txt", "way/deep.txt", " .env", ".env\n", "ｓecrets/k.txt",
 ]  # fmt: skip
 
 
@@ -139,8 +143,11 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     (root / "settings" / "env").write_text("x")
     (root / "sub" / ".env").symlink_to("../settings/env")
     (root / "hard-env").hardlink_to(root / ".env")
+    (root / ".rooignore").write_text(".env\nsecrets/\nnamed/deep.txt\n")
+    (root / "named").symlink_to("conf")
+    (root / "way").symlink_to("named")
     monkeypatch.chdir(root)
-    return workspace
+    return Workspace(workspace.root, workspace.home, Workspace.of(root).ignore)
 
 
 def test_what_other_programs_act_on_is_not_written_unasked(workspace: Workspace) -> None:
@@ -178,6 +185,9 @@ BACKWARD: list[tuple[dict[str, str], str]] = [
     ({".unheard-of": "conf"}, "conf/x"),
     ({".GitHub": "conf"}, "conf/workflows/ci.yml"),
     ({"way": ".joey", ".joey": "conf"}, "way/x"),
+    ({"tools": "hk"}, "hk/bazel"),
+    ({".joey": "here/conf", "here": "sub"}, "here"),
+    ({"a": "b", "b": "a", ".joey": "a/conf"}, "a/conf"),
     ({"way": "conf", ".joey": "conf"}, "way/x"),
 ]
 
@@ -279,3 +289,45 @@ def test_a_snapshot_still_follows_a_link_that_was_made_after_it(workspace: Works
     assert before.locate("new").inside
     (Path(workspace.root) / "new").symlink_to("/etc")
     assert not before.locate("new/x").inside
+
+
+DISGUISED: dict[str, Callable[[str], str]] = {
+    "upper case": str.upper,
+    "further down": lambda name: f"a/b/{name}",
+    "something in it": lambda name: f"{name}/x/y",
+    "detour": lambda name: f"a/.././/{name}//",
+    "backslashes": lambda name: "a\\" + name.replace("/", "\\"),
+    "trailing dot": lambda name: name + ".",
+    "trailing spaces": lambda name: name + "  ",
+    "stream": lambda name: name + "::$DATA",
+    "zero width": lambda name: name[0] + "\u200b" + name[1:],
+    "variation selector": lambda name: name + "\ufe0e",
+    "full width": lambda name: "".join(char if char == "/" else chr(ord(char) + 0xFEE0) for char in name),
+    "full width separators": lambda name: "a\uff0f" + name.replace("/", "\uff0f"),
+    "line break": lambda name: name + "\n",
+    "byte order mark": lambda name: "\ufeff" + name,
+    "no-break space": lambda name: name + "\u00a0",
+    "absolute": lambda name: "/nonexistent/ws/" + name,
+    "out and in": lambda name: "../ws/" + name,
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISED.values(), ids=DISGUISED)
+def test_every_protected_name_is_known_in_every_disguise(disguise: Callable[[str], str]) -> None:
+    workspace = Workspace("/nonexistent/ws", "/nonexistent/home").snapshot()
+    names = [disguise(pattern.replace("*", "x")) for patterns in PROTECTED.values() for pattern in patterns]
+    assert [name for name in names if workspace.locate(name).protected is None] == []
+
+
+def test_a_second_mount_of_the_workspace_hides_the_same(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "mnt").mkdir()
+    code = (
+        "from pathlib import Path; from joey.policy import Workspace\n"
+        f"workspace = Workspace.of(Path({workspace.root!r}))\n"
+        f"print([workspace.locate({str(tmp_path)!r} + '/mnt/' + name).hidden_by for name in ('.env', 'src/a.py')])"
+    )
+    mount = f"mount --bind {workspace.root} {tmp_path}/mnt && exec {sys.executable} -c {shlex.quote(code)}"
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", mount], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no mount can be made here: {done.stderr.strip()}")
+    assert done.stdout.strip() == "['.rooignore', None]"

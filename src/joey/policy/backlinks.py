@@ -1,10 +1,11 @@
-"""What the links of a workspace mean for the places they lead to.
+"""The other names that the links of a workspace give to a path.
 
-A place takes over the meaning of every link that leads to it, and of every link on the way; links inside such a place
-are read the same way, until nothing new is found. Three exceptions keep a link from spoiling what is not its own:
+If `.joey` is a link to `conf`, then `conf/config.toml` is `.joey/config.toml` too, and is judged as both. A name found
+that way may have further names, until nothing new is found. Three exceptions keep a link from spoiling what is not its
+own:
 
 - a dot name that is merely unknown does not protect the whole workspace by leading to its root;
-- what is ignored does not hide the workspace itself;
+- a link that is ignored does not hide the workspace itself;
 - a link in an ignored folder hides the file it leads to, but not a folder (`node_modules/ours -> ../packages/ours`).
 """
 
@@ -12,12 +13,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from joey.policy.links import follow, links_below, names_below
 from joey.policy.protected import UNKNOWN_DOT_NAME
+
+MAX_NAMES = 100
+"""Names of one path that are looked at. For each, no link is used twice: a circle of links has names without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +31,17 @@ class Meaning:
     protected: str | None = None
     hidden_by: str | None = None
 
-    def __bool__(self) -> bool:
-        return self.protected is not None or self.hidden_by is not None
-
     def also(self, other: Meaning) -> Meaning:
         return Meaning(self.protected or other.protected, self.hidden_by or other.hidden_by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    path: str
+    everything: bool
+    """Whether it leads to the root of the workspace, or above."""
+    hides: bool
+    """Whether what hides the link itself hides what is below it."""
 
 
 class Backlinks:
@@ -42,41 +52,52 @@ class Backlinks:
         self._by_name = by_name
 
     def meaning(self, path: str) -> Meaning:
-        """What a path means because links lead to it or to a folder above it."""
-        return _met(path, self._places)
+        """What a path means by the names that links give it."""
+        found, names = Meaning(), {path}
+        left: list[tuple[str, frozenset[_Link]]] = [(path, frozenset())]
+        while left and len(names) < MAX_NAMES:
+            place, used = left.pop()
+            for link, name in self._names(place):
+                if name not in names and link not in used:
+                    names.add(name)
+                    left.append((name, used | {link}))
+                    found = found.also(self._meaning(name, used | {link}))
+        return found
 
     def other_names(self, inode: int) -> tuple[str, ...]:
         """The files of the workspace with this inode."""
         return tuple(names_below(self._root, inode))
 
+    def _meaning(self, name: str, used: frozenset[_Link]) -> Meaning:
+        meaning = self._by_name(name)
+        unknown = meaning.protected == UNKNOWN_DOT_NAME and any(link.everything for link in used)
+        hides = all(link.hides for link in used)
+        return Meaning(None if unknown else meaning.protected, meaning.hidden_by if hides else None)
+
+    def _names(self, path: str) -> Iterator[tuple[_Link, str]]:
+        """The names of a path through one link each."""
+        place, rest = path, ""
+        while self._places:
+            yield from ((link, link.path + rest) for link in self._places.get(place or "/", ()))
+            if not place:
+                return
+            place = place.rpartition("/")[0]
+            rest = path[len(place) :]
+
     @cached_property
-    def _places(self) -> dict[str, Meaning]:
-        places: dict[str, Meaning] = {}
-        left = list(links_below(self._root))
-        while True:
-            known = len(places)
-            unknown = list[tuple[str, str]]()
-            for link, target in left:
-                meaning = self._by_name(link).also(_met(link, places))
-                if meaning:
-                    self._add(places, link, target, meaning)
-                else:
-                    unknown.append((link, target))
-            if len(places) == known:
-                return places
-            left = unknown
+    def _places(self) -> dict[str, list[_Link]]:
+        places: dict[str, list[_Link]] = {}
+        for path, target in links_below(self._root):
+            for place in _leads_to(target):
+                places.setdefault(place, []).append(self._link(path, place))
+        return places
 
-    def _add(self, places: dict[str, Meaning], link: str, target: str, meaning: Meaning) -> None:
-        for place in _leads_to(target):
-            kept = self._kept(place, link, meaning)
-            if kept and place != link:
-                places[place] = places.get(place, Meaning()).also(kept)
-
-    def _kept(self, place: str, link: str, meaning: Meaning) -> Meaning:
+    def _link(self, path: str, place: str) -> _Link:
         everything = (self._root + "/").startswith(place.rstrip("/") + "/")
-        protected = None if everything and meaning.protected == UNKNOWN_DOT_NAME else meaning.protected
-        borrowed = self._by_name(os.path.dirname(link)).hidden_by is not None and os.path.isdir(place)  # noqa: PTH112, PTH120
-        return Meaning(protected, None if everything or borrowed else meaning.hidden_by)
+        hidden = self._by_name(path).hidden_by is not None
+        inherited = hidden and self._by_name(os.path.dirname(path)).hidden_by is not None  # noqa: PTH120
+        borrowed = inherited and os.path.isdir(place)  # noqa: PTH112 - strings, as the model wrote them
+        return _Link(path, everything, hides=not (hidden and everything) and not borrowed)
 
 
 class Recent:
@@ -95,18 +116,10 @@ class Recent:
         return self._backlinks
 
 
-def _met(path: str, places: dict[str, Meaning]) -> Meaning:
-    found = Meaning()
-    while places and path:
-        found = found.also(places.get(path, Meaning()))
-        path = path.rpartition("/")[0]
-    return found
-
-
-def _leads_to(target: str) -> Iterator[str]:
+def _leads_to(target: str) -> Iterable[str]:
+    """The places that a link makes its own: its target as written and as resolved, and the links on the way there."""
     try:
         trail = follow(target)
     except (OSError, ValueError):  # a loop leads nowhere
-        return
-    yield trail.resolved
-    yield from trail.through
+        return ()
+    return dict.fromkeys((os.path.normpath(target), trail.resolved, *trail.through))

@@ -17,7 +17,7 @@ import posixpath
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from pathlib import Path
@@ -185,7 +185,7 @@ class Workspace:
         except (OSError, ValueError) as error:
             return Located(path, whole, inside=False, problem=f"it cannot be resolved ({error})")
         lexical = _normal(whole)
-        ways = tuple(dict.fromkeys((trail.resolved, lexical, *trail.through)))
+        ways = tuple(dict.fromkeys((trail.resolved, lexical, *trail.through, *_mounted(trail.resolved, roots))))
         meaning = self._meaning(ways, roots)
         return Located(
             path,
@@ -277,6 +277,22 @@ def _secret(path: str, homes: Iterable[str], roots: Iterable[str]) -> bool:
     if below is not None and is_credential("/".join(fold_path(below))):
         return True
     return _within(path, roots) is None and holds_credentials("/" + "/".join(fold_path(path)))
+
+
+def _mounted(path: str, roots: tuple[str, ...]) -> Iterator[str]:
+    """The name in the workspace of a path outside, if the workspace is mounted there a second time."""
+    if _within(path, roots) is not None:
+        return
+    folder = path
+    try:
+        root = os.stat(roots[-1])  # noqa: PTH116
+        while folder:
+            if os.path.lexists(folder) and os.path.samestat(os.stat(folder), root):  # noqa: PTH116
+                yield roots[-1] + path[len(folder) :]
+                return
+            folder = folder.rpartition("/")[0]
+    except (OSError, ValueError):
+        return
 
 
 def _may_be_folder(path: str) -> bool:
