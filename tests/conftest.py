@@ -21,6 +21,10 @@ settings.register_profile(
 settings.load_profile("fuzz" if os.environ.get("JOEY_FUZZ") else "quick")
 
 
+OURS = ("JOEY_FUZZ", "JOEY_RENEW_SNAPSHOTS", "JOEY_VECTORS")
+"""Variables that are for the tests themselves."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Whoever runs the tests has settings, keys and models of their own, which play no part."""
     given = command_environment(os.environ).variables  # a result names the variables that commands do not get
@@ -28,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if (
             name not in given
             or name.endswith("_API_KEY")
-            or (name.startswith(("JOEY_", "XDG_")) and name != "JOEY_FUZZ")
+            or (name.startswith(("JOEY_", "XDG_")) and name not in OURS)
         ):
             del os.environ[name]
     home = tempfile.TemporaryDirectory(prefix="joey-tests-", ignore_cleanup_errors=True)
