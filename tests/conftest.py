@@ -29,11 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Whoever runs the tests has settings, keys and models of their own, which play no part."""
     given = command_environment(os.environ).variables  # a result names the variables that commands do not get
     for name in list(os.environ):
-        if (
-            name not in given
-            or name.endswith("_API_KEY")
-            or (name.startswith(("JOEY_", "XDG_")) and name not in OURS)
-        ):
+        if name not in given or name.endswith("_API_KEY") or (name.startswith(("JOEY_", "XDG_")) and name not in OURS):
             del os.environ[name]
     home = tempfile.TemporaryDirectory(prefix="joey-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)

@@ -15,7 +15,58 @@ from policy.everyday_lines import EVERYDAY, NOT_PLAIN
 
 TOOLS = ("tsc", "eslint", "vitest", "jest", "prettier", "vite", "playwright", "next", "mocha", "tsx", "webpack")
 
-ASKED: dict[str, str] = {}
+ASKED: dict[str, str] = {
+    **dict.fromkeys(
+        [
+            "find . -type f -name '*.py' | xargs wc -l",
+        ],
+        "which files it reads is only known when it runs",
+    ),
+    **dict.fromkeys(
+        [
+            "fd -e py test_",
+            "rustc --version",
+            "golangci-lint run",
+            "clang-format -i src/main.cpp",
+            "clang-format --dry-run --Werror src/main.cpp",
+            "mix test",
+            "mix format --check-formatted",
+            "zig build test",
+            "stack test",
+            "sbt test",
+            "dart analyze",
+            "flutter test",
+            "flutter pub get",
+            "deno test",
+            "deno fmt --check",
+            "helm list -A",
+        ],
+        "there is no table for the program, so a rule must spell out the arguments, or end in `*`",
+    ),
+    **dict.fromkeys(
+        [
+            "uv run pytest -q",
+            "poetry run pytest",
+            "bundle exec rspec",
+            "bundle exec rspec spec/models/user_spec.rb:42",
+            "bundle exec rubocop -a",
+        ],
+        "the rule names what runs the program, not the program",
+    ),
+    **dict.fromkeys(
+        [
+            "hatch test",
+            "npx playwright test --project=chromium",
+            "yarn workspace api test",
+            "dotnet add package Serilog",
+            "docker compose exec db psql -U postgres -c 'select 1'",
+            "docker compose run --rm api pytest -q",
+            "docker build -t app:dev .",
+            "curl -s -X POST -H 'Content-Type: application/json' -d '{\"name\": \"test\"}' http://localhost:8000/api/users",
+        ],
+        "it runs or sends something that the rule's words do not show",
+    ),
+}
 """Everyday lines that are asked about all the same, and why."""
 
 
@@ -46,8 +97,9 @@ def verdict(line: str, settings: Settings, workspace: Workspace) -> Verdict:
 
 def test_everyday_lines_are_not_asked_about(workspace: Workspace) -> None:
     verdicts = {line: verdict(line, settings_of(rules), workspace) for line, rules in EVERYDAY}
-    asked = {line: answer.reason for line, answer in verdicts.items() if not answer.allowed and line not in ASKED}
-    assert len(asked) < len(verdicts) / 4, asked
+    asked = {line: answer.reason for line, answer in verdicts.items() if not answer.allowed}
+    assert asked.keys() == ASKED.keys(), asked.keys() ^ ASKED.keys()
+    assert len(asked) < len(verdicts) * 0.07
 
 
 def test_lines_that_are_not_plain_are_asked_about(workspace: Workspace) -> None:

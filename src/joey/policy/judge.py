@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from joey.filenames import quoted
 from joey.actions import (
     Action,
     AskUser,
@@ -22,6 +21,7 @@ from joey.actions import (
     VisitUrl,
     WritePath,
 )
+from joey.filenames import quoted
 from joey.hosts import fits, host_of, is_this_machine
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings

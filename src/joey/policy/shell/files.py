@@ -131,7 +131,9 @@ class Files:
 
     def _worked_in(self, located: Located, what: str) -> Part:
         if located.problem or not located.inside:
-            return Part(located.path, "ask", located.problem or f"{what} is outside the workspace", kind="path")
+            anywhere = self.settings.writes_outside == "allow" and not located.problem
+            reason = located.problem or f"{what} is outside the workspace"
+            return Part(located.path, "allow" if anywhere else "ask", reason, kind="path")
         return self._read(located, names_only=True)
 
 

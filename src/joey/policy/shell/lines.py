@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
@@ -85,6 +85,8 @@ class _Run:
     variables: tuple[tuple[str, str], ...] = ()
     fed_by: Command | None = None
     """The command whose output it reads."""
+    cover: Rule | None = None
+    """The rest of the rule for the command that runs it: `timeout 60 pytest` names pytest, too."""
 
     @property
     def name(self) -> str:
@@ -187,7 +189,7 @@ class _Judge:
         if run.depth > _MAX_DEPTH:
             yield Part(run.source, "ask", "it is wrapped too deeply", None, "command")
             return
-        decision, reason, rule = self._by_rules(run.texts)
+        decision, reason, rule = self._by_rules(run.texts, run.cover)
         table = self._table(run.name, rule)
         use = read_use(table, run.words[1:], run.name) if table is not None else None
         if decision != "deny" and rule is None and self._needs_no_rule(run.name, table, use):
@@ -199,12 +201,12 @@ class _Judge:
             part = part.worse("ask", problem)
         yield part
         if use is not None and decision != "deny":
-            yield from self._effects(use, run)
+            yield from self._effects(use, run, rule)
 
     # Rules
 
-    def _by_rules(self, texts: Sequence[str]) -> tuple[Decision, str, Rule | None]:
-        deny, allow = self._rules.denying(texts), self._rules.allowing(texts)
+    def _by_rules(self, texts: Sequence[str], cover: Rule | None) -> tuple[Decision, str, Rule | None]:
+        deny, allow = self._rules.denying(texts), self._rules.allowing(texts) or cover
         if deny is not None and (allow is None or deny.length >= allow.length):
             return "deny", f"denied by the rule `{deny.text}`", deny
         suspect = self._rules.suspecting(texts)
@@ -270,17 +272,21 @@ class _Judge:
 
     # What it touches and runs
 
-    def _effects(self, use: Use, run: _Run) -> Iterator[Part]:
+    def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[Part]:
         inner = self._folders(use, run)
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch == "tree"]
         for touch, word in use.files:
-            found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
+            if touch == "folder":
+                found = self._files(run.here).touched(touch, word)
+            else:
+                found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
         added = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
-            yield from self._judged(_Run((*words, *(added or ())), source, inner, run.depth + 1))
+            cover = _rest_of(rule, run.texts, [word.text for word in words])
+            yield from self._judged(_Run((*words, *(added or ())), source, inner, run.depth + 1, cover=cover))
         for code in use.code:
             yield from self._code(code, inner, run.depth + 1)
 
@@ -322,6 +328,14 @@ def _names_from_find(fed_by: Command | None, use: Use) -> tuple[Word, ...] | Non
     if found.problems or not found.has("-print0") or found.has("-print", "-printf", "-ls", "-exec"):
         return None
     return tuple(Word(start.text, start.glob, below=True) for start in found.operands)
+
+
+def _rest_of(rule: Rule | None, outer: Sequence[str], inner: Sequence[str]) -> Rule | None:
+    """What a rule for a command leaves for the one at its end, if it names that as well."""
+    at = len(outer) - len(inner)
+    if rule is None or rule.any or len(rule.words) <= at or list(outer[at:]) != list(inner):
+        return None
+    return replace(rule, words=rule.words[at:])
 
 
 def _spells_out(rule: Rule, texts: Sequence[str]) -> bool:

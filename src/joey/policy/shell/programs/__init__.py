@@ -9,12 +9,16 @@ from joey.policy.shell.options import Program, Use, program
 from joey.policy.shell.programs import (
     archives,
     build,
+    compilers,
     containers,
     files,
     git,
+    languages,
     network,
     node,
+    node_tools,
     python,
+    python_tools,
     system,
     text,
     wrappers,
@@ -23,25 +27,7 @@ from joey.policy.shell.programs import (
 NEUTRAL = frozenset({":", "true", "false", "pwd", "echo", "printf", "test", "[", "cd", "exit", "set"})
 """Commands that do nothing by themselves. They need no rule beside a command that has one."""
 
-BUILTINS = frozenset(
-    {
-        ":",
-        "true",
-        "false",
-        "pwd",
-        "echo",
-        "printf",
-        "test",
-        "[",
-        "cd",
-        "exit",
-        "kill",
-        "type",
-        "command",
-        "time",
-        "builtin",
-    }
-)
+BUILTINS = NEUTRAL | {"kill", "type", "command", "time", "builtin", "source", "."}
 """Commands of the shell itself, which no file can replace."""
 
 
@@ -64,7 +50,10 @@ _SHELL = {
     ".": program("", "x b", leading=True, project_code=True),
 }
 
-_FAMILIES = (text, files, archives, system, wrappers, network, containers, git, python, node, build)
+_FAMILIES = (
+    *(text, files, archives, system, wrappers, network, containers),
+    *(git, python, python_tools, node, node_tools, build, compilers, languages),
+)
 
 PROGRAMS: dict[str, Program] = {
     **_SHELL,
