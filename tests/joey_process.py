@@ -44,6 +44,7 @@ class JoeyProcess:
         self.home.mkdir()
         self.workspace.mkdir()
         self.path = os.environ["PATH"]
+        self.key = "k"
 
     def write(self, name: str, text: str) -> Path:
         """A file in the workspace, or with `~/` in the home folder."""
@@ -55,7 +56,7 @@ class JoeyProcess:
     async def start(self, *args: str) -> asyncio.subprocess.Process:
         # PYTHONPATH leads to the Joey that is tested, wherever the interpreter's own is.
         kept = {name: os.environ[name] for name in ("PYTHONPATH", "LANG") if name in os.environ}
-        environment = {**kept, "PATH": self.path, "HOME": str(self.home), "ANTHROPIC_API_KEY": "k"}
+        environment = {**kept, "PATH": self.path, "HOME": str(self.home), "ANTHROPIC_API_KEY": self.key}
         return await asyncio.create_subprocess_exec(
             sys.executable, "-m", "joey", *args,
             cwd=self.workspace, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=-1, stderr=-1,
