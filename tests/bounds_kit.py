@@ -129,6 +129,59 @@ def _picture(folder: Path) -> Callable[[], str]:
     return lambda: str(fit(picture, PictureLimits()))[:500]
 
 
+def _schema(folder: Path) -> Callable[[], str]:
+    """A server's schema as everybody reads it who gets to see it."""
+    from joey.mcp.checking import SchemaChecker, UnusableSchemaError
+    from joey.protocols.coerce import coerce
+    from joey.protocols.example import example_arguments
+    from joey.protocols.json_mix import JsonMixProtocol
+    from joey.protocols.xml import XmlProtocol
+    from joey.schema import normalise
+    from joey.tools.arguments import Fitting, expected
+    from joey.toolspec import ToolSpec
+
+    schema = json.loads((folder / "schema.json").read_text())
+    value = json.loads((folder / "value.json").read_text())
+
+    def read() -> str:
+        try:
+            checker = SchemaChecker(schema)
+        except UnusableSchemaError as error:
+            return str(error)
+        normal = normalise(schema, close_objects=False).schema
+        tool = ToolSpec("t", "d", normal)
+        size = len(XmlProtocol().grammar([tool])) + len(JsonMixProtocol().grammar([tool]))
+        size += len(str(example_arguments(normal))) + len(expected(normal, normal))
+        size += len(str(coerce(value, normal))) + len(str(Fitting(normal).arguments(value)))
+        return f"usable, {size}, {checker.problems(value)}"
+
+    return read
+
+
+def _mode_pattern(folder: Path) -> Callable[[], str]:
+    from joey.actions import WritePath
+    from joey.tools.modes.files import load_modes
+    from joey.tools.restrict import file_refusal
+
+    def read() -> str:
+        loaded = load_modes(folder, folder / "user")
+        mode = loaded.get("slow")
+        problems = "; ".join(map(str, loaded.problems))
+        actions = [WritePath("a" * 60 + "/" + "a" * 60)]
+        return problems if mode is None else str(file_refusal("write_to_file", "edit", mode, actions, folder))
+
+    return read
+
+
+def _message(folder: Path) -> Callable[[], str]:
+    from joey.mcp.last_words import LastWords
+    from joey.mcp.stdio import _message
+
+    words = LastWords()
+    line = (folder / "message.json").read_bytes()
+    return lambda: f"{_message(line, words)} {words.text}"
+
+
 READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "settings": _settings,
     "modes": _modes,
@@ -139,6 +192,9 @@ READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "foreign task": _foreign_task,
     "read_file": _read_file,
     "picture": _picture,
+    "schema": _schema,
+    "mode pattern": _mode_pattern,
+    "message": _message,
 }
 
 

@@ -15,6 +15,8 @@ from joey.mcp.last_words import LastWords
 from joey.mcp.stdio import MAX_MESSAGE
 
 _CONNECT_SECONDS = 30.0
+_MAX_SIGNS = 2_000_000
+"""Commas and opening brackets of a message, those in its texts included: as many values as there is memory for."""
 
 
 _HINTS = {
@@ -45,12 +47,16 @@ class _Limited(httpx2.AsyncByteStream):
         self._inner, self._words = inner, words
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, end = 0, b""
+        size, values, end = 0, 0, b""
         async for piece in self._inner:
             size += len(piece)
-            if size > MAX_MESSAGE // 2:  # only then is it worth looking where messages end
+            values += sum(piece.count(sign) for sign in (b",", b"[", b"{"))
+            if size > MAX_MESSAGE // 2 or values > _MAX_SIGNS // 2:  # only then is it worth looking where messages end
                 last = max((end + piece).rfind(blank) for blank in (b"\n\n", b"\r\n\r\n", b"\r\r"))
-                size = len(end + piece) - last if last >= 0 else size
+                size, values = (len(end + piece) - last, 0) if last >= 0 else (size, values)
+            if values > _MAX_SIGNS:
+                self._words.note(f"cut off: it sent a message of more than {_MAX_SIGNS:,} values")
+                raise httpx2.ReadError("the message has too many values")
             if size > MAX_MESSAGE:
                 self._words.note(f"cut off: it sent a message of more than {MAX_MESSAGE // 1024 // 1024} MB")
                 raise httpx2.ReadError("the message is too long")

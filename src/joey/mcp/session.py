@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -26,6 +26,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from joey import __version__
+from joey.mcp.checking import parts
 from joey.mcp.config import ServerConfig
 from joey.mcp.failure import CallError
 from joey.mcp.http import http_client
@@ -36,6 +37,7 @@ from joey.wire import JsonObject
 
 _MOST_PAGES = 200
 _MOST_ENTRIES = 5_000
+_MOST_PARTS = 100_000
 _LOST_SESSION = "Session terminated"
 
 PageT = TypeVar("PageT", bound=types.PaginatedResult)
@@ -89,7 +91,19 @@ class Session:
             session = self._client.session
             tools = await self._pages("tools", lambda at: session.list_tools(params=at), lambda page: page.tools)
         resources = await self._resources() if can.resources is not None else ()
-        return Listing(tuple(map(_tool, tools)), resources, tuple(self._problems))
+        return Listing(tuple(self._few_enough(tools)), resources, tuple(self._problems))
+
+    def _few_enough(self, tools: list[types.Tool]) -> Iterator[ListedTool]:
+        """The tools, as long as all their schemas together are not too much to look through."""
+        room = _MOST_PARTS
+        for at, each in enumerate(map(_tool, tools)):
+            room -= parts(each.input_schema) + parts(each.output_schema or {})
+            if room < 0:
+                self._problems.append(
+                    f"the schemas of its {len(tools):,} tools are too large; the first {at} were taken"
+                )
+                return
+            yield each
 
     async def _resources(self) -> tuple[ListedResource, ...]:
         session = self._client.session

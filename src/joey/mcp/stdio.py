@@ -2,7 +2,8 @@
 
 The SDK has such a transport; this one is here for what servers do that they should not. A line that is no message
 (programs print to the wrong stream) is kept with the server's last words and costs nothing else. A message may be
-MAX_MESSAGE long and no longer: a server that floods is cut off, in linear time and bounded memory. The error stream
+MAX_MESSAGE long and hold MAX_VALUES, no more: a server that floods is cut off, in linear time and bounded memory. The
+error stream
 is always read, so a talkative server never blocks on it, and only its end is kept.
 
 Closing is the protocol's: end of input, a moment to leave, then the whole process group is ended.
@@ -18,6 +19,7 @@ import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import islice
 from typing import Any, TypeAlias
 
 import anyio
@@ -31,10 +33,12 @@ from joey.mcp.last_words import LastWords
 from joey.tools.commands.environment import command_environment
 
 MAX_MESSAGE = 32 * 1024 * 1024
+MAX_VALUES = 500_000
 _CHUNK = 64 * 1024
 _ANSWER = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,\s*"(?:result|error)"')
 _BRACKETS = re.compile(rb"[{}\[\]]")
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_SIGNS = re.compile(_STRINGS.pattern + rb"|[,\[{]", re.DOTALL)
 _DEEPEST, _LONGEST_DEEP = 500, 1024 * 1024
 _GRACE = 1.0
 _TICK = 0.01
@@ -103,6 +107,9 @@ async def _read(
 def _message(line: bytes, words: LastWords) -> SessionMessage | None:
     if not line.strip():
         return None
+    if too_many_values(line):
+        words.note(f"a message with more than {MAX_VALUES:,} values was left out")
+        return _unreadable_answer(line)
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
@@ -112,6 +119,14 @@ def _message(line: bytes, words: LastWords) -> SessionMessage | None:
     except (ValueError, RecursionError):
         words.add(b"\n[not a message] " + line[:500] + b"\n")
         return _unreadable_answer(line)
+
+
+def too_many_values(message: bytes) -> bool:
+    """Whether JSON has more values than there is memory for: each takes fifty times the room of the two bytes it is."""
+    if sum(map(message.count, (b",", b"[", b"{"))) <= MAX_VALUES:
+        return False
+    signs = (each for each in _SIGNS.finditer(message) if each[0] in (b",", b"[", b"{"))  # those in strings are words
+    return next(islice(signs, MAX_VALUES, None), None) is not None
 
 
 def _deep_json(line: bytes) -> Any:

@@ -38,6 +38,8 @@ Schema: TypeAlias = Any
 
 MAX_DEPTH = 200
 """Values nested deeper than this are left as they are: no tool asks for them, and Python's stack is not endless."""
+MAX_TRIES = 200_000
+"""How often members of unions are tried for one value: unions of unions have no end."""
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
 _TYPE_ORDER = ("object", "array", "boolean", "number", "integer", "string")
@@ -112,6 +114,7 @@ class _Coercion:
     """One coercion: the schema whose `$ref`s are meant, and the rules by type."""
 
     def __init__(self, root: Schema) -> None:
+        self._tries = MAX_TRIES
         self._root = root["jsonSchema"] if isinstance(root, Mapping) and "jsonSchema" in root else root
 
     def apply(self, value: JsonValue, schema: Schema, depth: int) -> JsonValue:
@@ -148,6 +151,9 @@ class _Coercion:
         else:  # what fits a member already is not changed for the sake of another
             resolved.sort(key=lambda member: not self._fits_deeply(value, member, depth))
         for member in resolved:
+            self._tries -= 1
+            if self._tries < 0:  # unions of unions of unions
+                return value
             result = self.apply(value, member, depth + 1)
             if self._fits(result, member):
                 return result
@@ -167,7 +173,8 @@ class _Coercion:
         """Whether a value and all that is in it are of the schema's kind as they are."""
         schema = resolve(schema, self._root)
         members = list(_members(schema))
-        if depth > MAX_DEPTH or not self._fits(value, schema):
+        self._tries -= 1
+        if depth > MAX_DEPTH or self._tries < 0 or not self._fits(value, schema):
             return False
         if members and not any(self._fits_deeply(value, member, depth + 1) for member in members):
             return False

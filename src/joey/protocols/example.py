@@ -55,6 +55,8 @@ _BY_FORMAT = {
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
 _DEEPEST = 8
+_MAX_VALUES = 5_000
+_MAX_ITEMS = 10
 
 
 def example_call(tool: ToolSpec) -> dict[str, Any]:
@@ -71,21 +73,22 @@ def signature(tool: ToolSpec) -> str:
 
 def example_arguments(schema: JsonObject) -> dict[str, Any]:
     """Plausible arguments for a tool with this schema."""
-    return _object(schema, schema, 0)
+    return _object(schema, schema, 0, _MAX_VALUES)
 
 
-def _value(name: str, schema: JsonValue, root: JsonObject, depth: int) -> JsonValue:
+def _value(name: str, schema: JsonValue, root: JsonObject, depth: int, room: int) -> JsonValue:
+    """`room`: how many values this may become. What is in it shares that: references can name a thing many times."""
     schema = _resolve(schema, root)
     offered, value = _offered(schema)
     if offered:
         return value
     kind = _kind(schema)
-    if depth >= _DEEPEST:
+    if depth >= _DEEPEST or room <= 0:
         return {"object": {}, "array": []}.get(kind)
     if kind == "object":
-        return _object(schema, root, depth)
+        return _object(schema, root, depth, room)
     if kind == "array":
-        return _array(name, schema, root, depth)
+        return _array(name, schema, root, depth, room)
     if kind in ("integer", "number"):
         return _number(schema)
     return {"boolean": True, "null": None}.get(kind, _string(name, schema))
@@ -157,23 +160,25 @@ def _kind(schema: JsonObject) -> str:
     return "array" if "items" in schema or "prefixItems" in schema else "string"
 
 
-def _object(schema: JsonObject, root: JsonObject, depth: int) -> dict[str, Any]:
+def _object(schema: JsonObject, root: JsonObject, depth: int, room: int) -> dict[str, Any]:
     schema = _resolve(schema, root)
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return {}
     required = schema.get("required")
     wanted = [name for name in properties if isinstance(required, list) and name in required] or list(properties)
-    return {name: _value(name, properties[name], root, depth + 1) for name in wanted}
+    share = (room - 1) // (len(wanted) or 1)
+    return {name: _value(name, properties[name], root, depth + 1, share) for name in wanted}
 
 
-def _array(name: str, schema: JsonObject, root: JsonObject, depth: int) -> list[Any]:
+def _array(name: str, schema: JsonObject, root: JsonObject, depth: int, room: int) -> list[Any]:
     members = schema.get("prefixItems", schema.get("items"))
     if isinstance(members, list):
-        return [_value(name, member, root, depth + 1) for member in members]
-    item = _value(name.removesuffix("s"), members, root, depth + 1)
+        share = (room - 1) // (len(members) or 1)
+        return [_value(name, member, root, depth + 1, share) for member in members]
+    item = _value(name.removesuffix("s"), members, root, depth + 1, room - 1)
     least = schema.get("minItems")
-    return [item] * (least if isinstance(least, int) and least > 1 else 1)
+    return [item] * (min(least, _MAX_ITEMS) if isinstance(least, int) and least > 1 else 1)
 
 
 def _number(schema: JsonObject) -> int | float:

@@ -34,6 +34,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _NO_CHANGE = object()
+_MOST_LEVELS, _MOST_OPTIONS = 4, 20
 
 
 class Fitting:
@@ -44,7 +45,10 @@ class Fitting:
         self.repairs: list[str] = []
 
     def arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return self._object(dict(arguments), self._root, "")
+        try:
+            return self._object(dict(arguments), self._root, "")
+        except RecursionError:  # a schema that refers to itself, or a value nested without end
+            return dict(arguments)
 
     def _value(self, value: JsonValue, schema: JsonObject, where: str) -> JsonValue:
         schema = resolved(schema, self._root)
@@ -200,19 +204,23 @@ _LIMITS = {
 }
 
 
-def expected(schema: JsonObject, root: JsonObject) -> str:
-    """What a schema asks for: `an integer, at least 1`."""
+def expected(schema: JsonObject, root: JsonObject, levels: int = _MOST_LEVELS) -> str:
+    """What a schema asks for: `an integer, at least 1`. Unions in unions are named up to a few levels."""
+    if not levels:
+        return "a JSON value"
     schema = resolved(schema, root)
     if "enum" in schema:
         words = [json.dumps(each, ensure_ascii=False) for each in schema["enum"]]
         return words[0] if len(words) == 1 else f"one of {', '.join(words)}"
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(expected(option, root) for option in schema["anyOf"]))
+        return " or ".join(
+            dict.fromkeys(expected(option, root, levels - 1) for option in schema["anyOf"][:_MOST_OPTIONS])
+        )
     if schema.get("minLength") == 1 and "maxLength" not in schema:
         return "a string that is not empty"
     noun = " or ".join(_NOUNS.get(kind, kind) for kind in _kinds(schema)) or "a JSON value"
     if "items" in schema and _kinds(schema) == ("array",):
-        noun += f" (each item {expected(schema['items'], root)})"
+        noun += f" (each item {expected(schema['items'], root, levels - 1)})"
     limits = [_counted(words.format(schema[key])) for key, words in _LIMITS.items() if key in schema]
     return ", ".join([noun, *limits])
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from joey.actions import Action, ReadPath, WritePath
 from joey.filenames import quoted
+from joey.regexes import PatternError, SlowPatternError
 from joey.tools.base import Group
 from joey.tools.modes.mode import GroupRule, Mode
 from joey.wire import JsonValue
@@ -32,7 +33,7 @@ def file_refusal(tool_name: str, group: Group, mode: Mode, actions: Iterable[Act
             continue
         for rule in dict.fromkeys(rules):
             if not all(rule.permits(path) for path in judged_paths(action.path, workspace)):
-                return _refusal(tool_name, mode, rule, action.path)
+                return _refusal(tool_name, mode, rule, action.path) + _problem(rule, action.path)
     return None
 
 
@@ -53,6 +54,16 @@ def _refusal(tool_name: str, mode: Mode, rule: GroupRule, path: str) -> str:
         f"Tool '{tool_name}' in mode '{mode.name}' can only edit files matching pattern: "
         f"{rule.file_regex}{description}. Got: {quoted(path)}"
     )
+
+
+def _problem(rule: GroupRule, path: str) -> str:
+    try:
+        rule.finds(path)
+    except SlowPatternError as error:
+        return f". It could not be checked: {error}"
+    except PatternError:
+        pass  # that it is none was reported when the mode was read
+    return ""
 
 
 def path_actions(group: Group, arguments: JsonValue) -> tuple[Action, ...]:

@@ -21,7 +21,7 @@ from typing import Any
 from joey.folders import project_folder
 from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.modes.documents import DocumentError, Entry, read_entries
-from joey.tools.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin, compiled
+from joey.tools.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin, is_pattern
 from joey.tools.modes.untrusted import admit
 from joey.tools.problem import Problem
 from joey.wire import JsonValue
@@ -204,8 +204,9 @@ class _Check:
             self.complain("groups", f"there is no group {shown}")
             return None
         regex, description = options.get("fileRegex"), options.get("description")
-        if regex is not None and (not isinstance(regex, str) or compiled(regex) is None):
-            self.complain("groups", f"the fileRegex of {name!r} is no regular expression: {regex!r}")
+        if regex is not None and (not isinstance(regex, str) or not is_pattern(regex)):
+            shown = f"{regex!r}"[:200]
+            self.complain("groups", f"the fileRegex of {name!r} is no regular expression: {shown}")
         if description is not None and not isinstance(description, str):
             self.complain("groups", f"the description of {name!r} must be a string, got {_named(description)}")
         if unknown := sorted(set(map(str, options)) - {"fileRegex", "description"}):

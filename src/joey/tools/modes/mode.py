@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
+from joey.regexes import MAX_PATTERN, PatternError, compile_pattern, finds
 from joey.tools.base import Group
 
 Origin: TypeAlias = Literal["built-in", "user", "project"]
@@ -24,12 +24,16 @@ class GroupRule:
     description: str | None = None
 
     def permits(self, path: str) -> bool:
-        """Whether a file may be changed. A pattern that cannot be read permits nothing."""
-        if self.file_regex is None:
-            return True
-        pattern = compiled(self.file_regex)
+        """Whether a file may be changed. A pattern that cannot be read, or takes too long, permits nothing."""
+        try:
+            return self.finds(path)
+        except PatternError:
+            return False
+
+    def finds(self, path: str) -> bool:
+        """Whether the pattern finds the path. Raises PatternError."""
         # A line break would let `$` match before it, where the pattern's author meant the end.
-        return pattern is not None and "\n" not in path and pattern.search(path) is not None
+        return self.file_regex is None or ("\n" not in path and finds(_in_python(self.file_regex), path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +60,12 @@ class Mode:
         return next((rule for rule in self.groups if rule.group == group), None)
 
 
-@lru_cache(maxsize=256)
-def compiled(pattern: str) -> re.Pattern[str] | None:
+def is_pattern(text: str) -> bool:
+    """Whether this is a file pattern."""
+    return compile_pattern(_in_python(text)) is not None
+
+
+def _in_python(pattern: str) -> str:
     """A file pattern as mode files write it (the syntax of JavaScript, whose named groups look different)."""
-    translated = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", pattern)
-    translated = re.sub(r"\\k<(\w+)>", r"(?P=\1)", translated)
-    try:
-        return re.compile(translated)
-    except (re.error, OverflowError, RecursionError):
-        return None
+    translated = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", pattern[: MAX_PATTERN + 1])
+    return re.sub(r"\\k<(\w+)>", r"(?P=\1)", translated)
