@@ -58,6 +58,7 @@ class Maker:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._programs = sorted(name for name, table in PROGRAMS.items() if not table.project_code)
+        """What runs the project's code may do anything with it: that is what a rule for it allows."""
 
     def line(self) -> str:
         pick = self._random.random()
@@ -82,9 +83,10 @@ class Maker:
         table = PROGRAMS[name]
         words = [name]
         if table.subcommands and self._random.random() < 0.95:
-            sub = self._random.choice(sorted(table.subcommands))
+            subcommands = {name: each for name, each in table.subcommands.items() if not each.project_code}
+            sub = self._random.choice(sorted(subcommands) or [""])
             words.append(sub)
-            table = table.subcommands[sub]
+            table = subcommands.get(sub, table)
         for _ in range(self._random.choice([0, 0, 1, 1, 2])):
             words += self._option(sorted(table.options))
         words += [self._word() for _ in range(self._random.choice([0, 1, 1, 2, 2, 3]))]
@@ -159,8 +161,17 @@ class Trap:
         return trap
 
     def _watched(self) -> Iterator[Path]:
-        for place in ("outside", "home"):
-            yield from sorted((self.folder / place).rglob("*"))
+        yield from sorted((self.folder / "outside").rglob("*"))
+        for name in (
+            ".ssh/id_rsa",
+            ".ssh/authorized_keys",
+            ".aws/credentials",
+            ".netrc",
+            ".bashrc",
+            ".profile",
+            ".gitconfig",
+        ):
+            yield self.folder / "home" / name
         for name in (
             "AGENTS.md",
             ".git/config",
