@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from joey.policy.shell.programs.git import PROGRAMS
@@ -322,3 +326,27 @@ def test_a_plain_configuration_has_no_problems() -> None:
 def test_a_setting_that_is_not_known_to_be_harmless_is_named(setting: str) -> None:
     assert repository_problems(PLAIN_CONFIG + setting)
     assert repository_problems(setting + "\n")
+
+
+@pytest.mark.parametrize("command", ["log", "show", "diff", "diff-tree"])
+def test_git_takes_the_next_word_where_the_table_says_so(command: str, tmp_path: Path) -> None:
+    """If it did not, the word would be an option of its own: `git log --format --output=x` writes x."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=b@c"]
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+
+    def run(*words: str) -> None:
+        subprocess.run([*git, *words], cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=30)
+
+    run("init", "-q")
+    run("commit", "-q", "--allow-empty", "-m", "first")
+    table = PROGRAMS["git"]
+    for name in command.split():
+        assert table.subcommands is not None
+        table = table.subcommands[name]
+    trap = tmp_path / "trap"
+    for name, option in table.options.items():
+        if option.kind is not None and not option.attached:
+            run(*command.split(), name, "--output=trap", "HEAD")
+            assert not trap.exists(), name
+    run(*command.split(), "--format=%s" if command != "diff" else "--stat", "--output=trap", "HEAD")
+    assert trap.exists()

@@ -95,11 +95,10 @@ _CARGO_COMMANDS: dict[str, Program] = {
     "clippy": _cargo_code("--fix --allow-dirty --allow-staged --no-deps", "t*", _LINTS),
     "fix": _cargo_code("--edition --edition-idioms --allow-dirty --allow-staged --allow-no-vcs"),
     **dict.fromkeys(("doc", "d"), _cargo_code("--no-deps --document-private-items")),
-    "nextest": program(subcommands={
-        "run": _cargo_code("--no-fail-fast --fail-fast --no-capture --test-threads=t --retries=t", "t*"),
-        "list": _cargo_code("", "t*"),
-    }),
-    "fmt": program(f"{_CARGO} --all --check -p=t --package=t", "t*", check=_cargo(program("--check -l --emit=t"))),
+    "fmt": program(
+        "-v --verbose -q --quiet --manifest-path=x --all --check -p=t --package=t",
+        "t*", check=_cargo(program("--check -l --emit=t")),
+    ),
     "clean": program(f"{_CARGO} -p=t --package=t -r --release --profile=t --doc -n --dry-run"),
     "tree": program(
         f"""{_CARGO} -p=t --package=t --workspace --exclude=t -i=t --invert=t --prune=t --depth=t --prefix=t --no-dedupe
@@ -137,7 +136,7 @@ _CARGO_COMMANDS: dict[str, Program] = {
 # go
 
 _GO_BUILD = """
-    -C=p -v -x -n -a -race -msan -asan -cover -covermode=t -coverpkg=t -p=t -tags=t -trimpath -mod=t -buildvcs=t
+    -C=p -v -x -n -a -race -msan -asan -cover -covermode=t -coverpkg=t -p=t -tags=t -trimpath -mod=t -buildvcs?t
     -buildmode=t -ldflags=t -work -json
 """
 _GO_TEST = f"""{_GO_BUILD}
@@ -187,7 +186,7 @@ _GO_COMMANDS: dict[str, Program] = {
     "generate": program("-v -n -x -run=t -skip=t", "t*", words=True, project_code=True, check=_go()),
     "fmt": program("-n -x -mod=t", "t*", words=True, check=_go()),
     "list": program(
-        f"{_GO_BUILD} -m -u -f=t -deps -test -e -versions -find -retracted -export=t", "t*", words=True, check=_go()
+        f"{_GO_BUILD} -m -u -f=t -deps -test -e -versions -find -retracted -export", "t*", words=True, check=_go()
     ),
     "mod": program(subcommands={
         "tidy": program("-v -e -x -diff -go=t -compat=t", words=True, check=_go()),

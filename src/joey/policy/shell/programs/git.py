@@ -25,7 +25,7 @@ _DIFF = """
     --anchored=t --word-diff?t --word-diff-regex=t --color-words?t --color-moved?t --no-color-moved --color-moved-ws=t
     --relative?t --no-relative -a --text -R --exit-code --no-ext-diff --no-textconv --ignore-submodules?t
     --submodule?t -S=t -G=t --pickaxe-all --pickaxe-regex --find-object=t --diff-filter=t --ita-invisible-in-index
-    --ita-visible-in-index --base --ours --theirs -0 -1 -2 -3
+    --ita-visible-in-index
 """
 _HISTORY = """
     -# -n=t --max-count=t --skip=t --since=t --after=t --until=t --before=t --author=t --committer=t --grep=t
@@ -45,7 +45,7 @@ _LOG = f"""{_DIFF} {_HISTORY}
 """
 _REFS = """
     --sort=t --format=t --contains?t --no-contains?t --merged?t --no-merged?t --points-at?t --color?t --no-color
-    -i --ignore-case
+    --ignore-case
 """
 _MERGE = """
     --ff --no-ff --ff-only --squash --no-squash --commit --no-commit --no-edit --stat -n --no-stat -q --quiet -v
@@ -53,7 +53,7 @@ _MERGE = """
     --signoff --no-signoff --progress --no-progress --log?t --no-log
 """
 _FETCH = """
-    --all -a --append -p --prune -P --prune-tags -t --tags --no-tags --depth=t --deepen=t --unshallow --shallow-since=t
+    --all -a --append -p --prune -t --tags --no-tags --depth=t --deepen=t --unshallow --shallow-since=t
     -j=t --jobs=t -q --quiet -v --verbose --progress --no-progress --dry-run -4 --ipv4 -6 --ipv6 --update-shallow
     --set-upstream
 """
@@ -163,14 +163,14 @@ _SUBCOMMANDS: dict[str, Program] = {
     "reflog": program(_LOG, subcommands={"show": program(_LOG, "t*", check=_view)}, check=_alone(_view)),
     "show": program(_LOG, "t*", check=files.shows(files.no_summary)),
     "diff": program(
-        f"{_DIFF} --cached --staged --merge-base --no-index --quiet",
+        f"{_DIFF} --cached --staged --merge-base --no-index --quiet --base --ours --theirs -0 -1 -2 -3",
         "t*", check=files.shows(files.no_summary),
     ),
     "diff-tree": program(
         f"{_DIFF} -r -t --root -m -c --cc -v --pretty?t --format?t --no-commit-id", "t*", check=_view
     ),
     "diff-index": program(f"{_DIFF} --cached -m --merge-base", "t*", check=_view),
-    "diff-files": program(f"{_DIFF} -q -c --cc", "t*", check=_view),
+    "diff-files": program(f"{_DIFF} -q -c --cc --base --ours --theirs -0 -1 -2 -3", "t*", check=_view),
     "range-diff": program(
         f"{_DIFF} --creation-factor=t --no-dual-color --dual-color --left-only --right-only", "t*",
         check=files.shows(files.always),
@@ -191,7 +191,10 @@ _SUBCOMMANDS: dict[str, Program] = {
         "t*", check=files.shows(files.always, skip=lambda use: 0 if use.has("-e", "-f") else 1),
     ),
     "cat-file": program("-t -s -e -p", "t*", check=files.shows(lambda use: not use.has("-t", "-s", "-e"))),
-    "shortlog": program(f"{_HISTORY} -s --summary -n --numbered -e --email -c --group=t", "t*", check=_names),
+    "shortlog": program(
+        f"{_HISTORY} -s --summary -n --numbered -e --email -c --committer --group=t",
+        "t*", check=_names,
+    ),
     "rev-list": program(f"{_HISTORY} --objects --timestamp --header --quiet --disk-usage", "t*", check=_names),
     "rev-parse": program(
         """--abbrev-ref?t --short?t --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir
@@ -264,13 +267,13 @@ _SUBCOMMANDS: dict[str, Program] = {
     }),
     # Branches
     "branch": program(
-        f"""{_REFS} -a --all -r --remotes -v --verbose --list -l --show-current -d --delete -D -m --move -M -c --copy -C
-        -f --force -u=t --set-upstream-to=t --unset-upstream -t --track?t --no-track --column?t --no-column --abbrev?t
-        --no-abbrev -q --quiet""",
+        f"""{_REFS} -i -a --all -r --remotes -v --verbose --list -l --show-current -d --delete -D -m --move -M -c --copy
+        -C -f --force -u=t --set-upstream-to=t --unset-upstream -t --track?t --no-track --column?t --no-column
+        --abbrev?t --no-abbrev -q --quiet""",
         "t*",
     ),
     "tag": program(
-        f"""{_REFS} -l --list -a --annotate -m=t --message=t -F=r --file=r -n?t -d --delete -f --force --column?t
+        f"""{_REFS} -i -l --list -a --annotate -m=t --message=t -F=r --file=r -n?t -d --delete -f --force --column?t
         --no-column --cleanup=t --create-reflog --no-sign""",
         "t*",
     ),
@@ -331,8 +334,8 @@ _SUBCOMMANDS: dict[str, Program] = {
         "t*", check=files.shows(files.always),
     ),
     # Others
-    "fetch": program(f"{_FETCH} -f --force -n -k --keep --multiple --prefetch", "t*", check=_remote),
-    "pull": program(f"{_MERGE} {_FETCH} -r?t --rebase?t --no-rebase", "t*", check=_pull),
+    "fetch": program(f"{_FETCH} -P --prune-tags -f --force -n -k --keep --multiple --prefetch", "t*", check=_remote),
+    "pull": program(f"{_MERGE} {_FETCH} -j?t --jobs?t -r?t --rebase?t --no-rebase", "t*", check=_pull),
     "push": program(
         """-u --set-upstream --tags --follow-tags --no-follow-tags -n --dry-run -v --verbose -q --quiet --progress
         --no-progress --atomic --no-atomic --porcelain --force-with-lease?t --force-if-includes -4 --ipv4 -6 --ipv6""",

@@ -166,7 +166,7 @@ PROGRAMS: dict[str, Program] = {
     "rspec": program(
         """-f=t --format=t -o=w --out=w --fail-fast -e=t --example=t -t=t --tag=t --order=t --seed=t --only-failures -n
         --next-failure -b --backtrace -c --color --no-color --dry-run -v --version -h --help -w --warnings
-        --bisect?t -P=t --pattern=t""",
+        --bisect?t""",
         "t*", project_code=True, check=_rspec,
     ),
     "rubocop": program(

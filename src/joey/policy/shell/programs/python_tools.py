@@ -176,7 +176,7 @@ _POETRY_COMMANDS: dict[str, Program] = {
 }  # fmt: skip
 
 _PDM = "-h --help -v --verbose -q --quiet"
-_PDM_SYNC = f"""{_PDM} --dry-run --clean -r --reinstall -G=t --group=t --with=t --without=t --no-default -d --dev --prod
+_PDM_SYNC = f"""{_PDM} --dry-run --clean -r --reinstall -G=t --group=t --with=t --no-default -d --dev --prod
     --production --no-editable --no-self -x --fail-fast --no-lock --frozen-lockfile --check"""
 _PDM_COMMANDS: dict[str, Program] = {
     "run": program(_PDM, "c", leading=True),
