@@ -24,7 +24,6 @@ ASKED: dict[str, str] = {
     ),
     **dict.fromkeys(
         [
-            "fd -e py test_",
             "rustc --version",
             "golangci-lint run",
             "clang-format -i src/main.cpp",
@@ -39,7 +38,6 @@ ASKED: dict[str, str] = {
             "flutter pub get",
             "deno test",
             "deno fmt --check",
-            "helm list -A",
         ],
         "there is no table for the program, so a rule must spell out the arguments, or end in `*`",
     ),
@@ -61,7 +59,6 @@ ASKED: dict[str, str] = {
             "dotnet add package Serilog",
             "docker compose exec db psql -U postgres -c 'select 1'",
             "docker compose run --rm api pytest -q",
-            "docker build -t app:dev .",
             "curl -s -X POST -H 'Content-Type: application/json' -d '{\"name\": \"test\"}' http://localhost:8000/api/users",
         ],
         "it runs or sends something that the rule's words do not show",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from hostile_workspace import make_workspace, settings_of
+from joey.policy.shell.lines import judge_line
 from joey.policy.shell.programs.find import FIND
 from joey.policy.shell.programs.wrappers import PROGRAMS, listed_below, with_input
+from joey.policy.verdict import combine
 from table_kit import summary, used
 
 FINE = {
@@ -189,3 +194,23 @@ def test_files_that_find_lists_are_given_to_the_command_of_xargs(line: str, inne
 )
 def test_what_prints_more_than_names_is_not_taken_for_names(line: str) -> None:
     assert listed_below("find", used({"find": FIND}, line)) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("find src -name '*.py' -print0 | xargs -0 wc -l", "allow"),
+        ("find src -name '*.py' -print0 | xargs -0 -I {} cp {} sub", "allow"),
+        ("find payload -name '*.md' -print0 | xargs -0 -I {} cp {} .", "ask"),
+        ("find . -name AGENTS.md -print0 | xargs -0 -I {} sort -o {} src/a.py", "ask"),
+        ("find src -print0 | xargs -0 cat < src/names", "ask"),
+        ("find src -print0 2> /dev/null | xargs -0 wc -l 2> /dev/null", "allow"),
+        ("find src | xargs wc -l", "ask"),
+        ("cat src/names | xargs -0 wc -l", "ask"),
+        ("find . -print0 | xargs -0 cat", "ask"),
+    ],
+)
+def test_xargs_on_a_line_gets_what_find_lists_and_nothing_else(tmp_path: Path, line: str, decision: str) -> None:
+    workspace = make_workspace(tmp_path)
+    rules = "--approve edits --allow find --allow xargs --allow wc --allow cat --allow cp --allow sort"
+    assert combine(judge_line(line, settings_of(rules), workspace, workspace.root)).decision == decision

@@ -22,6 +22,7 @@ from joey.policy.shell.files import Files
 from joey.policy.shell.options import Program, Use, read_use
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
 from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
+from joey.policy.shell.programs.wrappers import listed_below, with_input
 from joey.policy.shell.rules import Rule, Rules, by_name
 from joey.policy.shell.syntax import commands_seen
 from joey.policy.shell.variables import variable_problem
@@ -155,7 +156,7 @@ class _Judge:
         for command in commands:
             if command.joint in (";", "||"):
                 where = _Where(where.here | where.reached, where.reached)
-            parts += self._command(command, where.here, depth, before if command.joint == "|" else None)
+            parts += self._command(command, where.here, depth, before if _reads_pipe(command) else None)
             if command.name == "cd" and command.joint != "|" and not command.piped_on:
                 where = self._after_cd(command, where)
             before = command
@@ -282,11 +283,12 @@ class _Judge:
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
-        added = _names_from_find(run.fed_by, use) if use.appends_input else None
+        starts = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
             cover = _rest_of(rule, run.texts, [word.text for word in words])
-            yield from self._judged(_Run((*words, *(added or ())), source, inner, run.depth + 1, cover=cover))
+            given = words if starts is None else with_input(use, starts)
+            yield from self._judged(_Run(given, source, inner, run.depth + 1, cover=cover))
         for code in use.code:
             yield from self._code(code, inner, run.depth + 1)
 
@@ -316,18 +318,20 @@ _RUNS_WORDS = frozenset(
 )
 
 
+def _reads_pipe(command: Command) -> bool:
+    """Whether its input is what the command before it prints, and not a file."""
+    return command.joint == "|" and all(redirect.writes for redirect in command.redirects)
+
+
 _ONLY_NAMES = frozenset({"ls", "dir", "cd", "echo", "printf", "test", "[", "[[", "mkdir"})
 """Commands that show at most the name of a file, which an ignore file does not hide."""
 
 
-def _names_from_find(fed_by: Command | None, use: Use) -> tuple[Word, ...] | None:
-    """The words that `xargs -0` gets from `find … -print0`: files below the starting points. None: they are unknown."""
+def _names_from_find(fed_by: Command | None, use: Use) -> Sequence[Word] | None:
+    """The folders below which `find … -print0` lists files for `xargs -0`. None: what arrives is not known."""
     if fed_by is None or fed_by.name != "find" or not use.has("-0", "--null"):
         return None
-    found = read_use(PROGRAMS["find"], fed_by.words[1:], "find")
-    if found.problems or not found.has("-print0") or found.has("-print", "-printf", "-ls", "-exec"):
-        return None
-    return tuple(Word(start.text, start.glob, below=True) for start in found.operands)
+    return listed_below("find", read_use(PROGRAMS["find"], fed_by.words[1:], "find"))
 
 
 def _rest_of(rule: Rule | None, outer: Sequence[str], inner: Sequence[str]) -> Rule | None:

@@ -1,6 +1,6 @@
 """Docker and its like: looking at containers, and the project's own services of a compose file.
 
-Starting those is running the project's code with whatever rights the file asks for: a rule for it allows that. `docker
+Starting and building those is running the project's code with whatever rights it asks for: a rule allows that. `docker
 run`, `exec`, `cp` and the like give the whole machine, and are not here.
 """
 
@@ -37,6 +37,22 @@ _LOOK: dict[str, Program] = {
     "system": program(subcommands={"df": program("-v --verbose --format=t")}),
     "context": program(subcommands={"ls": program("-q --quiet --format=t"), "show": program()}),
 }
+
+
+def _build(use: Use) -> Iterator[str]:
+    """The context may be an address, or arrive on standard input: then it is not the project's."""
+    for word in use.operands:
+        if word.text == "-" or re.search(r"://|^git@|^github\.com/|\.git(?:#|$)", word.text):
+            yield f"`{word.text}` is not a folder of the project"
+
+
+_BUILD = program(
+    "-q -t=t -f=x --build-arg=t --file=x --force-rm --label=t --no-cache --platform=t --progress=t --pull --quiet --rm "
+    "--tag=t --target=t",
+    "d",
+    project_code=True,
+    check=_build,
+)
 
 
 def _config(use: Use) -> Iterator[str]:
@@ -131,7 +147,7 @@ _KUBECTL = {
 
 
 PROGRAMS: dict[str, Program] = {
-    "docker": program("-v --version --help", subcommands={**_LOOK, "compose": _COMPOSE}),
+    "docker": program("-v --version --help", subcommands={**_LOOK, "build": _BUILD, "compose": _COMPOSE}),
     "docker-compose": _COMPOSE,
     "podman": program(
         "-v --version --help",
@@ -145,4 +161,10 @@ PROGRAMS: dict[str, Program] = {
         },
     ),
     "kubectl": program(_CLUSTER, subcommands=_KUBECTL),
+    "helm": program(
+        subcommands={
+            "list": program("-A -a -q -n=t -o=t --all --all-namespaces --namespace=t --output=t --short"),
+            "version": program("--short"),
+        }
+    ),
 }

@@ -30,6 +30,15 @@ _TREE = """
 """
 
 
+_FD = """
+    -H -I -u -s -i -g -F -a -p -0 -1 -q -d=t -E=t -t=t -e=t -S=t -o=t -c=t -j=t -h -V
+    --hidden --no-ignore --no-ignore-vcs --no-ignore-parent --unrestricted --case-sensitive --ignore-case --glob --regex
+    --fixed-strings --absolute-path --full-path --print0 --max-depth=t --min-depth=t --exact-depth=t --exclude=t --prune
+    --type=t --extension=t --size=t --changed-within=t --changed-before=t --owner=t --ignore-file=r --color=t
+    --threads=t --max-results=t --quiet --show-errors --strip-cwd-prefix --one-file-system --and=t --help --version
+"""
+
+
 # Creating and changing modes
 
 
@@ -157,6 +166,8 @@ PROGRAMS: dict[str, Program] = {
     "whereis": program("-b -m -s -u -l -h -V", "t*"),
     "type": program("-a -f -p -P -t", "t*"),
     "find": FIND,
+    "fd": program(_FD, "t l*"),
+    "fdfind": program(_FD, "t l*"),
     "test": TEST,
     "[": BRACKET,
     "mkdir": program("-p -v -m=t --parents --verbose --mode=t --help --version", "w*", check=_modes),

@@ -96,8 +96,8 @@ def _xargs(use: Use) -> Iterator[str]:
 
 def with_input(use: Use, starts: Sequence[Word]) -> tuple[Word, ...]:
     """The inner command of `xargs` if what arrives are files below these folders."""
-    words = use.inner[0]
-    return tuple(fill_in(words if use.has("-I") else (*words, Word("{}")), starts))
+    files = tuple(Word(start.text, start.glob, below=True) for start in starts)
+    return tuple(fill_in(use.inner[0], starts)) if use.has("-I") else (*use.inner[0], *files)
 
 
 def listed_below(name: str, use: Use) -> list[Word] | None:
