@@ -19,6 +19,7 @@ from joey.policy.shell.options import Use
 from joey.policy.shell.repository import repository_problems
 
 _MAX_INDEX = 64 * 1024 * 1024
+_SUBMODULE = 0o160000
 
 
 def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
@@ -32,9 +33,10 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
         for tool in use.installed:
             if not _is_installed(workspace, folder, tool):
                 yield f"`{tool}` is not in node_modules, so it would be fetched"
-    yield from (
-        f"`{remote}` is not a remote of the repository" for remote in use.remotes if not _knows(workspace, remote)
-    )
+        for remote in use.remotes:
+            if not _knows(workspace, remote) and workspace.exists(posixpath.join(folder, remote)):
+                yield f"`{remote}` is not a remote of the repository, but a folder"
+    yield from _shown(use, workspace)
 
 
 def _is_own_module(workspace: Workspace, folder: str, module: str) -> bool:
@@ -99,6 +101,22 @@ def _own_problems(workspace: Workspace, place: str) -> Iterator[str]:
         yield "the configuration of its repository cannot be read"
     else:
         yield from repository_problems(text)
+    for path in _submodules(workspace, place):
+        inner = posixpath.join(path, ".git")
+        if text is not None and workspace.exists(inner):
+            yield from (problem for problem in _own_problems(workspace, inner) if "core.worktree" not in problem)
+
+
+def _submodules(workspace: Workspace, place: str) -> Iterator[str]:
+    """The folders of the repositories inside a repository, which git looks into as well, with their configuration."""
+    folder = posixpath.dirname(place)
+    try:
+        entries = list(_entries(_index(place)))
+    except (OSError, ValueError, struct.error):
+        return
+    for mode, name in entries:
+        if mode == _SUBMODULE and workspace.locate(posixpath.join(folder, name)).inside:
+            yield posixpath.join(folder, name)
 
 
 def _common_folder(workspace: Workspace, place: str) -> str | None:
@@ -115,26 +133,30 @@ def _common_folder(workspace: Workspace, place: str) -> str | None:
 
 def _tracks_hidden(workspace: Workspace) -> bool:
     """Whether the repository's index names a file that an ignore file hides; also if it cannot be read."""
-    place = posixpath.join(workspace.root, ".git", "index")
-    if not workspace.exists(place):
-        return workspace.exists(posixpath.join(workspace.root, ".git", "HEAD")) is False
+    place = posixpath.join(workspace.root, ".git")
+    if not workspace.exists(posixpath.join(place, "index")):
+        return not workspace.exists(posixpath.join(place, "HEAD"))
     try:
-        with open(place, "rb") as file:  # noqa: PTH123 - paths here are strings
-            data = file.read(_MAX_INDEX)
-        return any(workspace.ignore.hiding(name) for name in _names(data) if name not in NAMES)
+        return any(workspace.ignore.hiding(name) for _, name in _entries(_index(place)) if name not in NAMES)
     except (OSError, ValueError, struct.error):
         return True
 
 
-def _names(index: bytes) -> Iterator[str]:
-    """The names in an index of version 2 or 3. Raises ValueError for another."""
+def _index(place: str) -> bytes:
+    with open(posixpath.join(place, "index"), "rb") as file:  # noqa: PTH123 - paths here are strings
+        return file.read(_MAX_INDEX)
+
+
+def _entries(index: bytes) -> Iterator[tuple[int, str]]:
+    """The mode and the name of everything in an index of version 2 or 3. Raises ValueError for another."""
     signature, version, count = struct.unpack_from(">4sII", index)
     if signature != b"DIRC" or version not in (2, 3):
         raise ValueError("an index in another format")
     at = 12
     for _ in range(count):
+        (mode,) = struct.unpack_from(">I", index, at + 24)
         (flags,) = struct.unpack_from(">H", index, at + 60)
         start = at + (64 if flags & 0x4000 else 62)
         end = index.index(b"\0", start)
-        yield index[start:end].decode("utf-8", "surrogateescape")
+        yield mode, index[start:end].decode("utf-8", "surrogateescape")
         at += (end - at + 8) // 8 * 8

@@ -193,7 +193,7 @@ class _Judge:
         decision, reason, rule = self._by_rules(run.texts, run.cover)
         table = self._table(run.name, rule)
         use = read_use(table, run.words[1:], run.name) if table is not None else None
-        if decision != "deny" and rule is None and self._needs_no_rule(run.name, table, use):
+        if reason == _NO_RULE and self._needs_no_rule(run.name, table, use):
             decision, reason = "allow", _NEUTRAL
         if use is None or use.problems or (table is not None and table.project_code):
             yield from self._files(run.here).named(run.texts[1:])
