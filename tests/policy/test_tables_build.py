@@ -137,7 +137,7 @@ HOSTILE = [
     "rspec --drb", "bundle config set x y", "bundle install --path ../x", "bundle open x", "bundle plugin install x",
     "bundle install --gemfile=x", "bundle add x --git y", "bundle add x --path ../y", "bundle console", "bundle init", "bundle gem x",
     "rubocop -r ./evil .", "rubocop --require x", "rubocop -c ../x", "rubocop -f Evil", "rails runner x", "rails console",
-    "rails new ../x", "rails dbconsole", "rails generate x", "php -r x", "php", "php -", "php -d auto_prepend_file=x a.php",
+    "rails new ../x", "rails dbconsole", "rails generate x", "php -r x", "php artisan tinker --execute=x", "php", "php -", "php -d auto_prepend_file=x a.php",
     "php -S localhost:1", "php -B x -F y", "php -a", "php -c ../x a.php", "php -z x a.php", "php -f", "composer -d ../x install",
     "composer --working-dir=../x install", "composer exec evil", "composer global require x/y", "composer create-project x/y",
     "composer require evil", "composer config x y", "composer run-script x -- -y", "composer require 'x/y:dev-main#abc;d'",

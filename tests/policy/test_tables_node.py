@@ -98,7 +98,7 @@ HOSTILE = [
     "npx jest --reporters=./evil.js", "npx jest --rootDir=..", "npx jest --env=./evil", "npx jest --transform=x",
     "npx jest --testEnvironment ./evil.js", "npx jest --resolver=x", "npx jest --projects ../x", "npx jest -c x",
     "npx jest --runTestsByPath ../x", "npx vitest --config x", "npx vitest --root ..", "npx vitest --reporter=./evil.js",
-    "npx vitest --environment ./evil", "npx vitest --execArgv=x", "npx vitest --globalSetup x", "npx vitest --ui",
+    "npx vitest --environment ./evil", "npx vitest --execArgv=x", "npx vitest --globalSetup x", "npx vitest --ui", "npx vitest --pool ./evil.mjs", "npx vitest --coverage.reporter=./evil.js",
     "npx mocha -r ./evil.js", "npx mocha --require=evil", "npx mocha -R ./evil.js", "npx mocha --config x",
     "npx mocha --file x", "npx mocha -n require=x", "npx mocha --ui ./evil.js", "npx mocha --package ../x",
     "npx eslint --rulesdir x .", "npx eslint -f ./evil.js .", "npx eslint --format=./evil.js .", "npx eslint --parser evil .",

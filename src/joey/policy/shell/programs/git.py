@@ -329,7 +329,7 @@ _SUBCOMMANDS: dict[str, Program] = {
     "format-patch": program(
         f"""{_DIFF} -# -o=w --output-directory=w --stdout -n --numbered -N --no-numbered --start-number=t -k
         --keep-subject --subject-prefix=t -v=t --reroll-count=t -s --signoff --cover-letter --no-cover-letter --root
-        --suffix=t -q --quiet --zero-commit --base=t --no-base --in-reply-to=t --thread?t --no-thread --no-signature
+        -q --quiet --zero-commit --base=t --no-base --in-reply-to=t --thread?t --no-thread --no-signature
         --progress""",
         "t*", check=files.shows(files.always),
     ),
@@ -361,7 +361,7 @@ _SUBCOMMANDS: dict[str, Program] = {
         --ignore-whitespace --ignore-space-change --cached --index -3 --3way -z --inaccurate-eof""",
         "r*", check=_only_checks,
     ),
-    "gc": program("--auto --quiet -q --aggressive --no-prune --prune?t"),
+    "gc": program("--auto --quiet -q --aggressive --no-prune"),
     "fsck": program(
         "--full --no-full --strict --dangling --no-dangling --unreachable --root --tags --cache --progress",
         "t*",

@@ -185,7 +185,8 @@ def changes(touch: Touch) -> Check:
     """A command that writes or removes all that its operands name."""
 
     def check(use: Use) -> Iterator[str]:
-        yield from _change(use, use.operands, touch)
+        only_index = use.path[0] == "rm" and use.has("--cached", "-n", "--dry-run")
+        yield from _change(use, use.operands, "list" if only_index else touch)
 
     return check
 

@@ -22,6 +22,8 @@ def _script(use: Use) -> Iterator[str]:
     shows = use.has("-v", "--version", "-h", "--help", "-i", "-m")
     if (not use.operands and not shows) or any(word.text == "-" for word in use.operands[:1]):
         yield "it takes the code it runs from its input"
+    if [word.text.rsplit("/", 1)[-1] for word in use.operands[:2]] == ["artisan", "tinker"]:
+        yield "`artisan tinker` runs code that it is given"
 
 
 def _names(pattern: re.Pattern[str]) -> Check:

@@ -106,10 +106,10 @@ _PRETTIER = program(
 )
 _VITEST = """
     -v --version -h --help -u --update -w --watch --run -t=t --testNamePattern=t --silent?t --reporter=t --outputFile=w
-    --coverage --coverage.enabled --coverage.reporter?t --mode=t --isolate --no-isolate --globals --maxWorkers=t
+    --coverage --coverage.enabled --mode=t --isolate --no-isolate --globals --maxWorkers=t
     --fileParallelism --no-file-parallelism --passWithNoTests --logHeapUsage --allowOnly --shard=t --changed?t
     --testTimeout=t --hookTimeout=t --bail=t --retry=t --exclude=t --typecheck --project=t --no-color --no-cache
-    --printConsoleTrace --dom --pool=t
+    --printConsoleTrace --dom
 """
 _JEST = program(
     """-h --help --version --all -b?t --bail?t --cache --no-cache --changedSince=t --ci --no-ci --clearCache
@@ -154,7 +154,7 @@ PROGRAMS: dict[str, Program] = {
     "vite": program(_SERVER, project_code=True, check=option_values, subcommands={
         "build": program(
             f"""{_VITE} --target=t --outDir=w --assetsDir=t --assetsInlineLimit=t --sourcemap?t --minify?t --manifest?t
-            --emptyOutDir -w --watch""",
+            -w --watch""",
             "p", project_code=True, check=option_values,
         ),
         **dict.fromkeys(("dev", "serve", "preview"), program(_SERVER, "p", project_code=True, check=option_values)),

@@ -24,6 +24,9 @@ _INI = re.compile(
     r"|timeout|timeout_method)=[\w.-]*"
 )
 
+_SHELLS = frozenset({"shell", "shell_plus", "dbshell"})
+"""Commands of Django that take code from their words or their input."""
+
 
 def _warnings(use: Use) -> Iterator[str]:
     """`-W action:message:category`: a category with a dot makes Python import a module."""
@@ -44,6 +47,9 @@ def _python(use: Use) -> Iterator[str]:
         return
     if not use.operands or use.operands[0].text == "-":
         yield "Python takes the code it runs from its input"
+    words = [word.text for word in use.operands[:2]]
+    if words[0:1] and words[0].endswith("manage.py") and words[1:] and words[1] in _SHELLS:
+        yield f"`manage.py {words[1]}` runs code that it is given"
 
 
 def _coverage_run(use: Use) -> Iterator[str]:

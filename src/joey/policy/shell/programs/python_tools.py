@@ -333,7 +333,7 @@ PROGRAMS: dict[str, Program] = {
         "run": program(
             """--color=t -v --verbose -a --all-files --files=r --show-diff-on-failure --fail-fast --hook-stage=t
             --from-ref=t --source=t -s=t --to-ref=t --origin=t -o=t""",
-            "t r*", project_code=True, check=option_values,
+            "r*", project_code=True, check=option_values,
         ),
         "validate-config": program("", "r*"),
     }),
