@@ -118,6 +118,24 @@ def _read_file(folder: Path) -> Callable[[], str]:
     return lambda: asyncio.run(ReadFile().run(ReadFileParams(path=name), ToolContext(folder, folder))).text
 
 
+def _search_files(folder: Path) -> Callable[[], str]:
+    import asyncio
+
+    from joey.tools.base import ToolContext
+    from joey.tools.builtin.list_files import ListFiles, ListFilesParams
+    from joey.tools.builtin.search_files import SearchFiles, SearchFilesParams
+
+    context = ToolContext(folder, folder)
+
+    def read() -> str:
+        listed = asyncio.run(ListFiles().run(ListFilesParams(path=".", recursive=True), context)).text
+        path = "pipe" if (folder / "pipe").exists() else "."
+        pattern = (folder / "pattern").read_text()
+        return f"{asyncio.run(SearchFiles().run(SearchFilesParams(path=path, regex=pattern), context)).text}\n{listed}"
+
+    return read
+
+
 def _picture(folder: Path) -> Callable[[], str]:
     import base64
 
@@ -192,6 +210,7 @@ READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "foreign task": _foreign_task,
     "read_file": _read_file,
     "picture": _picture,
+    "search_files": _search_files,
     "schema": _schema,
     "mode pattern": _mode_pattern,
     "message": _message,

@@ -12,10 +12,13 @@ from joey.filenames import quoted
 from joey.messages import ToolResult
 from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.paths import UnusablePathError, locate, name_for
+from joey.tools.searching.listing import IGNORE_FILES
 from joey.tools.searching.results import Results, write
 from joey.tools.searching.ripgrep import SearchError, search
 
 LIMIT = 300
+_MAX_FILE = "50M"
+"""A line is held whole, and such a file may be one line."""
 
 
 class SearchFilesParams(Params):
@@ -44,10 +47,13 @@ class SearchFiles(Tool[SearchFilesParams]):
             where = locate(context, params.path)
         except UnusablePathError as problem:
             return failed(f"Error: {problem}")
-        if not where.exists() or context.ignored(where):
+        if not (where.is_file() or where.is_dir()) or context.ignored(where):
             return failed(f"Error: there is no file or folder {quoted(params.path)} to search.")
         if "\0" in params.regex + (params.file_pattern or ""):
             return failed("Error: a NUL character cannot be searched for; to find it in binary files use \\x00.")
+        if blocking := _ignore_file_that_blocks(where):
+            named = f"{quoted(blocking.name)} in {quoted(str(blocking.parent))}"
+            return failed(f"Error: {named} is a pipe or a device, for which a search would wait. Remove it first.")
         try:
             return ok(await self._search(params, where, context))
         except SearchError as problem:
@@ -66,6 +72,12 @@ class SearchFiles(Tool[SearchFilesParams]):
         return write(results, {path: quoted(name_for(context, _folder(where) / path)) for path in results.files})
 
 
+def _ignore_file_that_blocks(where: Path) -> Path | None:
+    """ripgrep would wait for a pipe of that name, here or above. (Below, it runs into its limits.)"""
+    paths = (folder / name for folder in (_folder(where), *_folder(where).parents) for name in IGNORE_FILES)
+    return next((path for path in paths if path.exists() and not path.is_file() and not path.is_dir()), None)
+
+
 def _folder(where: Path) -> Path:
     return where.parent if where.is_file() else where
 
@@ -76,5 +88,5 @@ def _arguments(params: SearchFilesParams, where: Path) -> list[str]:
     glob = ["--glob", params.file_pattern] if params.file_pattern else []
     target = where.name if where.is_file() else "./"
     # --no-require-git: .gitignore holds in a folder that is no repository (yet), too.
-    options = ["--context", "1", "--no-messages", "--no-require-git"]
+    options = ["--context", "1", "--no-messages", "--no-require-git", "--max-filesize", _MAX_FILE]
     return [*options, *across, *glob, "-e", params.regex, "--", target]

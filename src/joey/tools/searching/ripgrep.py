@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import shutil
 import sys
 import sysconfig
@@ -28,6 +29,10 @@ _CHUNK = 64 * 1024
 _MAX_RECORD = 1024 * 1024
 _KEPT_END = 4096
 _MAX_COMPLAINT = 4096
+_MAX_SECONDS = 60
+_MAX_MEMORY = 250 * 1024 * 1024
+_PATTERN_LIMITS = ("--regex-size-limit", "20M", "--dfa-size-limit", "20M")
+_LOOK = ". If that is small already, look at its ignore files: one may be a pipe or a link to a device"
 
 
 class SearchError(JoeyError):
@@ -62,6 +67,7 @@ async def search(arguments: Sequence[str], cwd: Path) -> AsyncGenerator[FoundLin
         ripgrep(),
         "--no-config",
         "--json",
+        *_PATTERN_LIMITS,
         *arguments,
         cwd=cwd,
         stdin=asyncio.subprocess.DEVNULL,
@@ -73,6 +79,7 @@ async def search(arguments: Sequence[str], cwd: Path) -> AsyncGenerator[FoundLin
     assert process.stderr is not None
     complaint = asyncio.create_task(_first_words(process.stderr))
     found_something = False
+    limits = _Limits(process)
     try:
         async for record in _records(process.stdout):
             line = _found_line(record)
@@ -80,17 +87,52 @@ async def search(arguments: Sequence[str], cwd: Path) -> AsyncGenerator[FoundLin
                 found_something = True
                 yield line
         words = await complaint
+        limits.check(await process.wait())
         # 2 says that something went wrong, but that may be one unreadable file among thousands.
         if await process.wait() == 2 and not found_something and words:
             raise SearchError(words)
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        limits.end()
         complaint.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await complaint
         await _drain(process.stdout)
         await process.wait()
+
+
+class _Limits:
+    """Holds ripgrep to a time and an amount of memory.
+
+    It is linear in what it reads, but it reads what it finds: an ignore file that is a pipe, or a link to a device that
+    never ends.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._timer = asyncio.get_running_loop().call_later(_MAX_SECONDS, self._late)
+        self._is_late = False
+        if hasattr(resource, "prlimit"):
+            with contextlib.suppress(OSError):
+                resource.prlimit(process.pid, resource.RLIMIT_DATA, (_MAX_MEMORY, _MAX_MEMORY))
+
+    def check(self, code: int) -> None:
+        """Raises SearchError if a limit ended it."""
+        if self._is_late:
+            raise SearchError(f"it took more than {_MAX_SECONDS} seconds; search a smaller folder{_LOOK}")
+        if code < 0:
+            raise SearchError(f"it was ended by signal {-code}, as when it takes too much memory{_LOOK}")
+
+    def _late(self) -> None:
+        self._is_late = True
+        self._kill()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    def end(self) -> None:
+        self._timer.cancel()
+        self._kill()
 
 
 async def _first_words(stream: asyncio.StreamReader) -> str:

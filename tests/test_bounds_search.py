@@ -1,0 +1,52 @@
+"""Folders made to hang a search or to fill its memory, and patterns too large to be compiled."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bounds_kit import refused
+
+
+def search(folder: Path, pattern: str, words: str) -> None:
+    (folder / "pattern").write_text(pattern)
+    (folder / "a.txt").write_text("needle\n")
+    refused("search_files", folder, words)
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".rgignore"])
+def test_an_ignore_file_that_is_a_pipe_is_named(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    search(tmp_path, "needle", f"{name} in ")
+
+
+def test_an_ignore_file_that_never_ends_ends_the_search(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / ".gitignore").symlink_to("/dev/zero")
+    search(tmp_path, "needle", "look at its ignore files")
+
+
+def test_a_pipe_cannot_be_searched(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    search(tmp_path, "needle", "there is no file or folder pipe to search")
+
+
+def test_a_pipe_in_a_folder_is_passed_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "other")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    search(tmp_path, "need(?:le)", "needle")
+
+
+@pytest.mark.parametrize("pattern", [r"(\w{1000}){1000}", r"\pL{900}.*\pL{900}"])
+def test_a_pattern_that_is_too_large_is_refused(pattern: str, tmp_path: Path) -> None:
+    search(tmp_path, pattern, "compiled regex exceeds size limit")
+
+
+def test_patterns_of_ignore_files_that_match_in_many_ways_are_matched_at_once(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*a" * 100 + "b\n" + "**/a*/" * 20 + "b\n")
+    deep = tmp_path / "/".join(["a" * 50] * 20)
+    deep.mkdir(parents=True)
+    (deep / ("a" * 200)).write_text("")
+    search(tmp_path, "needle", "needle")
