@@ -105,6 +105,8 @@ class _Judge:
         self._rules = Rules.read(settings.allow, settings.deny)
         self._anything = self._rules.any_allowed and not self._rules.deny
         self._confined = settings.confined and not self._rules.deny
+        self._arrived: set[str] = set()
+        """Folders that commands of the line put files into. What is below them, links among it, is not there yet."""
 
     def exactly(self, source: str, here: frozenset[str]) -> Rule | None:
         """The rule that allows just this text, run in just this folder."""
@@ -184,6 +186,7 @@ class _Judge:
         yield from self._judged(_Run(command.words, command.source, here, depth, command.assignments, fed_by))
         files = self._files(here)
         for redirect in command.redirects:
+            yield from self._unconfined(self._not_there_yet(redirect.target, here))
             yield from self._unconfined(files.redirected(redirect.target, writes=redirect.writes))
 
     def _judged(self, run: _Run) -> Iterator[Part]:
@@ -278,11 +281,13 @@ class _Judge:
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch == "tree"]
         for touch, word in use.files:
+            yield from self._unconfined(self._not_there_yet(word, run.here | inner))
             if touch == "folder":
                 found = self._files(run.here).touched(touch, word)
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
+        self._arrived |= self._arriving(use, run.here | inner)
         starts = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
@@ -291,6 +296,20 @@ class _Judge:
             yield from self._judged(_Run(given, source, inner, run.depth + 1, cover=cover))
         for code in use.code:
             yield from self._code(code, inner, run.depth + 1)
+
+    def _arriving(self, use: Use, here: frozenset[str]) -> set[str]:
+        """Where whole folders are copied, moved, linked or unpacked to."""
+        whole = any(touch == "tree" for touch, _ in use.files)
+        targets = [word for touch, word in use.files if touch == "fill" or (whole and touch == "write")]
+        return {self._absolute(base, word) for base in here for word in targets}
+
+    def _not_there_yet(self, word: Word, here: frozenset[str]) -> Iterator[Part]:
+        paths = [self._absolute(base, word) for base in here if self._arrived]
+        if any(path.startswith(f"{folder}/") for path in paths for folder in self._arrived):
+            yield Part(word.text, "ask", "what is there is only known when the line has run so far", kind="path")
+
+    def _absolute(self, base: str, word: Word) -> str:
+        return posixpath.normpath(self._workspace.join(base, word.text))
 
     def _folders(self, use: Use, run: _Run) -> frozenset[str]:
         """Where the program works: in the folder that an option names (`git -C`), or else where it was started."""

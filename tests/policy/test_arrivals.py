@@ -1,0 +1,43 @@
+"""What a line has copied, moved or unpacked is not there yet when the line is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hostile_workspace import make_workspace, settings_of
+from joey.policy.shell.lines import judge_line
+from joey.policy.verdict import combine
+
+RULES = " ".join(f"--allow {name}" for name in ("cp", "mv", "ln", "cat", "ls", "mkdir", "echo", "tar", "bash", "cd"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cp -r deep deep2 && echo x > deep2/out/pwn",
+        "cp -r deep sub; cat sub/deep/out/keep",
+        "mv deep deep2 && cat deep2/out/keep",
+        "mv deep deep2 && cd deep2 && cat out/keep",
+        "cp -r deep deep2 && cd deep2/out && echo x > pwn",
+        "cp -a deep ./deep2 && cp src/a.py deep2/out/pwn",
+        "cp -r deep deep2 && bash -c 'cat deep2/out/keep'",
+        "bash -c 'cp -r deep deep2' && cat deep2/out/keep",
+        "cp -r deep deep2 && cat src/../deep2/out/keep",
+    ],
+)
+def test_a_link_that_a_line_copies_does_not_lead_outside(tmp_path: Path, line: str) -> None:
+    workspace = make_workspace(tmp_path)
+    verdict = combine(judge_line(line, settings_of(f"--approve edits {RULES}"), workspace, workspace.root))
+    assert verdict.decision == "ask"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cp -r src sub && ls sub", "mv src/a.py src/b.py && cat src/b.py", "cp src/a.py sub/x && cat sub/x", "mkdir n && cp src/a.py n"],
+)  # fmt: skip
+def test_what_was_named_can_be_used(tmp_path: Path, line: str) -> None:
+    workspace = make_workspace(tmp_path)
+    verdict = combine(judge_line(line, settings_of(f"--approve edits {RULES}"), workspace, workspace.root))
+    assert verdict.decision == "allow", verdict.reason
