@@ -199,7 +199,7 @@ def test_what_python_touches_is_found(line: str, found: str) -> None:
 
 def test_modules_that_must_be_the_projects_own_are_named() -> None:
     assert used(PROGRAMS, "python -m mypackage.cli x").modules == ["mypackage.cli"]
-    assert used(PROGRAMS, "python -m unittest tests.test_a.T.test_x").modules == ["tests.test_a.T.test_x"]
+    assert used(PROGRAMS, "python -m unittest tests.test_a.T.test_x").modules == ["tests.test_a"]
     assert used(PROGRAMS, "python -m pytest").modules == []
     assert used(PROGRAMS, "uvicorn app.main:app").modules == ["app.main"]
 

@@ -9,14 +9,13 @@ asked about.
 from __future__ import annotations
 
 import posixpath
-import re
 import struct
 from collections.abc import Iterable, Iterator
 
 from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
 from joey.policy.shell.options import Use
-from joey.policy.shell.repository import repository_problems
+from joey.policy.shell.repository import remote_names, repository_problems
 
 _MAX_INDEX = 64 * 1024 * 1024
 _SUBMODULE = 0o160000
@@ -69,7 +68,7 @@ def _shown(use: Use, workspace: Workspace) -> Iterator[str]:
 def _knows(workspace: Workspace, remote: str) -> bool:
     common = _common_folder(workspace, posixpath.join(workspace.root, ".git"))
     text = workspace.text_of(posixpath.join(common, "config")) if common else None
-    return re.search(rf'^\s*\[remote "{re.escape(remote)}"\]', text or "", re.MULTILINE) is not None
+    return remote in remote_names(text or "")
 
 
 def _repository(workspace: Workspace, folder: str) -> Iterator[str]:

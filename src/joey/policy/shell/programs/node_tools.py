@@ -13,7 +13,7 @@ from joey.policy.shell.options import Check, Program, Use, option_values, progra
 from joey.policy.shell.programs.python_tools import formats
 
 _REPORTERS = re.compile(
-    r"(?:default|verbose|basic|dot|json|junit|tap|tap-flat|hanging-process|github-actions|tree|blob|agent|minimal"
+    r"(?:default|verbose|basic|dot|line|json|junit|tap|tap-flat|hanging-process|github-actions|tree|blob|agent|minimal"
     r"|spec|list|min|nyan|landing|progress|html|doc|markdown|json-stream|xunit|stylish|json-with-metadata|compact|unix)"
 )
 
@@ -119,7 +119,7 @@ _JEST = program(
         --maxWorkers=t --noStackTrace -o --onlyChanged -f --onlyFailures --outputFile=w --passWithNoTests --randomize
         --resetMocks --restoreMocks -i --runInBand --seed=t --shard=t --showSeed --silent --testLocationInResults -t=t
         --testNamePattern=t --testPathIgnorePatterns=t --testPathPattern=t --testPathPatterns=t --testTimeout=t -u
-        --updateSnapshot --useStderr --verbose --watch --watchAll --no-watchman""",
+        --updateSnapshot --useStderr --verbose --watch?t --watchAll?t --no-watchman""",
     "t*",
     project_code=True,
     check=option_values,
@@ -151,6 +151,15 @@ PROGRAMS: dict[str, Program] = {
     "vitest": program(_VITEST, "t*", project_code=True, check=_plain("--reporter")),
     "jest": _JEST,
     "mocha": _MOCHA,
+    "playwright": program("-V --version -h --help", subcommands={
+        "test": program(
+            """--fail-on-flaky-tests --forbid-only --fully-parallel -g=t --grep=t -G=t --grep-invert=t
+        --headed --ignore-snapshots -j=t --workers=t --last-failed --list --max-failures=t --no-deps --only-changed?t
+        --output=w --pass-with-no-tests --project=t --quiet --repeat-each=t --reporter=t --retries=t --shard=t
+        --timeout=t --trace=t -u --update-snapshots -x -h --help""",
+            "t*", project_code=True, check=_plain("--reporter"),
+        ),
+    }),
     "vite": program(_SERVER, project_code=True, check=option_values, subcommands={
         "build": program(
             f"""{_VITE} --target=t --outDir=w --assetsDir=t --assetsInlineLimit=t --sourcemap?t --minify?t --manifest?t

@@ -67,15 +67,16 @@ def _own_module(module: str) -> Iterator[str]:
 
 
 def _unittest(use: Use) -> Iterator[str]:
-    """Tests by file, or by the dotted name of something in the project."""
+    """Tests by file, or by dotted name: of a module, or of a class in one, which begins with a capital."""
     yield from unknown_words(use)
     words = use.operands[1:] if use.operands and use.operands[0].text == "discover" else use.operands
     for word in words:
         if "/" in word.text or word.text.endswith(".py"):
             use.files.append(("run", word))
         else:
-            use.modules.append(word.text)
-            yield from _own_module(word.text)
+            module = re.split(r"\.(?=[A-Z])", word.text)[0]
+            use.modules.append(module)
+            yield from _own_module(module)
 
 
 def _server(use: Use) -> Iterator[str]:
