@@ -35,8 +35,13 @@ def test_a_link_that_a_line_copies_does_not_lead_outside(tmp_path: Path, line: s
 
 @pytest.mark.parametrize(
     "line",
-    ["cp -r src sub && ls sub", "mv src/a.py src/b.py && cat src/b.py", "cp src/a.py sub/x && cat sub/x", "mkdir n && cp src/a.py n"],
-)  # fmt: skip
+    [
+        "cp -r src sub && ls sub",
+        "mv src/a.py src/b.py && cat src/b.py",
+        "cp src/a.py sub/x && cat sub/x",
+        "mkdir n && cp src/a.py n",
+    ],
+)
 def test_what_was_named_can_be_used(tmp_path: Path, line: str) -> None:
     workspace = make_workspace(tmp_path)
     verdict = combine(judge_line(line, settings_of(f"--approve edits {RULES}"), workspace, workspace.root))
