@@ -79,6 +79,20 @@ def _library(folder: Path) -> Callable[[], str]:
     return lambda: "; ".join(Library(folder, folder / "user", folder / "home").flaws().values())
 
 
+def _ignore_files(folder: Path) -> Callable[[], str]:
+    from joey.errors import UsageError
+    from joey.policy.paths import Workspace
+
+    def read() -> str:
+        try:
+            hidden = Workspace.of(folder).locate("/".join(["a" * 100] * 30)).hidden_by
+        except UsageError as error:
+            return str(error)
+        return f"a path is judged: {hidden}"
+
+    return read
+
+
 def _rules(folder: Path) -> Callable[[], str]:
     from joey.instructions import InstructionFiles
 
@@ -206,6 +220,7 @@ READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "servers": _servers,
     "library": _library,
     "rules": _rules,
+    "ignore files": _ignore_files,
     "custom tools": _custom_tools,
     "foreign task": _foreign_task,
     "read_file": _read_file,

@@ -51,6 +51,12 @@ HOSTILE = [
     pytest.param("library", ".roo/commands/a.md", f"---\n{'[' * 50_000}\n---\nx", DEEP, id="deep front matter"),
     pytest.param("library", ".roo/commands/a.md", "---\n[9999-99-99]\n---\nx", "month must be", id="a bad date"),
     pytest.param("library", ".roo/skills/a/SKILL.md", "x" * 600_000, "larger than", id="a large skill"),
+    pytest.param("ignore files", ".joeyignore", "a\r" * 9_000, "more than 2500 lines", id="a long ignore file"),
+    pytest.param(
+        "ignore files", ".rooignore", "ß" * 600, "more than 1000 characters", id="a long ignore line"
+    ),
+    pytest.param("ignore files", ".joeyignore", "*a" * 400 + "b", "a path is judged", id="stars of an ignore file"),
+    pytest.param("ignore files", ".joeyignore", "**/a/" * 99 + "b", "a path is judged", id="folders of an ignore file"),
     pytest.param("foreign task", "api_conversation_history.json", "[" * 100_000, DEEP, id="deep saved task"),
     pytest.param("foreign task", "api_conversation_history.json", "9" * 9_999, "digits", id="saved task, long number"),
 ]
@@ -65,6 +71,8 @@ def test_a_hostile_file_is_refused_in_words(reader: str, name: str, text: str, w
 
 
 PLACES = [
+    ("ignore files", ".joeyignore"),
+    ("ignore files", ".rooignore"),
     ("settings", "config.toml"),
     ("modes", ".roomodes"),
     ("modes", ".joey/modes/a.yaml"),
@@ -86,7 +94,7 @@ def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(reader: str
     refused(reader, tmp_path, "it is a pipe, not a regular file")
 
 
-@pytest.mark.parametrize(("reader", "name"), [*PLACES[:4], ("custom tools", ".joey/tools/a.py")])
+@pytest.mark.parametrize(("reader", "name"), [*PLACES[:6], ("custom tools", ".joey/tools/a.py")])
 def test_a_link_to_a_device_that_never_ends_is_refused(reader: str, name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)

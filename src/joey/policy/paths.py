@@ -26,7 +26,7 @@ from typing import Self
 from pathspec import GitIgnoreSpec
 
 from joey.errors import UsageError
-from joey.gitpatterns import MAX_LINES
+from joey.gitpatterns import MAX_LINE, MAX_LINES
 from joey.policy.backlinks import Backlinks, Meaning, Recent
 from joey.policy.credentials import holds_credentials, is_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
@@ -250,8 +250,11 @@ def _ignore_file(path: Path) -> str:
         return ""
     except OSError as error:
         raise UsageError(f"{path.name} cannot be read ({error.strerror}); correct or remove it") from error
-    if text.count("\n") > MAX_LINES // 2:
+    lines = text.casefold().splitlines()  # as the rules are read, which makes some letters two
+    if len(lines) > MAX_LINES // 2:
         raise UsageError(f"{path.name} has more than {MAX_LINES // 2} lines; shorten it")
+    if any(len(line) > MAX_LINE for line in lines):
+        raise UsageError(f"{path.name} has a line of more than {MAX_LINE} characters; shorten it")
     return text
 
 

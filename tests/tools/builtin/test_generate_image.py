@@ -97,6 +97,8 @@ REFUSED = {"error": {"message": "Rejected by our safety system.", "code": "moder
         (answers({"data": []}), "answered without a picture"),
         (answers(["what"]), "answered without a picture"),
         (Page("<h1>Hello", 200), "did not answer in JSON"),
+        (Page("[" * 90_000, 200, JSON), "did not answer in JSON"),
+        (Page("[" + "[]," * 200_000 + "[]]", 200, JSON), "something else than a picture"),
         (Page("x" * (64 * 1024 * 1024 + 1), 200, JSON), "sent more than 64 MB"),
     ],
 )

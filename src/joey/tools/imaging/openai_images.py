@@ -15,6 +15,7 @@ from joey.tools.imaging import ImageEndpoint, ImageError, Original
 from joey.wire import JsonValue
 
 _LARGEST = 64 * 1024 * 1024
+_MAX_VALUES = 100_000
 _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,")
 _REFUSALS = ("moderation_blocked", "content_policy_violation", "image_generation_user_error", "content_filter")
 
@@ -59,8 +60,10 @@ async def _answer(client: openai.AsyncOpenAI, parameters: dict[str, Any], origin
             if len(body) > _LARGEST:
                 raise ImageError(f"the image endpoint sent more than {_LARGEST >> 20} MB, which is too much.")
     try:
+        if sum(map(body.count, (b",", b"[", b"{"))) > _MAX_VALUES:
+            raise ImageError("the image endpoint sent something else than a picture. Is images.base_url right?")
         answer: JsonValue = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ImageError("the image endpoint did not answer in JSON. Is images.base_url right?") from None
     return answer
 
