@@ -58,7 +58,11 @@ $(SMOL): | .venv/.installed
 .venv/.chromium: .venv/.installed
 	-@$(BIN)/python scripts/install_chromium.py && touch $@
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium ## all tests
+# The sandbox of commands. Where it cannot be installed, its tests skip, and Joey does with Landlock.
+.venv/.bubblewrap: .venv/.installed
+	-@$(BIN)/python scripts/install_bubblewrap.py && touch $@
+
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium .venv/.bubblewrap ## all tests
 	$(BIN)/pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
 
 check: .venv/.installed ## lint, types, import floors, generated docs
@@ -68,7 +72,7 @@ check: .venv/.installed ## lint, types, import floors, generated docs
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/docs.py --check
 
-bench: .venv/.bench ## benchmarks, peers beside us in one run
+bench: .venv/.bench .venv/.bubblewrap ## benchmarks, peers beside us in one run
 	$(BIN)/python -m bench
 
 # EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.
@@ -76,7 +80,7 @@ eval: .venv/.installed ## small tasks on the local model, in each protocol, with
 	@case "$(EVAL)" in *--model*|*--list*) ;; *) $(BIN)/joey local install ;; esac
 	@$(BIN)/python -m evals $(EVAL)
 
-fuzz: .venv/.installed ## the property tests, long; says how many inputs were tried (JOEY_FUZZ=N for N each)
+fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; says how many inputs were tried (JOEY_FUZZ=N for N each)
 	@$(BIN)/python scripts/fuzz.py
 
 fix: .venv/.installed ## format, and mend what ruff can

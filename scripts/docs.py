@@ -37,7 +37,7 @@ TOOLS = """\
 Generated from the code by `make docs`: the built-in tools as a model reads them, without the examples. Which of them a
 mode offers, and why not, is what `joey tools` tells; other names under which models know a tool or an argument are
 understood."""
-IN_PROJECT = {"free": "yes", "stricter": "stricter only", "trusted": "no", "never": "never"}
+IN_PROJECT = {"free": "yes", "stricter": "stricter only", "trusted": "no", "never": "never", "tighter": "tighter only"}
 
 
 def main(argv: list[str]) -> int:

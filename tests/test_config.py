@@ -262,7 +262,7 @@ def test_a_server_named_for_one_provider_does_not_get_another_s_key(
 
 def test_every_approval_of_the_policy_is_a_setting() -> None:
     named = {key.name.removeprefix("approvals.") for key in KEYS if key.name.startswith("approvals.")}
-    assert named | {"max_cost"} == {field.name for field in fields(Settings)}
+    assert named | {"max_cost", "confined"} == {field.name for field in fields(Settings)}
 
 
 @pytest.mark.parametrize(("section", "cls"), [("task", TaskSettings), ("tools", BuiltinOptions)])
@@ -278,7 +278,7 @@ def test_defaults_are_those_of_the_parts_they_set(section: str, cls: type) -> No
 def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> None:
     assert {key.name for key in KEYS if key.in_project == "free"} == {
         "task.plain_answers", "tools.disabled", "tools.exclude", "tools.completion_needs_closed_todos",
-        "environment.withhold",
+        "environment.withhold", "sandbox_hide",
     }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from joey.git import (
 from joey.policy.ignore import IgnoreRules
 from joey.policy.paths import Workspace
 from joey.policy.shell.repository import repository_problems
+from joey.sandbox import SandboxSettings
 from joey.task.mentions import WorkspaceSources
 from joey.tools.base import ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
@@ -287,7 +288,8 @@ async def test_the_model_s_git_does_its_work(tmp_path: Path) -> None:
     commit = f"git {' '.join(IDENTITY)} commit -qam Second"
     line = f"{commit} && git log --format=%s && git status --short && git config core.pager"
     context = ToolContext(origin.work, tmp_path / "storage")
-    result = await ExecuteCommand().run(ExecuteCommandParams(command=line), context)
+    bare = SandboxSettings(mode="off")  # the hook lies outside the workspace
+    result = await ExecuteCommand(sandbox=bare).run(ExecuteCommandParams(command=line), context)
     assert result.text.endswith("Output:\nSecond\nBegin\ncat"), result.text
     assert origin.ran, "a hook of the project's belongs to a commit"
 

@@ -34,6 +34,14 @@ class RunCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class WidenSandbox:
+    """Give one command more than its sandbox does: `network`, `outside` (no sandbox), or the path of a folder to write
+    in."""
+
+    need: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallServer:
     """Call a tool of an MCP server, or read one of its resources (then `tool` is None)."""
 
@@ -76,5 +84,14 @@ class AskUser:
 
 
 Action: TypeAlias = (
-    ReadPath | WritePath | RunCommand | CallServer | VisitUrl | RunCode | SwitchMode | StartSubtask | AskUser
+    ReadPath
+    | WritePath
+    | RunCommand
+    | WidenSandbox
+    | CallServer
+    | VisitUrl
+    | RunCode
+    | SwitchMode
+    | StartSubtask
+    | AskUser
 )

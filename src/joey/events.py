@@ -246,6 +246,16 @@ class ToolRunProgressed:
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxReported:
+    """What holds the commands of the task from now on: `full`, `partial`, `none` or `off`, and why. Reported with the
+    first command, and when it changes."""
+
+    level: str
+    network: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRunFinished:
     """A call was carried out, refused or could not work; the result says which."""
 
@@ -420,6 +430,7 @@ TaskEvent: TypeAlias = (
     | UserMessageTakenBack
     | ToolRunStarted
     | ToolRunProgressed
+    | SandboxReported
     | ToolRunFinished
     | ApprovalRequested
     | ApprovalAnswered

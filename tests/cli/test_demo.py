@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +15,7 @@ import pytest
 
 from joey.cli import main
 from joey.testing.hello_model import FEEDBACK
+from process_kit import all_ended_in, running_in
 
 
 @pytest.fixture(autouse=True)
@@ -141,12 +141,10 @@ def test_ctrl_c_ends_it_cleanly_with_all_it_started(scratch: Path) -> None:
             terminal.until("Allow it?")
             terminal.type("")
         terminal.until("Allow it?")
-        (web_server,) = re.findall(r"kill -- -(\d+)`", terminal.shown)
-        os.killpg(int(web_server), 0)
+        assert running_in(scratch)
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.rest() == 130
-    with pytest.raises(ProcessLookupError):
-        os.killpg(int(web_server), 0)
+    assert all_ended_in(scratch)
     assert "Traceback" not in terminal.shown
     assert not list(scratch.iterdir())
 
@@ -157,25 +155,14 @@ def test_a_second_ctrl_c_leaves_nothing_behind(scratch: Path) -> None:
             terminal.until("Allow it?")
             terminal.type("")
         terminal.until("Allow it?")
-        (web_server,) = re.findall(r"kill -- -(\d+)`", terminal.shown)
+        assert running_in(scratch)
         terminal.process.send_signal(signal.SIGSTOP)  # so that both come before the first can have done its work
         terminal.process.send_signal(signal.SIGINT)
         terminal.process.send_signal(signal.SIGCONT)
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.rest() == 130
-    assert ended(int(web_server))
+    assert all_ended_in(scratch)
     assert not list(scratch.iterdir())
-
-
-def ended(group: int) -> bool:
-    """Whether nothing of a group of processes is left. Who was killed stays in the table until somebody looks."""
-    for _ in range(200):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.mark.parametrize("lines", [0, 3, 12])

@@ -21,6 +21,7 @@ from joey.testing.script import Answer, Failure, Faults, reply
 from joey.testing.server import LocalServer
 from joey.trust import TrustStore
 from picture_kit import made
+from process_kit import all_ended_in
 
 
 def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
@@ -103,16 +104,6 @@ class Runner:
         return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": self.key, "OPENAI_API_KEY": self.key}
 
 
-async def gone(process: int) -> None:
-    for _ in range(500):
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"{process} still runs")
-
-
 @pytest.fixture
 def joey(tmp_path: Path) -> Runner:
     return Runner(tmp_path)
@@ -189,12 +180,12 @@ async def test_ctrl_c_cancels_cleanly_and_the_task_can_be_resumed(joey: Runner) 
 
 
 async def test_a_second_ctrl_c_ends_it_at_once_and_leaves_nothing_running(joey: Runner) -> None:
-    stubborn = "trap '' TERM; echo $$ > pid; echo ready >&2; for i in $(seq 99); do sleep 0.1; done"
+    stubborn = "trap '' TERM; echo ready >&2; for i in $(seq 99); do sleep 0.1; done"
     script = [reply(call("x", "execute_command", command=stubborn))]
     ran = await joey(script, "Do it", "--approve", "all", stop_after=["ready\n", "again to end at once"])
     assert ran.code == 130
     assert "cancelled" not in ran.err, "the first one would have said how it ended"
-    await gone(int((joey.workspace / "pid").read_text()))
+    assert await asyncio.to_thread(all_ended_in, joey.workspace)
 
 
 async def test_the_workspace_the_mode_and_a_picture_are_those_that_were_named(joey: Runner, tmp_path: Path) -> None:

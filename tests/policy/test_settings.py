@@ -17,6 +17,7 @@ from joey.actions import (
     StartSubtask,
     SwitchMode,
     VisitUrl,
+    WidenSandbox,
     WritePath,
 )
 from joey.errors import UsageError
@@ -79,6 +80,7 @@ ACTIONS: dict[str, Action] = {
     "custom": RunCode("tool", "tools/tool.py"),
     "mode": SwitchMode("ask"),
     "subtask": StartSubtask("code"),
+    "widen": WidenSandbox("network"),
     "question": AskUser(),
 }
 
@@ -86,13 +88,15 @@ ALLOWED = {
     "ask": {"question", "own page"},
     "edits": {"read", "write", "question", "own page"},
     "read-only": {"read", "question"},
+    "auto": {"read", "write", "run", "run and write", "question", "own page"},
     "all": set(ACTIONS),
 }
 DENIED = {
     "ask": set[str](),
     "edits": set[str](),
     "read-only": {"write", "write outside", "write protected", "run", "run and write", "server", "resource", "page"}
-    | {"custom", "subtask", "own page"},
+    | {"custom", "subtask", "own page", "widen"},
+    "auto": set[str](),
     "all": set[str](),
 }
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from joey.actions import VisitUrl
+from joey.actions import VisitUrl, WidenSandbox
 from joey.messages import ImageBlock, Shown, ToolResult, ToolUseBlock
 from joey.policy import Settings, Verdict, Workspace
+from joey.policy.guarded import is_guarded
 from joey.task.leave import denied
 from joey.task.one_call import Prepared, Rules, Stopped, prepare, safely
 from joey.tools.base import ToolContext, failed
@@ -44,12 +45,20 @@ class CallRunner:
             return resolved.result
         mode, nobody = self.registry.toolset.mode, self.ask is None
         rules = Rules(mode, self.context.workspace, self.settings, self.workspace, headless=nobody)
-        context = replace(self.context, may_visit=lambda url: rules.verdict((VisitUrl(url),)).allowed)
+        approved = False
+        context = replace(
+            self.context,
+            may_visit=lambda url: rules.verdict((VisitUrl(url),)).allowed,
+            may_widen=lambda need: rules.verdict((WidenSandbox(need),)).allowed,
+            guarded=is_guarded,
+            approved_by=lambda: "user" if approved else "sandbox" if self.settings.confined else "rule",
+        )
         prepared = await prepare(resolved, context, rules)
         if isinstance(prepared, Stopped):
             return prepared.result
         if not self._has_leave(resolved, prepared):
             return failed(denied("", ""))
+        approved = not prepared.verdict.allowed
         plan = prepared.plan
         if plan.refusal is not None:
             return plan.refusal

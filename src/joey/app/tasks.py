@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from joey import protocols
+from joey.app.sandbox import check_profile
 from joey.app.settings import approvals_in_force, default_model, key_for, said_in, settings_in_force
-from joey.app.tools import look_around, mcp_offers, tools_of
+from joey.app.tools import look_around, mcp_offers, sandbox_settings, tools_of
 from joey.asking import Asked, Library, expand
 from joey.checkpoints import Limits
 from joey.config import Config
@@ -56,6 +57,7 @@ class TaskOptions:
     approve: str | None = None
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    sandbox: str | None = None
     max_turns: int | None = None
     max_cost: float | None = None
     resume: str | None = None
@@ -79,6 +81,7 @@ class TaskOptions:
             "approvals.profile": self.approve,
             "approvals.allow": self.allow,
             "approvals.deny": self.deny,
+            "sandbox": self.sandbox,
             "limits.max_turns": self.max_turns,
             "limits.max_cost": self.max_cost,
             "limits.timeout": self.timeout,
@@ -110,6 +113,8 @@ async def open_task(
     servers = McpServers(configured.enabled)
     parts = make_parts(options, opened.model if opened else None, workspace, store, watch, servers)
     parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *configured.allowed)))
+    settings = sandbox_settings(settings_in_force(workspace, options.flags))
+    await check_profile(parts.policy, settings, workspace)
     images = [*[await attached(Path(name), parts) for name in options.attach], *images]
     servers.start()
     try:

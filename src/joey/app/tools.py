@@ -18,6 +18,7 @@ from joey.folders import user_folder
 from joey.keyring import find_key
 from joey.mcp.config import configured_servers
 from joey.mcp.servers import McpServers
+from joey.sandbox import Limits, SandboxSettings
 from joey.tools.base import Feature, Tool
 from joey.tools.browsing.chromium import why_no_browser
 from joey.tools.builtin import BuiltinOptions, builtin_tools
@@ -131,6 +132,7 @@ def builtin_options(config: Config, library: Library, *, sees_images: bool = Tru
         sees_images=sees_images,
         kill_commands_after=config.value("tools.kill_commands_after"),
         command_environment=environment_rules(config),
+        sandbox=sandbox_settings(config),
         browser_program=config.value("browser.program"),
         browser_sandbox=config.value("browser.sandbox"),
         image_endpoint=_image_endpoint(config),
@@ -140,6 +142,20 @@ def builtin_options(config: Config, library: Library, *, sees_images: bool = Tru
 
 def environment_rules(config: Config) -> EnvironmentRules:
     return EnvironmentRules(config.value("environment.keep"), config.value("environment.withhold"))
+
+
+def sandbox_settings(config: Config) -> SandboxSettings:
+    return SandboxSettings(
+        mode=config.value("sandbox"),
+        network=config.value("sandbox_network"),
+        hosts=tuple(config.value("sandbox_hosts")),
+        writable=tuple(config.value("sandbox_writable")),
+        hide=tuple(config.value("sandbox_hide")),
+        show=tuple(config.value("sandbox_show")),
+        limits=Limits(
+            config.value("sandbox_memory"), config.value("sandbox_processes"), config.value("sandbox_file_size")
+        ),
+    )
 
 
 def _image_endpoint(config: Config) -> ImageEndpoint | None:

@@ -33,6 +33,7 @@ from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
+from joey.sandbox.settings import MODES
 from joey.task.parts import Watcher
 from joey.task.task import Task
 from joey.terminal.past import Past
@@ -44,9 +45,10 @@ _MOST_FILES = 5_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_task(parser)
-    parser.add_argument("--approve", metavar="PROFILE", help="ask (default), edits, read-only, or all")
+    parser.add_argument("--approve", metavar="PROFILE", help="ask (default), edits, read-only, auto, or all")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="commands that may run, as words")
     parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="commands that never run")
+    parser.add_argument("--sandbox", choices=MODES, help="confine commands: auto (default), require, or off")
     parser.add_argument("--resume", metavar="ID", help="go on with a task; `last` is the newest")
     parser.add_argument("--plain", action="store_true", help="lines out and lines in, also on a terminal")
 
@@ -61,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         approve=args.approve,
         allow=tuple(args.allow),
         deny=tuple(args.deny),
+        sandbox=args.sandbox,
         prompt_form=args.prompt_form,
     )
     if not options.workspace.is_dir():

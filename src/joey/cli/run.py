@@ -26,6 +26,7 @@ from joey.app.tasks import TaskOptions, open_task
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.mcp.config import configured_servers
+from joey.sandbox.settings import MODES
 from joey.task.parts import Watcher
 from joey.task.task import Task
 from joey.terminal.headless import EXIT_CODES, printing, printing_json, run_headless
@@ -43,9 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
     """What may be done, how much of it, and how it is shown."""
-    parser.add_argument("--approve", metavar="PROFILE", help="ask (default), edits, read-only, or all")
+    parser.add_argument("--approve", metavar="PROFILE", help="ask (default), edits, read-only, auto, or all")
     parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="commands that may run, as words")
     parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="commands that never run")
+    parser.add_argument("--sandbox", choices=MODES, help="confine commands: auto (default), require, or off")
     parser.add_argument("--max-turns", type=int, metavar="N", help="requests to the model, at most")
     parser.add_argument("--max-cost", type=float, metavar="DOLLARS", help="what it may cost, at most")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="how long it may take, at most")
@@ -114,6 +116,7 @@ def options_from(args: argparse.Namespace, *, resume: str | None, headless: bool
         approve=args.approve,
         allow=tuple(args.allow),
         deny=tuple(args.deny),
+        sandbox=args.sandbox,
         max_turns=args.max_turns,
         max_cost=args.max_cost,
         resume=resume,

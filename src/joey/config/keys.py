@@ -2,9 +2,9 @@
 
 A project's file came with the project, perhaps from somebody else. `in_project` says what it may do in a folder that
 the user has not trusted: `free` is used, `stricter` is used as far as it allows less than before, and `trusted` is
-held back. `never` is held back in trusted folders too. The default is `trusted`; `free` is only what takes something
-away from the model, or changes nothing that matters. What spends money, sends text elsewhere, chooses how the model is
-addressed or what it may do, or gives approval, is never `free`.
+held back. `never` is held back in trusted folders too, and so is a `tighter` that would loosen something. The default
+is `trusted`; `free` is only what takes something away from the model, or changes nothing that matters. What spends
+money, sends text elsewhere, chooses how the model is addressed or what it may do, or gives approval, is never `free`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-InProject: TypeAlias = Literal["free", "stricter", "trusted", "never"]
+InProject: TypeAlias = Literal["free", "stricter", "tighter", "trusted", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,14 @@ class Key:
     in_project: InProject = "trusted"
     variable: str = ""
     """The environment variable that sets it."""
+    order: tuple[str, ...] = ()
+    """The values of a `tighter` one, the loosest first."""
+
+    def loosens(self, value: Any, below: Any) -> bool:
+        """Whether a value would allow more than the one below it, or just as much."""
+        if self.order:
+            return self.order.index(value) < self.order.index(below)
+        return below is not None and bool(below <= value)
 
 
 def _decisions(**about: str) -> tuple[Key, ...]:
@@ -74,7 +82,7 @@ KEYS: tuple[Key, ...] = (
     Key("mode", TEXT, "the mode a task begins in", "code", variable="JOEY_MODE"),
     Key(
         "approvals.profile",
-        one_of("ask", "edits", "read-only", "all"),
+        one_of("ask", "edits", "read-only", "auto", "all"),
         "what may be done without asking",
         "ask",
         in_project="stricter",
@@ -89,6 +97,7 @@ KEYS: tuple[Key, ...] = (
         writes_outside="changing files elsewhere",
         writes_protected="changing files that steer Joey, git or the editor",
         commands="commands that no rule names",
+        widen="what a command needs beyond its sandbox: the network, another folder, or none at all",
         mcp="tools of MCP servers",
         mcp_resources="resources of MCP servers",
         browser="pages of other machines in the browser",
@@ -149,6 +158,43 @@ KEYS: tuple[Key, ...] = (
         in_project="never",
     ),
     Key("environment.withhold", WORDS, "more variables that commands do not get", (), in_project="free"),
+    Key(
+        "sandbox",
+        one_of("auto", "require", "off"),
+        "confine commands: as well as this machine can, only if it can do so fully, or not",
+        "auto",
+        in_project="tighter",
+        variable="JOEY_SANDBOX",
+        order=("off", "auto", "require"),
+    ),
+    Key(
+        "sandbox_network",
+        one_of("none", "approved", "on"),
+        "which commands may use the network: none, those that you approved yourself, or all",
+        "approved",
+        in_project="tighter",
+        variable="JOEY_SANDBOX_NETWORK",
+        order=("on", "approved", "none"),
+    ),
+    Key(
+        "sandbox_hosts",
+        WORDS,
+        "hosts that commands without network reach all the same, through a proxy: pypi.org, *.example.com",
+        (),
+        in_project="never",
+    ),
+    Key("sandbox_writable", WORDS, "folders outside the workspace that commands may write in", (), in_project="never"),
+    Key("sandbox_hide", WORDS, "more files and folders that commands do not see: ~/notes", (), in_project="free"),
+    Key(
+        "sandbox_show",
+        WORDS,
+        "what commands see although it is on the list of secrets: ~/.npmrc",
+        (),
+        in_project="never",
+    ),
+    Key("sandbox_memory", COUNT, "megabytes of memory one process of a command may take", 8192, in_project="stricter"),
+    Key("sandbox_processes", COUNT, "processes that commands may have at a time", 4096, in_project="stricter"),
+    Key("sandbox_file_size", COUNT, "megabytes a file may have that a command writes", 16384, in_project="stricter"),
     Key("browser.program", TEXT, "the Chromium to start, by path or name", variable="JOEY_BROWSER"),
     Key("images.model", TEXT, "the model that makes pictures; generate_image is offered if it is set"),
     Key("images.base_url", TEXT, "another server for it that speaks OpenAI's images API"),

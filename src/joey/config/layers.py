@@ -101,7 +101,7 @@ class Config:
     def without_leave(self, refused: Iterable[str] = ()) -> str | None:
         """What the project's file says in vain, for a person to read; `refused` adds what the policy did not take."""
         held_back = [each.name for each in self.held_back]
-        own = [name for name in held_back if name in BY_NAME and BY_NAME[name].in_project == "never"]
+        own = [name for name in held_back if name in BY_NAME and BY_NAME[name].in_project in ("never", "tighter")]
         others = [name for name in (*held_back, *refused) if name not in own]
         how = f"`joey tools --trust` in {self.project_file.parent.parent} trusts it"
         reasons = ((others, f"not used, because this folder is not trusted ({how})"), (own, "only your own file may"))
@@ -142,8 +142,9 @@ def _lay(settings: dict[str, Setting], layer: Layer, name: str, value: Value, he
     if name.startswith("approvals."):
         return
     below = settings.get(name)
-    loosens = below is not None and below.value is not None and in_project == "stricter" and below.value <= value.value
-    if loosens and not layer.trusted:
+    loosens = key is not None and below is not None and in_project in ("stricter", "tighter")
+    loosens = loosens and key.loosens(value.value, below.value)  # type: ignore[union-attr]
+    if loosens and (not layer.trusted or (layer.origin == "project" and in_project == "tighter")):
         held_back.append(HeldBack(name, value.where))
         return
     settings[name] = _over(below, key, Setting(name, value.value, layer.origin, value.where))

@@ -5,6 +5,7 @@ The order in which a turn is written is what makes it survive a crash at any ins
     MessageAdded(user)        before the request
     MessageAdded(assistant)   before any of its calls run
     RunBegan(call)            before a call touches anything
+    RunConfined(call)         if it is a command: what held it
     RunEnded(call, result)    after it did
     MessageAdded(user)        the results, with the next request
 
@@ -72,6 +73,15 @@ class RunBegan:
 
     call_id: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfined:
+    """What held the command that a call ran: the level of its sandbox, and what it could reach of the network."""
+
+    call_id: str
+    level: str
+    network: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,7 @@ Record: TypeAlias = (
     | UserSaid
     | UserTookBack
     | RunBegan
+    | RunConfined
     | RunEnded
     | TurnEnded
     | ModeSet

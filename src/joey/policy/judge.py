@@ -19,6 +19,7 @@ from joey.actions import (
     StartSubtask,
     SwitchMode,
     VisitUrl,
+    WidenSandbox,
     WritePath,
 )
 from joey.filenames import quoted
@@ -44,6 +45,8 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
             return [write_part(workspace.locate(path), settings)]
         case RunCommand(command, cwd):
             return _command_parts(command, cwd, settings, workspace)
+        case WidenSandbox(need):
+            return [_plain(need, settings.widen, _WIDENING.get(need, "writing there from a command"))]
         case CallServer(server, tool):
             return [_server_part(server, tool, settings)]
         case VisitUrl(url):
@@ -57,6 +60,9 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
             return [_plain(mode, settings.subtasks, "starting subtasks")]
         case AskUser():
             return []
+
+
+_WIDENING = {"network": "using the network from a command", "outside": "running a command without the sandbox"}
 
 
 def _plain(subject: str, decision: Decision, doing: str) -> Part:

@@ -84,7 +84,10 @@ def _stricter(settings: Settings, other: Settings) -> Settings:
     limits: dict[str, Any] = {name: _tighter(getattr(settings, name), getattr(other, name)) for name in _LIMITS}
     # `*` allows whatever the other allows.
     allow = tuple(rule for rule in settings.allow if rule in other.allow or "*" in other.allow)
-    return replace(settings, **decisions, **limits, allow=other.allow if "*" in settings.allow else allow)
+    confined = settings.confined and other.confined
+    return replace(
+        settings, **decisions, **limits, confined=confined, allow=other.allow if "*" in settings.allow else allow
+    )
 
 
 def _in_vain(table: Mapping[str, Any], wanted: Settings, got: Settings) -> list[str]:

@@ -7,9 +7,10 @@ A profile is a starting point; every setting can be given on top of it.
 | ask       | ask             | ask             | by rules, else ask              | ask      |
 | edits     | in the workspace| in the workspace| by rules, else ask              | ask      |
 | read-only | in the workspace| never           | by rules, else never            | never    |
+| auto      | in the workspace| in the workspace| inside a full sandbox           | ask      |
 | all       | anywhere        | anywhere        | any that no rule denies         | allowed  |
 
-Deny rules and ignore files hold in every profile.
+Deny rules and ignore files hold in every profile. `auto` rests on the sandbox: it is refused where that is not full.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Settings:
     commands: Decision = "ask"
     """What happens to a command that no rule names."""
     confined: bool = False
-    """Whether commands run without asking because a full sandbox holds them."""
+    """Whether commands that no rule denies run without asking, because a full sandbox holds them."""
+    widen: Decision = "ask"
+    """What happens when a command needs more than the sandbox gives: the network, another folder, or no sandbox."""
     mcp: Decision = "ask"
     mcp_allow: tuple[str, ...] = ()
     """Tools of MCP servers that may be called without asking: `server/tool`, or `server/*`."""
@@ -102,8 +105,9 @@ PROFILES: dict[str, Settings] = {
     "read-only": Settings(
         profile="read-only", reads="allow", writes="deny", writes_outside="deny", writes_protected="deny",
         commands="deny", mcp="deny", mcp_resources="deny", browser="deny", browser_local="deny",
-        custom_tools="deny", subtasks="deny",
+        custom_tools="deny", subtasks="deny", widen="deny",
     ),
+    "auto": Settings(profile="auto", reads="allow", writes="allow", confined=True),
     "all": _everything(),
 }  # fmt: skip
 
@@ -120,6 +124,8 @@ def _value(key: str, value: Any, kind: str) -> Any:
         return _strings(key, value)
     if kind == "str":
         return _string(key, value)
+    if kind == "bool":
+        return _switch(key, value)
     return _limit(key, value, whole="int" in kind)
 
 
@@ -133,6 +139,12 @@ def _decision(key: str, value: Any) -> Decision:
 def _string(key: str, value: Any) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{key} must be a string, got {value!r}")
+    return value
+
+
+def _switch(key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{key} must be true or false, got {value!r}")
     return value
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
-from joey.actions import VisitUrl
+from joey.actions import VisitUrl, WidenSandbox
 from joey.checkpoints import CheckpointStore
 from joey.commands import Answer, Say
 from joey.effects import SubtaskStarted
@@ -22,15 +22,17 @@ from joey.events import (
     QuestionRequested,
     Request,
     RetryScheduled,
+    SandboxReported,
     ToolRunProgressed,
     UserMessageQueued,
     UserMessageTakenBack,
 )
 from joey.journal.journal import Journal
-from joey.journal.records import ModeSet, Record, UserSaid, UserTookBack
+from joey.journal.records import ModeSet, Record, RunConfined, UserSaid, UserTookBack
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock, ResultBlock, TextBlock, ToolResult
 from joey.pictures import fitted
+from joey.policy.guarded import is_guarded
 from joey.policy.paths import Workspace
 from joey.protocols.example import example_arguments
 from joey.providers.retry import Retry, with_retries
@@ -39,7 +41,7 @@ from joey.task.claims import Claims
 from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
-from joey.tools.base import ToolContext
+from joey.tools.base import ApprovedBy, Confined, ToolContext
 from joey.tools.modes.mode import Mode
 from joey.tools.registry import Registry
 from joey.tools.todos import STATE_KEY as TODOS
@@ -76,6 +78,9 @@ class TaskCore:
         """Tools that replies may not call, where the provider can see to that: they were called in vain, and nothing
         has gone well since."""
         self.failed_this_turn: list[str] = []
+        self.approved: set[str] = set()
+        """The calls that the user was asked about and approved."""
+        self._confined: Confined | None = None
         self.mistakes = 0
         self.condenses = False
         """Whether the user wants the conversation condensed before the next request."""
@@ -174,9 +179,22 @@ class TaskCore:
             failed_this_turn=tuple(self.failed_this_turn),
             ignored=self.paths.hides,
             may_visit=lambda url: self.rules.verdict((VisitUrl(url),)).allowed,
+            may_widen=lambda need: self.rules.verdict((WidenSandbox(need),)).allowed,
+            guarded=is_guarded,
+            approved_by=lambda: self._approved_by(call_id),
+            confined=lambda confined: self._note_confined(call_id, confined),
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
             state=self._tool_state,
         )
+
+    def _approved_by(self, call_id: str) -> ApprovedBy:
+        return "user" if call_id in self.approved else "sandbox" if self.policy.confined else "rule"
+
+    def _note_confined(self, call_id: str, confined: Confined) -> None:
+        self.record(RunConfined(call_id, confined.level, confined.network))
+        if confined != self._confined:
+            self._confined = confined
+            self.emit(SandboxReported(confined.level, confined.network, confined.message))
 
     async def fitted(self, blocks: list[B]) -> list[B | ImageBlock | TextBlock]:
         """The blocks with every picture as the model takes it. All that enters the conversation passes here."""

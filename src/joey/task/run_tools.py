@@ -115,6 +115,8 @@ class ToolRunner:
             ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown, lasting)
         )
         core.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
+        if answer.yes:
+            core.approved.add(call.call_id)
         if answer.yes and answer.always:
             core.policy = always(core.policy, prepared.actions, verdict.parts)
         return Leave(answer.yes, comment=answer.text)

@@ -22,6 +22,7 @@ from joey.events import (
     QuestionAnswered,
     QuestionRequested,
     RetryScheduled,
+    SandboxReported,
     SubtaskClosed,
     SubtaskOpened,
     TaskAborted,
@@ -112,6 +113,8 @@ def _conversation_line(event: Event) -> str | None:
         case ContextShortened(hidden, summary, before, after):
             gained = f"; a request takes about {after:,} tokens now instead of {before:,}" if before else ""
             return f"({hidden} messages {'summed up' if summary else 'hidden'}{gained})"
+        case SandboxReported(level, _, message):
+            return f"{'' if level == 'full' else '! '}sandbox: {message}"
         case ContextKept(reason):
             return f"! nothing was condensed: {reason}"
         case UserMessageTakenBack(text):

@@ -34,6 +34,7 @@ from joey.events import (
     ReasoningStarted,
     Request,
     RetryScheduled,
+    SandboxReported,
     SubtaskClosed,
     SubtaskOpened,
     TaskAborted,
@@ -343,7 +344,8 @@ class Transcript:
 
 def notable(event: Event) -> bool:
     """Whether the event is told in a line of its own. Turns are not: the footer counts them."""
-    return isinstance(event, (ModeChanged, ContextShortened, ContextKept, SubtaskOpened, SubtaskClosed, TaskAborted))
+    lines = (ModeChanged, ContextShortened, ContextKept, SandboxReported, SubtaskOpened, SubtaskClosed, TaskAborted)
+    return isinstance(event, lines)
 
 
 def settle(card: Card, result: ToolResult) -> None:

@@ -35,6 +35,10 @@ from joey.wire import JsonObject
 Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes", "always"]
 """Which modes offer a tool; tools of the groups `modes` and `always` are in every mode."""
 
+ApprovedBy: TypeAlias = Literal["user", "rule", "sandbox"]
+"""A person who was asked about this very call; a rule (or a profile) that allows it; or a profile that lets commands
+run because a full sandbox holds them."""
+
 Feature: TypeAlias = Literal[
     "todo_list", "image_generation", "slash_commands", "skills", "codebase_index", "mcp_resources", "browser"
 ]
@@ -44,6 +48,16 @@ Feature: TypeAlias = Literal[
 PathText: TypeAlias = Annotated[str, AfterValidator(unquoted)]
 """A path among the arguments: what a listing showed in quotes (joey.filenames) is the name in them. It is read here, so
 that what is judged and what is done are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """What held a command: the level of its sandbox (`full`, `partial`, `none`, or `off` where there is none by the
+    user's will), what it could reach of the network, and the same in words."""
+
+    level: str
+    network: str
+    message: str
 
 
 class Params(BaseModel):
@@ -72,6 +86,14 @@ class ToolContext:
     """Whether an ignore file hides this (resolved, absolute) path from the model."""
     may_visit: Callable[[str], bool] = lambda _url: False
     """Whether the policy lets a page of this address be opened without asking."""
+    may_widen: Callable[[str], bool] = lambda _need: False
+    """Whether the policy lets a command have this beyond its sandbox without asking."""
+    guarded: Callable[[Path], bool] = lambda _path: False
+    """Whether a file is one that something runs or obeys later, so that commands may not change it unnoticed."""
+    approved_by: Callable[[], ApprovedBy] = lambda: "rule"
+    """Who let this call run; known once it runs."""
+    confined: Callable[[Confined], None] = lambda _confined: None
+    """Is told what held the command that this call runs."""
     progress: Callable[[str], None] = lambda _text: None
     """Shows the user live output while the tool runs."""
     state: dict[str, Any] = field(default_factory=dict)

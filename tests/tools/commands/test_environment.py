@@ -10,6 +10,7 @@ import pytest
 from joey.providers import ENDPOINTS
 from joey.tools.base import ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
+from joey.tools.closing import close_tools
 from joey.tools.commands.environment import NO_RULES, EnvironmentRules, command_environment
 
 TOKEN = "Zq8" + "fT2mX9" * 4
@@ -132,7 +133,10 @@ def test_no_library_is_looked_for_in_the_current_folder() -> None:
 
 async def _run(context: ToolContext, command: str, rules: EnvironmentRules = NO_RULES) -> str:
     tool = ExecuteCommand(environment=rules)
-    return (await tool.run(ExecuteCommandParams(command=command), context)).text
+    try:
+        return (await tool.run(ExecuteCommandParams(command=command), context)).text
+    finally:
+        await close_tools(context)
 
 
 async def test_a_command_does_not_see_a_key_and_the_model_is_informed_once(

@@ -6,10 +6,11 @@ them; it never depends on anything, so that prompt caches hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from joey.asking.library import Library
+from joey.sandbox import SandboxSettings
 from joey.tools.base import Tool
 from joey.tools.builtin.apply_diff import ApplyDiff
 from joey.tools.builtin.apply_patch import ApplyPatch
@@ -57,6 +58,8 @@ class BuiltinOptions:
     """Beginnings of commands that the limit does not hold for."""
     command_environment: EnvironmentRules = NO_RULES
     """Which variables commands get besides, and which not."""
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    """What confines commands."""
     browser_program: str | None = None
     """The Chromium that browser_action starts; None looks for one."""
     browser_sandbox: bool = True
@@ -81,6 +84,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
             kill_after=options.kill_commands_after,
             never_killed=options.commands_never_killed,
             environment=options.command_environment,
+            sandbox=options.sandbox,
         ),
         FetchInstructions(),
         GenerateImage(options.image_endpoint, sees_images=options.sees_images),

@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from pathlib import Path
 
 from pydantic import Field
 
-from joey.actions import Action, RunCommand
+from joey.actions import Action, RunCommand, WidenSandbox
 from joey.filenames import quoted
 from joey.git import quiet_git_environment
 from joey.messages import ShownText, ToolResult
+from joey.sandbox import Sandbox, SandboxError, SandboxSettings
 from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.commands.artifacts import CommandRecord, write_record
+from joey.tools.commands.confinement import NotConfinedError, missing_needs, problem_with, sandbox_for
 from joey.tools.commands.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
 from joey.tools.commands.job import Job, start
 from joey.tools.commands.jobs import jobs_of, note_exit_code
 from joey.tools.commands.output import CommandOutput
 from joey.tools.commands.own_process import hide_own_process
+from joey.tools.commands.planted import look_for_planted
 from joey.tools.commands.shaping import collapse_repeats, shorten_output
+from joey.tools.commands.walls import wall_hint
 from joey.tools.commands.wording import ending, size
 from joey.tools.paths import UnusablePathError, locate, reason
 
@@ -43,6 +48,12 @@ class ExecuteCommandParams(Params):
     terminal: bool = Field(
         default=False, description="Run it in a pseudo-terminal, for programs that behave otherwise without one."
     )
+    needs: tuple[str, ...] = Field(
+        default=(),
+        description='What it needs beyond the sandbox: "network", the absolute path of a folder to write in, or '
+        '"outside" for no sandbox. The user is asked about each, so leave it out unless a result says that the sandbox '
+        "stopped the command.",
+    )
 
 
 class ExecuteCommand(Tool[ExecuteCommandParams]):
@@ -61,14 +72,17 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         never_killed: tuple[str, ...] = (),
         watched: float = _WATCHED,
         environment: EnvironmentRules = NO_RULES,
+        sandbox: SandboxSettings | None = None,
     ) -> None:
+        self._sandbox = sandbox or SandboxSettings()
         self._environment = environment
         self._kill_after = kill_after
         self._never_killed = never_killed
         self._watched = watched
 
     def actions(self, params: ExecuteCommandParams, context: ToolContext) -> tuple[Action, ...]:
-        return (RunCommand(params.command, params.cwd),)
+        more = missing_needs(self._sandbox, context.workspace, params.needs)
+        return (RunCommand(params.command, params.cwd), *map(WidenSandbox, more))
 
     async def run(self, params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
         try:
@@ -79,15 +93,27 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             return failed(f"Error: the working directory {quoted(params.cwd or '.')} does not exist. Nothing was run.")
         if "\0" in params.command:
             return failed("Error: the command holds a NUL character, which no command line can. Nothing was run.")
+        if wrong := problem_with(params.needs, context):
+            return failed(f"Error: {wrong}. Nothing was run.")
+        try:
+            sandbox = await sandbox_for(params.command, params.needs, self._sandbox, context)
+        except NotConfinedError as refusal:
+            return failed(f"Error: {refusal}")
+        return await self._started(params, cwd, context, sandbox)
+
+    async def _started(
+        self, params: ExecuteCommandParams, cwd: Path, context: ToolContext, sandbox: Sandbox | None
+    ) -> ToolResult:
         output = CommandOutput(context.storage, keep_from_start=params.background)
         given = command_environment(os.environ, self._environment.keep, self._environment.withhold)
         variables = {**given.variables, **quiet_git_environment()}
         hide_own_process()
         try:
             job = await start(
-                params.command, cwd, output, context.progress, terminal=params.terminal, environment=variables
-            )
-        except (OSError, ValueError) as problem:
+                params.command, cwd, output, context.progress,
+                terminal=params.terminal, environment=variables, sandbox=sandbox,
+            )  # fmt: skip
+        except (OSError, ValueError, SandboxError) as problem:
             return failed(f"Error: the command could not be started: {reason(problem)}.")
         return await self._result(job, params, context, _first_notice(context, given))
 
@@ -104,7 +130,8 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             jobs_of(context).remove(job)
         _keep_record(job)
         note_exit_code(context, job)
-        return self._told(job, params, notice, killed=killed)
+        found = await look_for_planted(job, context)
+        return self._told(job, params, notice, str(found or ""), killed=killed)
 
     async def _wait(self, job: Job, params: ExecuteCommandParams) -> bool:
         """Wait as long as the call should; returns whether the command was ended because it took too long."""
@@ -125,11 +152,13 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         exempt = params.background or any(params.command.lstrip().startswith(each) for each in self._never_killed)
         return None if exempt else self._kill_after
 
-    def _told(self, job: Job, params: ExecuteCommandParams, notice: str, *, killed: bool) -> ToolResult:
+    def _told(self, job: Job, params: ExecuteCommandParams, notice: str, warning: str, *, killed: bool) -> ToolResult:
         headline = _headline(job, params.cwd, self._kill_after if killed else None)
-        text = "\n".join([headline, *([notice] if notice else []), "", *_output(job)])
+        hint = wall_hint(job.command, job.output.preview(), job.exit, job.sandbox) if job.sandbox else ""
+        text = "\n".join([headline, *([notice] if notice else []), "", *_output(job), *(["", hint] if hint else [])])
+        text = f"{text}\n\n{warning}" if warning else text
         shown = shorten_output(collapse_repeats(job.output.for_user()), _USER_LINES)
-        user = (ShownText(shown),) if shown else ()
+        user = tuple(ShownText(each) for each in (shown, warning) if each)
         return failed(text, shown=user) if killed else ok(text, shown=user)
 
 

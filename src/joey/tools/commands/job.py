@@ -21,10 +21,12 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+from joey.sandbox import Sandbox
 from joey.tools.commands.artifacts import CommandRecord, write_record
 from joey.tools.commands.environment import command_environment
 from joey.tools.commands.exit_status import ExitStatus
@@ -40,16 +42,52 @@ _ENVIRONMENT = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """Nobody is there to page, or to type a password."""
 
 
+class Process(Protocol):
+    """A process that leads a group of its own, in a sandbox or not."""
+
+    @property
+    def pid(self) -> int:
+        """As the commands of the same sandbox know it."""
+
+    async def wait(self) -> int:
+        """How it ended: the exit code, or the signal, negative."""
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """To everything of its group that is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class BareProcess:
+    """A process that nothing confines."""
+
+    process: asyncio.subprocess.Process
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    async def wait(self) -> int:
+        return await self.process.wait()
+
+    def signal_group(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+
 @dataclass(eq=False)
 class Job:
     """A command that runs, or has run."""
 
     command: str
     cwd: Path
-    process: asyncio.subprocess.Process
+    process: Process
     output: CommandOutput
     live: LiveText
+    sandbox: Sandbox | None = None
+    """What it runs in; None where nothing confines it."""
     started: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=time.time)
+    """The same by the clock on the wall, which files are dated by."""
     exit: ExitStatus | None = None
     _closed: asyncio.Event = field(default_factory=asyncio.Event)
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -112,8 +150,7 @@ class Job:
         self.output.keep()
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)
+        self.process.signal_group(number)
 
     def watch(self, fd: int) -> None:
         """Begin to read the output from this descriptor, which is ours from now on."""
@@ -161,31 +198,40 @@ async def start(
     *,
     terminal: bool = False,
     environment: Mapping[str, str] | None = None,
+    sandbox: Sandbox | None = None,
 ) -> Job:
-    """Run a command line in the shell, by default in the environment that commands get. Raises OSError if that is not
-    possible."""
+    """Run a command line in the shell, by default in the environment that commands get, inside a sandbox if there is
+    one. Raises OSError if that is not possible."""
     variables = command_environment(os.environ).variables if environment is None else environment
+    began = time.time()
     ours, theirs = _open_terminal() if terminal else os.pipe()
+    nothing = os.open(os.devnull, os.O_RDONLY)
     try:
-        process = await asyncio.create_subprocess_exec(
-            shell(),
-            "-c",
-            command,
-            cwd=cwd,
-            env={**variables, **_ENVIRONMENT, **({"TERM": "xterm-256color"} if terminal else {})},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
+        variables = {**variables, **_ENVIRONMENT, **({"TERM": "xterm-256color"} if terminal else {})}
+        argv, descriptors = (shell(), "-c", command), (nothing, theirs, theirs)
+        process = await _started(argv, cwd, variables, descriptors, sandbox)
     except BaseException:
         os.close(ours)
         raise
     finally:
         os.close(theirs)
-    job = Job(command, cwd, process, output, LiveText(show))
+        os.close(nothing)
+    job = Job(command, cwd, process, output, LiveText(show), sandbox, began=began)
     job.watch(ours)
     return job
+
+
+async def _started(
+    argv: Sequence[str], cwd: Path, environment: Mapping[str, str], descriptors: Sequence[int], sandbox: Sandbox | None
+) -> Process:
+    if sandbox is not None and sandbox.is_open:
+        return await sandbox.start(argv, cwd, environment, descriptors)
+    stdin, stdout, stderr = descriptors
+    return BareProcess(
+        await asyncio.create_subprocess_exec(
+            *argv, cwd=cwd, env=environment, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+        )
+    )
 
 
 def shell() -> str:

@@ -1,0 +1,21 @@
+"""What a command may touch, as the operating system enforces it. A seat belt, not a jail."""
+
+from joey.sandbox.holder import ConfinedProcess, SandboxError
+from joey.sandbox.sandbox import Held, Level, Sandbox, open_full, open_partial, open_sandbox
+from joey.sandbox.settings import Limits, Mode, Network, SandboxSettings, Walls
+
+__all__ = [
+    "ConfinedProcess",
+    "Held",
+    "Level",
+    "Limits",
+    "Mode",
+    "Network",
+    "Sandbox",
+    "SandboxError",
+    "SandboxSettings",
+    "Walls",
+    "open_full",
+    "open_partial",
+    "open_sandbox",
+]

@@ -1,0 +1,255 @@
+"""What a command finds where: the places of a sandbox, in the order in which they are put there.
+
+The whole disk is read-only underneath. Above it lie fresh /proc and /dev, empty /tmp, /var/tmp and /run, the workspace
+(writable), its git folder (writable but for what git runs), protected files (read-only), caches (Joey's own), and what
+is hidden (empty). Only what exists is covered: a mount over nothing would leave an empty file behind on the disk.
+
+A place inside the workspace is opened step by step without following links, and handed over as that descriptor: what
+a process of the workspace puts in its place meanwhile is not what gets mounted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from joey.folders import cache_folder, state_folder, user_folder
+from joey.sandbox.git import git_folders
+from joey.sandbox.hidden import CACHES, READABLE_CACHES, hidden_places, homes
+from joey.sandbox.settings import Walls
+
+Kind: TypeAlias = Literal["read", "write", "closed", "empty", "passage", "link"]
+PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the sandbox's own
+_SYSTEM = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/run", "/var", "/opt")
+SKIPPED = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", "target", ".git"})
+"""Folders of a workspace that are not looked through: large, and what lies in them runs only where they are used."""
+MAX_ENTRIES = 20_000
+MAX_COVERED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One place. A source that is a number is a descriptor; `closed` and `empty` have none."""
+
+    kind: Kind
+    place: str
+    source: str | int = ""
+    is_folder: bool = False
+
+
+@dataclass(slots=True)
+class Layout:
+    """All the places of a sandbox, and the descriptors that some of them are handed over by."""
+
+    mounts: list[Mount] = field(default_factory=list)
+    descriptors: list[int] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    """Variables that lead programs to the places made for them."""
+    covered: frozenset[str] = frozenset()
+    """The files of the workspace that cannot be changed."""
+    writes: bool = True
+    """Whether the workspace is writable."""
+
+    def close(self) -> None:
+        for each in self.descriptors:
+            os.close(each)
+        self.descriptors.clear()
+
+
+def too_broad(workspace: Path) -> str | None:
+    """Why commands may not write in a workspace: it holds far more than a project. None if they may."""
+    root = workspace.resolve()
+    if str(root) in ("/", *_SYSTEM):
+        return f"the workspace is {root}, a folder of the system"
+    for home in homes():
+        if root == home:
+            return "the workspace is your home folder"
+        if home.is_relative_to(root):
+            return f"the workspace ({root}) holds your home folder"
+    return None
+
+
+def layout(walls: Walls) -> Layout:
+    """The places for these walls, as the disk is now. Raises OSError."""
+    made = Layout(environment=dict.fromkeys(("TMPDIR", "TMP", "TEMP"), "/tmp"))  # noqa: S108
+    root = walls.workspace.resolve()
+    made.writes = too_broad(root) is None
+    try:
+        found = [
+            *_visible(root),
+            *_caches(root, made),
+            *_workspace(root, walls, made),
+            *(Mount("write", str(each.resolve())) for each in walls.writable),
+        ]
+        found += _hidden(walls, root, found)
+        links = _links_to(walls.workspace)
+    except BaseException:
+        made.close()
+        raise
+    made.mounts = [*links, *sorted(found, key=lambda each: each.place.count("/") if each.place != "/" else 0)]
+    return made
+
+
+def _is_private(path: Path | str) -> bool:
+    return any(str(path).startswith(f"{each}/") for each in PRIVATE)
+
+
+def _visible(root: Path) -> Iterator[Mount]:
+    """What must be there although it lies in a folder that is empty inside: Python, Joey, programs, the home folder."""
+    package = Path(__file__).resolve().parent
+    needed = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent, package, *homes()]
+    resolver = Path("/etc/resolv.conf").resolve()
+    programs = (Path(each) for each in os.environ.get("PATH", "").split(":") if each.startswith("/"))
+    for each in dict.fromkeys((*needed, *programs, resolver, Path("/run/current-system"))):
+        if _is_private(each) and each.exists() and each != root:
+            yield Mount("read", str(each), str(each), is_folder=each.is_dir())
+
+
+def _links_to(workspace: Path) -> list[Mount]:
+    """The links on the way to a workspace that lie in a folder which is empty inside."""
+    way = [*reversed(workspace.absolute().parents), workspace.absolute()]
+    links = (each for each in way if _is_private(each) and each.is_symlink())
+    return [Mount("link", str(each), str(each.readlink())) for each in links][:1]
+
+
+# The workspace
+
+
+def _workspace(root: Path, walls: Walls, made: Layout) -> Iterator[Mount]:
+    yield Mount("write" if made.writes else "read", str(root), str(root), is_folder=True)
+    covered = set()
+    for folder in git_folders(root):
+        yield _opened("write" if made.writes else "read", folder.path, root, made)
+        for each in folder.guarded:
+            covered.add(str(each))
+            yield from _read_only(each, root, made)
+    for each, kind in _covered(root, walls):
+        covered.add(str(each))
+        if kind == "read":
+            yield from _read_only(each, root, made)
+        else:
+            yield Mount(kind, str(each), is_folder=each.is_dir())
+    made.covered = frozenset(covered)
+
+
+def _read_only(path: Path, root: Path, made: Layout) -> Iterator[Mount]:
+    if not path.is_symlink():  # a link cannot be covered: what takes its place is looked for afterwards
+        yield _opened("read", path, root, made)
+
+
+def _opened(kind: Kind, path: Path, root: Path, made: Layout) -> Mount:
+    if not path.is_relative_to(root):
+        return Mount(kind, str(path), str(path), is_folder=path.is_dir())
+    descriptor = open_beneath(root, path.relative_to(root))
+    made.descriptors.append(descriptor)
+    return Mount(kind, str(path), descriptor, is_folder=stat.S_ISDIR(os.fstat(descriptor).st_mode))
+
+
+def open_beneath(root: Path, relative: Path) -> int:
+    """A descriptor for a place in a folder, reached without following any link. Raises OSError."""
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+    current = os.open(root, flags | os.O_DIRECTORY)
+    for number, part in enumerate(relative.parts):
+        last = number == len(relative.parts) - 1
+        try:
+            step = os.open(part, flags if last else flags | os.O_DIRECTORY, dir_fd=current)
+        finally:
+            os.close(current)
+        current = step
+    if stat.S_ISLNK(os.fstat(current).st_mode):
+        os.close(current)
+        raise OSError(f"{root / relative} is a symbolic link")
+    return current
+
+
+def _covered(root: Path, walls: Walls) -> Iterator[tuple[Path, Kind]]:
+    """The topmost files and folders of the workspace that are read-only or hidden, as far as it is looked through."""
+    found = 0
+    for path in walk(root, lambda path: _kind(path, walls) is None):
+        kind = _kind(path, walls)
+        if kind is not None:
+            found += 1
+            yield path, kind
+        if found >= MAX_COVERED:
+            return
+
+
+def _kind(path: Path, walls: Walls) -> Kind | None:
+    if walls.ignored(path) and not path.is_symlink():
+        return "closed"
+    return "read" if walls.guarded(path) else None
+
+
+def walk(root: Path, goes_into: Callable[[Path], bool]) -> Iterator[Path]:
+    """The files and folders of a workspace, nearest first, up to a number; without git's and the large ones' inside."""
+    left, seen = deque([root]), 0
+    while left and seen < MAX_ENTRIES:
+        for entry in _entries(left.popleft()):
+            seen += 1
+            path = Path(entry.path)
+            yield path
+            if entry.name not in SKIPPED and entry.is_dir(follow_symlinks=False) and goes_into(path):
+                left.append(path)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+# Caches and secrets
+
+
+def _caches(root: Path, made: Layout) -> Iterator[Mount]:
+    name = hashlib.sha256(os.fsencode(root)).hexdigest()[:24]
+    store = cache_folder() / "sandbox" / name
+    home = Path.home().resolve()
+    if home == root or not home.is_dir():
+        return
+    for each in CACHES:
+        ours, theirs = store / each.replace("/", "-").lstrip("."), home / each
+        if theirs.is_dir() and not root.is_relative_to(theirs):
+            ours.mkdir(parents=True, exist_ok=True, mode=0o700)
+            yield Mount("write", str(theirs.resolve()), str(ours), is_folder=True)
+            if each == ".cache":
+                yield from _readable_caches(theirs.resolve(), ours)
+        elif each in _VARIABLES:
+            ours.mkdir(parents=True, exist_ok=True, mode=0o700)
+            made.environment[_VARIABLES[each]] = f"/run/joey/{ours.name}"
+            yield Mount("write", f"/run/joey/{ours.name}", str(ours), is_folder=True)
+
+
+_VARIABLES = {".cache": "XDG_CACHE_HOME", ".npm": "npm_config_cache"}
+"""How programs are told of a cache where the home folder has none yet."""
+
+
+def _readable_caches(theirs: Path, ours: Path) -> Iterator[Mount]:
+    for name in READABLE_CACHES:
+        if (theirs / name).is_dir():
+            (ours / name).mkdir(parents=True, exist_ok=True)
+            yield Mount("read", str(theirs / name), str(theirs / name), is_folder=True)
+
+
+def _hidden(walls: Walls, root: Path, found: Iterable[Mount]) -> Iterator[Mount]:
+    own = (*walls.own, user_folder(), state_folder())
+    closed, emptied = hidden_places(own, walls.hide, walls.show)
+    shown = [Path(each.place) for each in found]
+    replaced = [Path(each.place) for each in found if each.kind == "write" and each.source != each.place]
+    for kind, places in (("closed", closed), ("empty", emptied)):
+        for place in places:
+            if place in shown or any(place.is_relative_to(each) for each in replaced if each != root):
+                continue  # a folder of Joey's is there instead
+            if _is_private(place) and not any(place.is_relative_to(each) for each in shown):
+                continue  # not there anyway
+            passage = place.is_dir() and any(each.is_relative_to(place) for each in shown)
+            yield Mount("passage" if passage else kind, str(place), is_folder=place.is_dir())  # type: ignore[arg-type]

@@ -1,0 +1,164 @@
+"""What a command planted: files that run or steer something later, which were not there before.
+
+What exists is covered by a mount; what does not exist cannot be (a mount over nothing would leave an empty file on the
+disk). So after a command the workspace is looked through for guarded files that are newer than its start. The time of
+the last change of an inode decides: no program can set it.
+
+In git folders everything changes all the time; there only what git runs or follows is looked at. A submodule counts as
+well: git enters the folders that the index names as such. A repository that was just made or cloned is as it should
+be, unless it has hooks, or configuration beyond what git itself writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from joey.sandbox.git import GUARDED, git_folders
+from joey.sandbox.mounts import walk
+
+_SLACK = 0.05
+"""File systems take the time from a clock that ticks less often."""
+_GITLINK = 0o160000
+_MAX_INDEX = 64 * 1024 * 1024
+_MAX_CONFIG = 1024 * 1024
+_HARMLESS = re.compile(
+    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf)"
+    r"|user\.(name|email)|init\.defaultbranch|extensions\.(objectformat|refstorage|worktreeconfig|partialclone)"
+    r"|remote\.[^\n]*\.(url|fetch|pushurl|tagopt|prune|promisor|partialclonefilter)|remote\.pushdefault"
+    r"|branch\.[^\n]*\.(remote|merge|rebase|description|pushremote)|push\.default|pull\.(rebase|ff)|commit\.gpgsign"
+    r"|submodule\.[^\n]*\.(url|active|update|branch)|submodule\.active|gc\.auto|advice\.[a-z]+|color\.ui"
+)
+_URL_RUNS = re.compile(r"\s*(ext|fd)::", re.IGNORECASE)
+
+
+def planted(
+    workspace: Path, since: float, covered: frozenset[str], guarded: Callable[[Path], bool]
+) -> tuple[Path, ...]:
+    """The guarded files of a workspace that came to be since then (seconds since the epoch), but for covered ones."""
+    root, since = workspace.resolve(), since - _SLACK
+    found: dict[Path, None] = {}
+    repositories: dict[Path, None] = {}
+    for path in walk(root, lambda path: not guarded(path)):
+        if path.name == ".git":
+            repositories[path] = None
+        elif guarded(path) and str(path) not in covered and _newest(path) >= since:
+            found[path] = None
+    for folder in git_folders(root):
+        repositories[folder.path] = None
+        repositories.update(dict.fromkeys(_submodules(folder.path, root, since)))
+    for repository in repositories:
+        found.update(dict.fromkeys(_in_git(repository, since, covered)))
+    return tuple(found)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.lstat().st_ctime
+    except OSError:
+        return 0.0
+
+
+def _newest(path: Path) -> float:
+    """When a file, or anything in a guarded folder, was changed last."""
+    inside = walk(path, lambda _path: True) if path.is_dir() and not path.is_symlink() else ()
+    return max((_changed(each) for each in (path, *inside)), default=0.0)
+
+
+def _in_git(repository: Path, since: float, covered: frozenset[str]) -> Iterator[Path]:
+    """What in a git folder, or in place of one, would make git run or follow something new."""
+    if repository.is_symlink() or not repository.is_dir():
+        if _changed(repository) >= since and str(repository) not in covered:
+            yield repository
+        return
+    for name in GUARDED:
+        path = repository / name
+        if str(path) in covered or not os.path.lexists(path):
+            continue
+        if name == "hooks":
+            yield from (each for each in _hooks(path) if _changed(each) >= since or _changed(path) >= since)
+        elif _changed(path) >= since and not (name == "config" and is_harmless_config(path)):
+            yield path
+
+
+def _hooks(folder: Path) -> list[Path]:
+    if folder.is_symlink() or not folder.is_dir():
+        return [folder]
+    return [each for each in folder.iterdir() if not each.name.endswith(".sample")]
+
+
+def is_harmless_config(path: Path) -> bool:
+    """Whether a configuration of git says nothing beyond what git itself writes on `init` and `clone`."""
+    try:
+        text = path.read_text("utf-8") if path.is_file() and path.stat().st_size <= _MAX_CONFIG else None
+    except (OSError, UnicodeDecodeError):
+        return False
+    return text is not None and "\\\n" not in text and all(map(_is_harmless, _entries(text)))
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    section = ""
+    for line in (each.strip() for each in text.splitlines()):
+        if head := re.fullmatch(r'\[\s*([\w.-]+)\s*(?:"(.*)")?\s*\]', line):
+            section = head[1].lower() + (f".{head[2]}" if head[2] is not None else "")
+        elif line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            yield f"{section}.{name.strip().lower()}", value
+
+
+def _is_harmless(entry: tuple[str, str]) -> bool:
+    name, value = entry
+    return _HARMLESS.fullmatch(name) is not None and not _URL_RUNS.match(value) and "!" not in value
+
+
+# Submodules, as the index names them
+
+
+def _submodules(git_folder: Path, root: Path, since: float) -> Iterator[Path]:
+    """The git folders of submodules, if the index was changed meanwhile: git enters them whenever it is asked."""
+    index = git_folder / "index"
+    if _changed(index) < since:
+        return
+    try:
+        data = index.read_bytes() if index.stat().st_size <= _MAX_INDEX else b""
+        names = list(gitlinks(data))
+    except (OSError, ValueError, struct.error, IndexError):
+        return
+    for name in names:
+        path = root / os.fsdecode(name) / ".git"
+        if os.path.lexists(path):
+            yield path
+
+
+def gitlinks(index: bytes) -> Iterator[bytes]:
+    """The paths of an index (versions 2 to 4) that stand for other repositories. Raises ValueError for what is none."""
+    signature, version, count = struct.unpack_from(">4sII", index)
+    if signature != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("not an index")
+    at, name = 12, b""
+    for _ in range(count):
+        start = at
+        mode, flags = struct.unpack_from(">I", index, at + 24)[0], struct.unpack_from(">H", index, at + 60)[0]
+        at += 64 if flags & 0x4000 else 62
+        dropped = 0
+        if version == 4:
+            dropped, at = _number(index, at)
+        end = index.index(b"\0", at)
+        name = name[: len(name) - dropped] + index[at:end] if version == 4 else index[at:end]
+        at = end + 1 if version == 4 else start + ((end - start) // 8 + 1) * 8
+        if mode == _GITLINK:
+            yield name
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length, as git writes offsets, and where it ends."""
+    byte = data[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = data[at]
+        value = ((value + 1) << 7) | (byte & 0x7F)
+    return value, at + 1

@@ -1,0 +1,219 @@
+"""Setting up a sandbox: the best one that this machine lets us have, tried before it is relied upon.
+
+| level   | made of                                     | holds                                              |
+|---------|---------------------------------------------|----------------------------------------------------|
+| full    | bubblewrap, seccomp, limits                 | everything the guide promises                      |
+| partial | Landlock, seccomp, limits (no namespaces)   | most of it; not .git/hooks, nor other processes    |
+| none    | nothing                                     | nothing: the policy alone                          |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from joey.sandbox import bubblewrap, landlock, seatbelt
+from joey.sandbox.hidden import homes
+from joey.sandbox.holder import ConfinedProcess, Findings, Holder, SandboxError, hold
+from joey.sandbox.mounts import layout, too_broad
+from joey.sandbox.seccomp import filter_for
+from joey.sandbox.settings import Walls
+
+Level: TypeAlias = Literal["full", "partial", "none"]
+INSTALL = "install bubblewrap (Debian, Ubuntu, Fedora, Arch: the package `bubblewrap`)"
+_INSIDE = Path(__file__).with_name("inside.py")
+_USERNS = "let user namespaces be made (Ubuntu: an AppArmor profile for bwrap; Docker: its seccomp profile)"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What holds for the commands of a sandbox, and why it is not more."""
+
+    level: Level
+    means: str = ""
+    """What it is made of."""
+    why: str = ""
+    """Why there is no better one."""
+    advice: str = ""
+    note: str = ""
+    """Something that a user should know of this workspace."""
+
+    def __str__(self) -> str:
+        words = f"{self.level} ({self.means})" if self.means else self.level
+        parts = [words, *(f"no full one: {self.why}" for _ in [0] if self.why), self.advice, self.note]
+        return "; ".join(each for each in parts if each)
+
+
+@dataclass(eq=False)
+class Sandbox:
+    """A sandbox that stands. With the level `none` there is nobody inside, and nothing can be started in it."""
+
+    walls: Walls
+    held: Held
+    holder: Holder | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that commands in it need on top of their own."""
+    covered: frozenset[str] = frozenset()
+    """Files of the workspace that commands cannot change."""
+    hidden: frozenset[str] = frozenset()
+    """Places that commands do not see."""
+    private: tuple[Path, ...] = ()
+    """Folders on the disk that go when the sandbox goes."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.holder is not None and not self.holder.closed
+
+    @property
+    def covered_names(self) -> frozenset[str]:
+        """The covered files as a command would write them."""
+        root = self.walls.workspace.resolve()
+        return frozenset(str(Path(each).relative_to(root)) for each in self.covered if Path(each).is_relative_to(root))
+
+    @property
+    def hidden_names(self) -> frozenset[str]:
+        """The hidden places as a command would write them: absolute, and from the home folder."""
+        home = Path.home()
+        short = (f"~/{Path(each).relative_to(home)}" for each in self.hidden if Path(each).is_relative_to(home))
+        return frozenset((*self.hidden, *short))
+
+    async def start(
+        self, argv: Sequence[str], cwd: Path, environment: Mapping[str, str], descriptors: Sequence[int]
+    ) -> ConfinedProcess:
+        """Run a program inside, with these descriptors as its standard input, output and errors. Raises OSError."""
+        assert self.holder is not None
+        return await self.holder.start(argv, _real(cwd), {**environment, **self.environment}, descriptors)
+
+    def close(self) -> None:
+        """End it, and everything that runs in it."""
+        if self.holder is not None:
+            self.holder.close()
+        for each in self.private:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+async def open_sandbox(walls: Walls) -> Sandbox:
+    """The best sandbox there is for these walls. It never fails: the worst there is, is none."""
+    try:
+        return await open_full(walls)
+    except (SandboxError, OSError) as error:
+        why = _why(error)
+    advice = INSTALL if bubblewrap.program() is None else _USERNS
+    try:
+        return await open_partial(walls, why, advice)
+    except (SandboxError, OSError) as error:
+        return Sandbox(walls, Held("none", why=f"{why}; {_why(error)}", advice=advice))
+
+
+def _real(path: str | Path) -> str:
+    return os.path.realpath(path)
+
+
+def _why(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+# Full
+
+
+async def open_full(walls: Walls) -> Sandbox:
+    """A sandbox of namespaces. Raises SandboxError or OSError where that is not possible."""
+    program = bubblewrap.program()
+    if sys.platform != "linux" or program is None:
+        raise SandboxError("bubblewrap is not installed" if sys.platform == "linux" else f"not on {sys.platform}")
+    places = await asyncio.to_thread(layout, walls)
+    try:
+        holder = _hold_in_namespaces(program, walls, places)
+    finally:
+        places.close()
+    await _tried(holder, walls, {"limits": walls.limits.resources, "landlock": (), "filter": b""})
+    note = "" if places.writes else f"{too_broad(walls.workspace)}, so commands cannot write in it"
+    environment = {**places.environment, **_for_root()}
+    hidden = frozenset(each.place for each in places.mounts if each.kind in ("closed", "empty"))
+    return Sandbox(walls, Held("full", "bubblewrap", note=note), holder, environment, places.covered, hidden)
+
+
+def _hold_in_namespaces(program: str, walls: Walls, places: Any) -> Holder:
+    found = filter_for(platform.machine(), tracing=True, inet=True)
+    if found is None:
+        raise SandboxError(f"there is no filter of system calls for {platform.machine()}")
+    descriptor = os.memfd_create("joey-sandbox-filter")
+    try:
+        os.write(descriptor, found)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        arguments = bubblewrap.arguments(places, walls.network, descriptor)
+        return hold([program, *arguments, "--", *_python()], (descriptor, *places.descriptors))
+    finally:
+        os.close(descriptor)
+
+
+def _python() -> list[str]:
+    return [os.path.realpath(sys.executable), "-I", "-S", str(_INSIDE.resolve())]
+
+
+def _for_root() -> dict[str, str]:
+    """Root inside cannot give files away, which tar tries to as root."""
+    return {"TAR_OPTIONS": "--no-same-owner"} if os.geteuid() == 0 else {}
+
+
+async def _tried(holder: Holder, walls: Walls, setup: Mapping[str, Any]) -> Findings:
+    """The walls are up and were tried from inside; SandboxError if one did not hold."""
+    found = await holder.set_up({**setup, "outside": _outside(walls)})
+    problem = "files outside can be written" if found.writable_outside else ""
+    if found.route and walls.network != "on":
+        problem = "there is a route to the network"
+    if problem:
+        holder.close()
+        raise SandboxError(f"it was set up, but {problem}")
+    return found
+
+
+def _outside(walls: Walls) -> list[str]:
+    """Folders that must not be writable inside."""
+    root = walls.workspace.resolve()
+    inside = [each.resolve() for each in walls.writable] + ([root] if too_broad(root) is None else [])
+    tried = [Path("/"), Path("/etc"), Path("/usr"), *homes()]
+    return [str(each) for each in tried if not any(each.is_relative_to(place) for place in inside)]
+
+
+# Partial
+
+
+async def open_partial(walls: Walls, why: str = "", advice: str = "") -> Sandbox:
+    """A sandbox without namespaces. Raises SandboxError or OSError where that is not possible."""
+    if walls.network == "hosts":
+        raise SandboxError("hosts can only be allowed one by one in a full sandbox")
+    private = Path(_real(tempfile.mkdtemp(prefix="joey-sandbox-")))
+    environment = {**dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(private)), "XDG_CACHE_HOME": str(private / "cache")}
+    environment["npm_config_cache"] = str(private / "npm")
+    try:
+        means, holder, setup = _hold_by_rules(walls, private)
+        await _tried(holder, walls, setup)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(private)
+        raise
+    return Sandbox(walls, Held("partial", means, why, advice), holder, environment, private=(private,))
+
+
+def _hold_by_rules(walls: Walls, private: Path) -> tuple[str, Holder, Mapping[str, Any]]:
+    limits = walls.limits.resources
+    if sys.platform == "darwin":
+        holder = hold([seatbelt.PROGRAM, "-p", seatbelt.profile(walls, [private]), *_python()])
+        return "seatbelt, untested", holder, {"limits": limits, "landlock": (), "filter": b""}
+    abi = landlock.version()
+    found = filter_for(platform.machine(), tracing=False, inet=walls.network == "on")
+    if not abi or found is None:
+        raise SandboxError("the kernel has no Landlock" if not abi else f"no filter for {platform.machine()}")
+    rules = landlock.rules(walls, [private], abi)
+    setup = {"limits": limits, "landlock": rules.wire, "filter": found}
+    return f"Landlock {abi}, seccomp", hold(_python()), setup

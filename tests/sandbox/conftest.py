@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox_kit import World, a_world
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with a_world() as made:
+        yield made
