@@ -52,9 +52,7 @@ HOSTILE = [
     pytest.param("library", ".roo/commands/a.md", "---\n[9999-99-99]\n---\nx", "month must be", id="a bad date"),
     pytest.param("library", ".roo/skills/a/SKILL.md", "x" * 600_000, "larger than", id="a large skill"),
     pytest.param("ignore files", ".joeyignore", "a\r" * 9_000, "more than 2500 lines", id="a long ignore file"),
-    pytest.param(
-        "ignore files", ".rooignore", "ß" * 600, "more than 1000 characters", id="a long ignore line"
-    ),
+    pytest.param("ignore files", ".rooignore", "ß" * 600, "more than 1000 characters", id="a long ignore line"),
     pytest.param("ignore files", ".joeyignore", "*a" * 400 + "b", "a path is judged", id="stars of an ignore file"),
     pytest.param("ignore files", ".joeyignore", "**/a/" * 99 + "b", "a path is judged", id="folders of an ignore file"),
     pytest.param("foreign task", "api_conversation_history.json", "[" * 100_000, DEEP, id="deep saved task"),

@@ -24,7 +24,6 @@ ASKED: dict[str, str] = {
     ),
     **dict.fromkeys(
         [
-            "rustc --version",
             "golangci-lint run",
             "clang-format -i src/main.cpp",
             "clang-format --dry-run --Werror src/main.cpp",
@@ -53,10 +52,7 @@ ASKED: dict[str, str] = {
     ),
     **dict.fromkeys(
         [
-            "hatch test",
-            "npx playwright test --project=chromium",
             "yarn workspace api test",
-            "dotnet add package Serilog",
             "docker compose exec db psql -U postgres -c 'select 1'",
             "docker compose run --rm api pytest -q",
             "curl -s -X POST -H 'Content-Type: application/json' -d '{\"name\": \"test\"}' http://localhost:8000/api/users",

@@ -87,6 +87,7 @@ HARMLESS = [
     ("pipenv run python a.py", "[python a.py]"),
     ("pipenv install requests", ""),
     ("hatch build", ""),
+    ("hatch test --cover tests/test_a.py", "run tests/test_a.py"),
     ("uvicorn app.main:app --reload --port 8000", ""),
 ]  # fmt: skip
 
@@ -143,7 +144,7 @@ HOSTILE = [
     "poetry publish", "poetry self add x", "poetry source add x y", "poetry -P ../x run y", "poetry add --source x y",
     "pdm -p ../x install", "pdm run --env A=b x", "pdm run --env-file x y", "pdm config x y", "pdm plugin add x",
     "pdm add -e git+https://x", "pdm add https://x", "pipenv install -e git+https://x", "pipenv install -i http://x y",
-    "pipenv shell", "pipenv --python ./evil", "hatch run x", "hatch shell", "hatch publish", "hatch env create",
+    "pipenv shell", "pipenv --python ./evil", "hatch run x", "hatch test -- -p evil", "hatch -p ../x test", "hatch shell", "hatch publish", "hatch env create",
     "uvicorn app:app --env-file .env", "uvicorn app:app --log-config x", "uvicorn app:app --loop evil.loop",
     "uvicorn app:app --app-dir ..",
 ]  # fmt: skip

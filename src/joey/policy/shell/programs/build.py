@@ -214,6 +214,7 @@ def _gofmt(use: Use) -> Iterator[str]:
 PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("make", "gmake"), _MAKE),
     "cargo": program(f"{_CARGO} -V --version --list", subcommands=_CARGO_COMMANDS),
+    "rustc": program("-V --version -h --help"),
     "go": program(words=True, subcommands=_GO_COMMANDS),
     "gofmt": program("-l -d -s -e -w -r=t", "d*", words=True, check=_gofmt),
 }

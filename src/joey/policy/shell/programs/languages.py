@@ -153,6 +153,9 @@ _DOTNET_COMMANDS: dict[str, Program] = {
         "reference": program(),
     }),
     "sln": program(subcommands={"list": program()}),
+    "add": program(subcommands={
+        "package": program("-v=t --version=t --prerelease --no-restore", "t", project_code=True, check=_names(_NUGET)),
+    }),
 }  # fmt: skip
 
 _SWIFT = "-c=t --configuration=t -v --verbose -q --quiet -j=t --jobs=t --product=t --target=t"

@@ -351,6 +351,11 @@ PROGRAMS: dict[str, Program] = {
     "hatch": program("-h --help --version -v --verbose -q --quiet", subcommands={
         "build": program("-t=t --target=t -c --clean", project_code=True),
         "version": program("", "t"),
+        "test": program(
+            """-r --randomize -p --parallel --retries=t --retry-delay=t -c --cover --cover-quiet --cover-xml -a --all -s
+            --show""",
+            "x*", project_code=True, check=_nox,
+        ),
         "fmt": program("--check -l --linter -f --formatter", project_code=True),
         "env": program(subcommands={"show": program("--ascii --json", "t*")}),
     }),
