@@ -115,3 +115,16 @@ def test_a_file_of_the_workspace_does_not_pass_for_a_program(root: Path, monkeyp
     assert judge("cat a.txt", root).allowed
     monkeypatch.setenv("PATH", f"{root}/bin:/usr/bin:/bin")
     assert "a file of the workspace" in judge("cat a.txt", root).reason
+
+
+def test_a_link_below_a_folder_does_not_lead_a_reader_out(root: Path, tmp_path: Path) -> None:
+    rules = replace(RULES, allow=("grep", "find", "cat", "xargs"))
+    workspace = replace(Workspace.of(root), home=str(tmp_path / "home"))
+    following = ["grep -R x .", "find . -exec cat {} +", "find . -print0 | xargs -0 cat"]
+    for line in (*following, "grep -r x ."):
+        assert combine(judge_line(line, rules, workspace, str(root))).allowed, line
+    (tmp_path / "key").write_text("secret")
+    (root / "notes.txt").symlink_to(tmp_path / "key")
+    for line in following:
+        assert "a link that leads out" in combine(judge_line(line, rules, workspace, str(root))).reason
+    assert combine(judge_line("grep -r x .", rules, workspace, str(root))).allowed, "it does not follow links"

@@ -37,7 +37,7 @@ def test_a_pattern_where_one_word_is_expected_is_a_problem() -> None:
 
 def test_what_is_done_to_a_file_below_a_folder_is_done_to_the_folder() -> None:
     below = Word("src", below=True)
-    assert touched(use("", "r*", below)) == [("tree", "src")]
+    assert touched(use("", "r*", below)) == [("follow", "src")]
     assert touched(use("", "w*", below)) == [("fill", "src")]
     assert touched(use("", "k*", below)) == [("remove", "src")]
     for runs in ("x", "c", "s", "C", "p"):

@@ -32,6 +32,7 @@ def texts(command: Command) -> list[str]:
         ("ec\\\nho a", [["echo", "a"]]),
         ("echo a#b # c; rm x", [["echo", "a#b"]]),
         ("find . -name '*.py' -exec grep -l x {} +", [["find", ".", "-name", "*.py", "-exec", "grep", "-l", "x", "{}", "+"]]),
+        ("xargs -I{} cp {} b/{}", [["xargs", "-I{}", "cp", "{}", "b/{}"]]),
         ("find . ! -name x", [["find", ".", "!", "-name", "x"]]),
         ("git show stash@{0} HEAD~2 v1^{}".replace("^{}", ""), [["git", "show", "stash@{0}", "HEAD~2", "v1"]]),
         ("[ -f x ] && cat x", [["[", "-f", "x", "]"], ["cat", "x"]]),

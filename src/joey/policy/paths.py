@@ -47,6 +47,7 @@ def resolve(path: str) -> str:
     return follow(path).resolved
 
 
+_PYTHON = re.compile(r"python[\d.]*")
 _MAX_WALK = 10_000
 _MAX_TEXT = 256 * 1024
 
@@ -162,6 +163,18 @@ class Workspace:
                 found = found.also(replace(meaning, hidden_by=None) if name in NAMES else meaning)
             folders[:] = [name for name in folders if name != ".git"]
         return found
+
+    def link_out(self, located: Located) -> str | None:
+        """A link below a folder that leads out of the workspace, other than to the Python of an environment."""
+        for folder, folders, files in os.walk(located.resolved):
+            for name in (*folders, *files):
+                path = posixpath.join(folder, name)
+                if not os.path.islink(path) or _PYTHON.fullmatch(name):  # noqa: PTH114 - paths here are strings
+                    continue
+                found = self.locate(path)
+                if not found.inside or found.secret:
+                    return posixpath.relpath(path, located.resolved)
+        return None
 
     def holds_protected(self, located: Located) -> bool:
         """Whether a folder is, or is above, the workspace, so that removing it takes protected files along."""

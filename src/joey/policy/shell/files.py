@@ -108,10 +108,8 @@ class Files:
                 return self._read(located, names_only=True)
             case "read":
                 return self._read(located)
-            case "tree":
-                part = self._read(located)
-                hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
-                return part.worse("ask", f"it holds files that {hidden} hides") if hidden else part
+            case "tree" | "follow":
+                return self._read_below(located, links=touch == "follow")
 
     def _written(self, located: Located) -> Part:
         covered: Decision = "allow" if self.settings.writes == "ask" else self.settings.writes
@@ -128,6 +126,15 @@ class Files:
             reason = f"it is outside the workspace ({quoted(located.resolved)})"
             return Part(located.path, self.settings.reads_outside, reason, kind="path")
         return Part(located.path, "allow", "it is inside the workspace", kind="path")
+
+    def _read_below(self, located: Located, *, links: bool) -> Part:
+        part = self._read(located)
+        hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
+        if hidden:
+            part = part.worse("ask", f"it holds files that {hidden} hides")
+        if links and (link := self.workspace.link_out(located)):
+            part = part.worse(self.settings.reads_outside, f"`{link}` in it is a link that leads out of the workspace")
+        return part
 
     def _worked_in(self, located: Located, what: str) -> Part:
         if located.problem or not located.inside:

@@ -279,7 +279,7 @@ class _Judge:
     def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[Part]:
         inner = self._folders(use, run)
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
-        trees = [word for touch, word in use.files if touch == "tree"]
+        trees = [word for touch, word in use.files if touch in ("tree", "follow")]
         for touch, word in use.files:
             yield from self._unconfined(self._not_there_yet(word, run.here | inner))
             if touch == "folder":
@@ -299,7 +299,7 @@ class _Judge:
 
     def _arriving(self, use: Use, here: frozenset[str]) -> set[str]:
         """Where whole folders are copied, moved, linked or unpacked to."""
-        whole = any(touch == "tree" for touch, _ in use.files)
+        whole = any(touch in ("tree", "follow") for touch, _ in use.files)
         targets = [word for touch, word in use.files if touch == "fill" or (whole and touch == "write")]
         return {self._absolute(base, word) for base in here for word in targets}
 

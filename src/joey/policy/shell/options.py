@@ -11,6 +11,7 @@ Kinds of values and operands:
 
     t  text that is neither run, nor a file        r  a file that is read
     l  a folder or file whose name is listed       d  a folder that is read with all it holds
+    L  the same, and what links below it lead to
     w  a file that is written                      x  a script of the project, which is run
     k  a file or folder that is removed            p  a folder of the project to work in
     f  a folder that is filled with files whose names are not known
@@ -37,13 +38,14 @@ from joey.policy.shell.scripts import awk_problems, sed_problems
 
 Kind: TypeAlias = str
 Shows: TypeAlias = Literal["", "worktree", "history"]
-Touch: TypeAlias = Literal["read", "list", "tree", "write", "fill", "remove", "run", "folder", "maybe"]
+Touch: TypeAlias = Literal["read", "list", "tree", "follow", "write", "fill", "remove", "run", "folder", "maybe"]
 """What is done with a file. "maybe": it is written if there is such a file; it may as well name something else, as
 in `git checkout NAME`."""
 _TOUCHES: dict[Kind, Touch] = {
-    "r": "read", "l": "list", "d": "tree", "w": "write", "f": "fill", "k": "remove", "x": "run", "p": "folder",
+    "r": "read", "l": "list", "d": "tree", "L": "follow", "w": "write", "f": "fill", "k": "remove", "x": "run",
+    "p": "folder",
 }  # fmt: skip
-_TOUCHES_BELOW: dict[Kind, Touch] = {"r": "tree", "l": "list", "d": "tree", "w": "fill", "f": "fill", "k": "remove"}
+_TOUCHES_BELOW: dict[Kind, Touch] = {"r": "follow", "l": "list", "d": "follow", "w": "fill", "f": "fill", "k": "remove"}
 """What is done to a folder if it is done to any file below it."""
 
 

@@ -314,7 +314,7 @@ class _Reader:
             raise NotPlainError("it has a `~` that the shell expands")
         if char == "[" and not (starts and ends):
             raise NotPlainError("it has a bracket pattern; quote it if it is text")
-        if char in "{}" and not (char == "{" and after == "}" and starts and self._whole_word(2)):
+        if char in "{}" and not (char == "{" and after == "}"):
             raise NotPlainError("it has braces that the shell may expand; quote them if they are text")
         if char == "!" and (first or not starts or not (ends or (after == "=" and self._whole_word(2)))):
             raise NotPlainError("it has a bare `!`; quote it if it is text")

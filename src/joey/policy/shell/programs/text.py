@@ -45,14 +45,14 @@ _GREP_TREE = ("-r", "-R", "--recursive", "--dereference-recursive")
 
 def _grep_operands(use: Use) -> str:
     """The first word is the pattern, unless an option gave one."""
-    files = "d*" if use.has(*_GREP_TREE) else "r*"
+    files = "L*" if use.has("-R", "--dereference-recursive") else "d*" if use.has(*_GREP_TREE) else "r*"
     return files if use.has("-e", "--regexp", "-f", "--file") else f"t {files}"
 
 
 def _grep(use: Use) -> Iterator[str]:
     given = 0 if use.has("-e", "--regexp", "-f", "--file") else 1
     if use.has(*_GREP_TREE) and len(use.operands) <= given:
-        use.files.append(("tree", _HERE))
+        use.files.append(("follow" if use.has("-R", "--dereference-recursive") else "tree", _HERE))
     yield from ()
 
 
