@@ -343,7 +343,7 @@ TOUCHING = {
     "grep -e x .env": "read .env",
     "grep .env -e x": "read .env",
     "grep .env -f x": "read .env",
-    "grep -hR . secrets": "tree secrets",
+    "grep -hR . secrets": "follow secrets",
     "grep --exclude-from=.env -r x src": "read .env",
     "egrep . .env": "read .env",
     "fgrep -f .env x": "read .env",
