@@ -150,6 +150,17 @@ def _search_files(folder: Path) -> Callable[[], str]:
     return read
 
 
+def _apply_diff(folder: Path) -> Callable[[], str]:
+    import asyncio
+
+    from joey.tools.base import ToolContext
+    from joey.tools.builtin.apply_diff import ApplyDiff
+
+    wanted = (folder / "wanted").read_text()
+    params = ApplyDiff.params(path="file", diff=f"<<<<<<< SEARCH\n{wanted}\n=======\nx\n>>>>>>> REPLACE")
+    return lambda: str(asyncio.run(ApplyDiff().plan(params, ToolContext(folder, folder))).refusal)
+
+
 def _picture(folder: Path) -> Callable[[], str]:
     import base64
 
@@ -225,6 +236,7 @@ READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "foreign task": _foreign_task,
     "read_file": _read_file,
     "picture": _picture,
+    "apply_diff": _apply_diff,
     "search_files": _search_files,
     "schema": _schema,
     "mode pattern": _mode_pattern,

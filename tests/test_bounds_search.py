@@ -1,8 +1,9 @@
-"""Folders made to hang a search or to fill its memory, and patterns too large to be compiled."""
+"""Folders made to hang a search or to fill its memory, patterns too large to be compiled, edits of very much."""
 
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,11 @@ def test_patterns_of_ignore_files_that_match_in_many_ways_are_matched_at_once(tm
     deep.mkdir(parents=True)
     (deep / ("a" * 200)).write_text("")
     search(tmp_path, "needle", "needle")
+
+
+@pytest.mark.parametrize("lines", [1_000, 5_000], ids=["compared", "too much to compare"])
+def test_a_long_block_that_is_nowhere_in_a_long_file_is_not_found(lines: int, tmp_path: Path) -> None:
+    draw = random.Random(1)
+    (tmp_path / "file").write_text("".join(f"{draw.getrandbits(60):x}\n" for _ in range(40_000)))
+    (tmp_path / "wanted").write_text("\n".join(f"{draw.getrandbits(60):x}" for _ in range(lines)))
+    refused("apply_diff", tmp_path, "not found")

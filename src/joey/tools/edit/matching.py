@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate
 
 from joey.tools.edit.likeness import best_distances, likeness, most_alike
 
@@ -33,6 +34,8 @@ _ASCII_KIN = str.maketrans(
     }
 )
 _BLANKS = re.compile(r"\s+")
+_MAX_WORK = 5 * 10**10
+"""Pairs of characters that are compared to find what is merely alike: a few seconds. Beyond, lines must be equal."""
 _WORTH_SHOWING = 0.35
 """Below this likeness the nearest place says nothing to anybody."""
 
@@ -172,10 +175,13 @@ def _alike(lines: Sequence[str], wanted: Sequence[str], start: int, degree: floa
     """
     plain = [_squeezed(line) for line in lines]
     target = "\n".join(_squeezed(line) for line in wanted)
-    windows = {at: "\n".join(plain[at : at + len(wanted)]) for at in range(start, len(lines) - len(wanted) + 1)}
+    ends = [0, *accumulate(len(line) + 1 for line in plain)]
+    if ends[-1] * len(target) > _MAX_WORK:
+        return []
     distances = best_distances(target, plain)
     bounds = {
-        at: 1 - distances[at + len(wanted) - 1] / max(len(target), len(window), 1) for at, window in windows.items()
+        at: 1 - distances[at + len(wanted) - 1] / max(len(target), ends[at + len(wanted)] - ends[at] - 1, 1)
+        for at in range(start, len(lines) - len(wanted) + 1)
     }
     open_places = [(-bound, False, at) for at, bound in bounds.items() if bound >= degree]
     heapq.heapify(open_places)
@@ -186,7 +192,7 @@ def _alike(lines: Sequence[str], wanted: Sequence[str], start: int, degree: floa
             continue
         if is_exact:
             chosen.append(at)
-        elif (score := likeness(target, windows[at])) >= degree:
+        elif (score := likeness(target, "\n".join(plain[at : at + len(wanted)]))) >= degree:
             heapq.heappush(open_places, (-score, True, at))
     return sorted(chosen)
 
