@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import subprocess
 import threading
 from collections.abc import Callable
@@ -12,17 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from joey.actions import RunCommand
 from joey.git import (
     LOOKING,
     find_repository,
     looking_at,
     quiet_git_environment,
     safe_git_environment,
-    submodules_of,
 )
-from joey.policy.ignore import IgnoreRules
-from joey.policy.paths import Workspace
-from joey.policy.shell.repository import repository_problems
+from joey.policy import IgnoreRules, Settings, Workspace, judge
 from joey.sandbox import SandboxSettings
 from joey.task.mentions import WorkspaceSources
 from joey.tools.base import ToolContext
@@ -179,6 +178,12 @@ def submodule(repository: Hostile) -> None:
     repository.git("config", "submodule.inner.ignore", "none")
 
 
+def submodule_that_nobody_configured(repository: Hostile) -> None:
+    submodule(repository)
+    (repository.work / ".gitmodules").unlink()
+    repository.git("config", "--remove-section", "submodule.inner")
+
+
 def bare_repository(repository: Hostile) -> None:
     """The project's own folder looks like a bare repository, whose configuration came with the project."""
     (repository.work / ".git").rename(repository.outside / "moved")
@@ -199,7 +204,8 @@ def git_folder_elsewhere(repository: Hostile) -> None:
 TRAPS: list[Callable[[Hostile], None]] = [
     fsmonitor, included, worktree_configuration, hook, hooks_elsewhere, clean_filter, filter_process, filter_in_info,
     text_conversion, diff_driver, external_diff, pager, pager_of_a_command, signature, promisor_by_command,
-    promisor_by_ssh, promisor_by_upload_pack, submodule, bare_repository, git_folder_elsewhere,
+    promisor_by_ssh, promisor_by_upload_pack, submodule, submodule_that_nobody_configured, bare_repository,
+    git_folder_elsewhere,
 ]  # fmt: skip
 
 
@@ -232,6 +238,12 @@ def _drain(descriptor: int) -> None:
 
 
 LOOKS = (("status",), ("diff", "HEAD"), ("show", "HEAD"))
+WORK = (
+    ("add", "-A"), ("reset", "-q"), ("add", "a.txt"), ("commit", "-qm", "Second"), ("branch", "side"), ("tag", "mark"),
+    ("checkout", "-q", "side"), ("commit", "--amend", "-qm", "Again"), ("rm", "-q", "--cached", "a.txt"), ("stash",),
+    ("switch", "-qc", "more"), ("merge", "-q", "side"), ("describe", "--always", "--dirty"), ("mv", "a.txt", "b.txt"),
+)  # fmt: skip
+AUTHOR = {f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 def test_the_trap_works_when_git_is_called_plainly(hostile: Hostile) -> None:
@@ -255,23 +267,50 @@ def _tree(folder: Path) -> dict[str, float]:
     return {str(path): path.lstat().st_mtime for path in folder.rglob("*")}
 
 
-def test_with_the_policy_s_look_at_the_settings_no_trap_runs_for_the_model_s_commands_either(hostile: Hostile) -> None:
-    """The model's own git reads the configuration. Where the policy finds no problem in it, and there is no submodule,
-    the variables that every command gets are enough."""
-    if repository_problems(hostile.git_configuration) or submodules_of(hostile.work):
-        assert not hostile.ran
-        return
-    environment = {**command_environment(os.environ).variables, **quiet_git_environment()}
-    for look in LOOKS:
-        subprocess.run(["git", *look], cwd=hostile.work, env=environment, check=False, capture_output=True)
+def as_the_model(repository: Hostile, words: tuple[str, ...], *, asks: bool = True) -> None:
+    """Run git as a command of the model's: if the policy allows it under the user's rule `git`, unless nobody asks."""
+    workspace = Workspace(str(repository.work), str(repository.outside), IgnoreRules.read({}))
+    verdict = judge([RunCommand(shlex.join(["git", *words]))], Settings(allow=("git",)), workspace)
+    if verdict.allowed or not asks:
+        environment = {**command_environment(os.environ).variables, **quiet_git_environment(), **AUTHOR}
+        subprocess.run(["git", *words], cwd=repository.work, env=environment, check=False, capture_output=True)
+
+
+def test_no_trap_runs_in_a_command_of_the_model_s_that_a_rule_allows(hostile: Hostile) -> None:
+    for words in (*LOOKS, *WORK):
+        as_the_model(hostile, words)
     assert not hostile.ran
 
 
-def test_an_ordinary_clone_is_no_problem(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["post-index-change", "reference-transaction"])
+def test_no_hook_runs_unasked_that_nobody_expects(tmp_path: Path, name: str) -> None:
+    repository = Hostile(tmp_path)
+    (repository.work / ".git/hooks").mkdir(exist_ok=True)
+    (repository.work / ".git/hooks" / name).symlink_to(repository.trap("exit 0"))
+    for words in (*LOOKS, *WORK):
+        as_the_model(repository, words)
+    assert not repository.ran
+    for words in (*LOOKS, *WORK):
+        as_the_model(repository, words, asks=False)
+    assert repository.ran, "this hook is not tried by any command here"
+
+
+def test_a_workspace_in_a_repository_is_judged_by_that_repository(tmp_path: Path) -> None:
+    repository = Hostile(tmp_path)
+    fsmonitor(repository)
+    (repository.work / "part").mkdir()
+    workspace = Workspace(str(repository.work / "part"), str(tmp_path), IgnoreRules.read({}))
+    verdict = judge([RunCommand("git status")], Settings(allow=("git",)), workspace)
+    assert verdict.decision == "ask" and "core.fsmonitor" in verdict.reason
+
+
+def test_an_ordinary_clone_with_a_submodule_is_no_problem(tmp_path: Path) -> None:
     origin = Hostile(tmp_path)
     origin.git("clone", "-q", str(origin.work), str(tmp_path / "clone"))
-    assert repository_problems((tmp_path / "clone/.git/config").read_text()) == []
-    assert submodules_of(tmp_path / "clone") == submodules_of(tmp_path) == ()
+    clone = tmp_path / "clone"
+    origin.git("submodule", "--quiet", "add", str(origin.work), "inner", folder=clone)
+    verdict = judge([RunCommand("git status")], Settings(allow=("git",)), Workspace.of(clone))
+    assert verdict.allowed, verdict.reason
 
 
 def test_a_configuration_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

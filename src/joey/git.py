@@ -251,12 +251,3 @@ def _output(command: Sequence[str], environment: Mapping[str, str]) -> str | Non
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
-
-
-def submodules_of(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The submodules that a folder's repository has in its index. Each has a configuration of its own, which
-    `git status` and `git diff` follow in a git of its own, where no variable of ours holds."""
-    with looking_at(folder, environ) as git:
-        listed = None if git is None else _output((*git.command, "ls-files", "--stage", "-z"), git.environment)
-    entries = (entry.partition("\t") for entry in (listed or "").split("\0"))
-    return tuple(path for mode, _, path in entries if mode.startswith("160000 "))

@@ -9,16 +9,32 @@ asked about.
 from __future__ import annotations
 
 import posixpath
+import re
 import struct
 from collections.abc import Iterable, Iterator
 
+from joey.filenames import quoted
 from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
 from joey.policy.shell.options import Use
 from joey.policy.shell.repository import remote_names, repository_problems
 
 _MAX_INDEX = 64 * 1024 * 1024
+_EMPTY_INDEX = b"DIRC" + (2).to_bytes(4) + (0).to_bytes(4)
 _SUBMODULE = 0o160000
+_HASH = 20
+_MAX_DEPTH = 8
+_NO_HOOK: tuple[str, ...] = ()
+_INDEX, _REFERENCES = "post-index-change", "reference-transaction"
+_RUNS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "rev-parse"), _NO_HOOK),
+    **dict.fromkeys(("rev-list", "cat-file", "shortlog", "merge-base", "for-each-ref", "show-ref", "reflog"), _NO_HOOK),
+    **dict.fromkeys(("add", "rm", "mv", "restore"), (_INDEX,)),
+    **dict.fromkeys(("branch", "tag"), (_REFERENCES,)),
+    "reset": (_INDEX, _REFERENCES),
+}
+"""Which of the hooks that run on nearly everything a subcommand may run; one that is not here, both. Commands get an
+environment in which looking does not write the index (`joey.git.quiet_git_environment`)."""
 
 
 def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
@@ -26,6 +42,7 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
     for folder in sorted(folders):
         if name == "git":
             yield from _repository(workspace, folder)
+            yield from _hooks(workspace, folder, use.path)
         for module in use.modules:
             if not _is_own_module(workspace, folder, module):
                 yield f"`{module}` is not a module of the project"
@@ -79,10 +96,19 @@ def _repository(workspace: Workspace, folder: str) -> Iterator[str]:
             yield f"it would use the repository in {posixpath.relpath(place, root)}, which is not the workspace's own"
             return
         place = posixpath.dirname(place)
-    if workspace.exists(posixpath.join(root, ".git")):
-        yield from _own_problems(workspace, posixpath.join(root, ".git"))
-    elif _is_bare(workspace, root):
+    if _is_bare(workspace, root) and not workspace.exists(posixpath.join(root, ".git")):
         yield "the workspace is a bare repository, whose configuration can run programs"
+    elif (own := _nearest(workspace, root)) is not None:
+        yield from _own_problems(workspace, own)
+
+
+def _nearest(workspace: Workspace, folder: str) -> str | None:
+    """The `.git` that git finds from a folder: there or above, also where the workspace is a part of a repository."""
+    while not workspace.exists(posixpath.join(folder, ".git")):
+        if folder == posixpath.dirname(folder):
+            return None
+        folder = posixpath.dirname(folder)
+    return posixpath.join(folder, ".git")
 
 
 def _is_repository(workspace: Workspace, folder: str) -> bool:
@@ -93,41 +119,85 @@ def _is_bare(workspace: Workspace, folder: str) -> bool:
     return all(workspace.exists(posixpath.join(folder, name)) for name in ("HEAD", "objects"))
 
 
-def _own_problems(workspace: Workspace, place: str) -> Iterator[str]:
+def _hooks(workspace: Workspace, folder: str, path: tuple[str, ...]) -> Iterator[str]:
+    """The hooks that nobody expects from a subcommand. A rule for git allows those that belong to what it does, such as
+    those of a commit; these two are rarely installed, and run when a file is added or a branch is made."""
+    place = _nearest(workspace, posixpath.normpath(folder))
+    common = _common_folder(workspace, place) if place else None
+    for name in _RUNS.get(path[0] if path else "", (_INDEX, _REFERENCES)) if common else ():
+        if workspace.exists(posixpath.join(common or "", "hooks", name)):
+            yield f"it may run the hook `{name}` of the repository"
+
+
+def _own_problems(workspace: Workspace, place: str, depth: int = 0) -> Iterator[str]:
     common = _common_folder(workspace, place)
     text = workspace.text_of(posixpath.join(common, "config")) if common else None
     if text is None:
         yield "the configuration of its repository cannot be read"
-    else:
-        yield from repository_problems(text)
-    for path in _submodules(workspace, place):
-        inner = posixpath.join(path, ".git")
-        if text is not None and workspace.exists(inner):
-            yield from (problem for problem in _own_problems(workspace, inner) if "core.worktree" not in problem)
-
-
-def _submodules(workspace: Workspace, place: str) -> Iterator[str]:
-    """The folders of the repositories inside a repository, which git looks into as well, with their configuration."""
-    folder = posixpath.dirname(place)
-    try:
-        entries = list(_entries(_index(place)))
-    except (OSError, ValueError, struct.error):
         return
-    for mode, name in entries:
-        if mode == _SUBMODULE and workspace.locate(posixpath.join(folder, name)).inside:
-            yield posixpath.join(folder, name)
+    yield from repository_problems(_without_own_worktree(text, common or "", posixpath.dirname(place)))
+    yield from _problems_of_submodules(workspace, place, text, depth)
+
+
+def _without_own_worktree(config: str, git_folder: str, folder: str) -> str:
+    """The configuration of a submodule without the setting that says where its files are, if that is where they are."""
+    return re.sub(
+        r"^\s*worktree = (\S+)$",
+        lambda found: "" if posixpath.normpath(posixpath.join(git_folder, found[1])) == folder else found[0],
+        config,
+        flags=re.MULTILINE,
+    )
+
+
+def _problems_of_submodules(workspace: Workspace, place: str, config: str, depth: int) -> Iterator[str]:
+    """Git looks into the submodules of a repository with another git, which follows their own configuration."""
+    submodules = _submodules(workspace, place, config)
+    if submodules is None:
+        yield "the index of its repository cannot be read, so it may have submodules"
+        return
+    for name in submodules:
+        inner = posixpath.join(posixpath.dirname(place), name, ".git")
+        if depth >= _MAX_DEPTH:
+            yield f"the submodule {quoted(name)} is too deep in others to look at"
+        elif workspace.exists(inner):
+            problems = _own_problems(workspace, inner, depth + 1)
+            yield from (f"in the submodule {quoted(name)}: {problem}" for problem in problems)
+
+
+def _submodules(workspace: Workspace, place: str, config: str) -> list[str] | None:
+    """The submodules in the index; None if it cannot be read, as with hashes of another length."""
+    if re.search(r"^\s*objectformat", config, re.IGNORECASE | re.MULTILINE):
+        return None
+    try:
+        return [name for name, mode in _entries(_index(workspace, place)) if mode == _SUBMODULE]
+    except (OSError, ValueError, struct.error):
+        return None
+
+
+def _index(workspace: Workspace, place: str) -> bytes:
+    """The index of a repository, which each worktree has for itself; an empty one where there is none yet."""
+    file = posixpath.join(_git_folder(workspace, place) or place, "index")
+    if not workspace.exists(file):
+        return _EMPTY_INDEX
+    with open(file, "rb") as opened:  # noqa: PTH123 - paths here are strings
+        return opened.read(_MAX_INDEX)
 
 
 def _common_folder(workspace: Workspace, place: str) -> str | None:
     """The folder with the configuration: `.git` itself, or where that of a linked worktree leads."""
+    folder = _git_folder(workspace, place)
+    common = workspace.text_of(posixpath.join(folder, "commondir")) if folder and folder != place else None
+    return posixpath.normpath(posixpath.join(folder, common.strip())) if folder and common else folder
+
+
+def _git_folder(workspace: Workspace, place: str) -> str | None:
+    """`.git` itself, or the folder that it names."""
     if workspace.is_folder(place):
         return place
     text = workspace.text_of(place) or ""
     if not text.startswith("gitdir:"):
         return None
-    folder = posixpath.join(posixpath.dirname(place), text.removeprefix("gitdir:").strip())
-    common = workspace.text_of(posixpath.join(folder, "commondir"))
-    return posixpath.normpath(posixpath.join(folder, common.strip())) if common else folder
+    return posixpath.join(posixpath.dirname(place), text.removeprefix("gitdir:").strip())
 
 
 def _tracks_hidden(workspace: Workspace) -> bool:
@@ -136,18 +206,15 @@ def _tracks_hidden(workspace: Workspace) -> bool:
     if not workspace.exists(posixpath.join(place, "index")):
         return not workspace.exists(posixpath.join(place, "HEAD"))
     try:
-        return any(workspace.ignore.hiding(name) for _, name in _entries(_index(place)) if name not in NAMES)
+        names = (name for name, _ in _entries(_index(workspace, posixpath.join(workspace.root, ".git"))))
+        return any(workspace.ignore.hiding(name) for name in names if name not in NAMES)
     except (OSError, ValueError, struct.error):
         return True
 
 
-def _index(place: str) -> bytes:
-    with open(posixpath.join(place, "index"), "rb") as file:  # noqa: PTH123 - paths here are strings
-        return file.read(_MAX_INDEX)
-
-
-def _entries(index: bytes) -> Iterator[tuple[int, str]]:
-    """The mode and the name of everything in an index of version 2 or 3. Raises ValueError for another."""
+def _entries(index: bytes) -> Iterator[tuple[str, int]]:
+    """The names and modes in an index of version 2 or 3. Raises ValueError for another, and for one that has parts
+    elsewhere or folders in place of their files, which extensions with small letters say."""
     signature, version, count = struct.unpack_from(">4sII", index)
     if signature != b"DIRC" or version not in (2, 3):
         raise ValueError("an index in another format")
@@ -157,5 +224,9 @@ def _entries(index: bytes) -> Iterator[tuple[int, str]]:
         (flags,) = struct.unpack_from(">H", index, at + 60)
         start = at + (64 if flags & 0x4000 else 62)
         end = index.index(b"\0", start)
-        yield mode, index[start:end].decode("utf-8", "surrogateescape")
+        yield index[start:end].decode("utf-8", "surrogateescape"), mode
         at += (end - at + 8) // 8 * 8
+    while at + 8 <= len(index) - _HASH:
+        if index[at : at + 1].islower():
+            raise ValueError("an index of which this is only a part")
+        at += 8 + int.from_bytes(index[at + 4 : at + 8])
