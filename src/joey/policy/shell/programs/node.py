@@ -77,7 +77,11 @@ _NPM_INSTALL = f"""{_NPM}
 _NPM_ADD = f"""{_NPM_INSTALL}
     -D --save-dev -S --save -P --save-prod -O --save-optional -E --save-exact --save-peer
 """
-_NPM_SCRIPT = program(f"{_NPM} --if-present --ignore-scripts", "t*", project_code=True, check=option_values)
+# What people forget to put behind `--`: npm takes these for settings that it does not have, and the script sees them.
+_FORGOTTEN = "--coverage --watch --watchAll --ci --bail --updateSnapshot --runInBand --headless"
+_NPM_SCRIPT = program(
+    f"{_NPM} --if-present --ignore-scripts {_FORGOTTEN}", "t*", project_code=True, check=option_values
+)
 _NPM_CI = program(_NPM_INSTALL, project_code=True, check=option_values)
 _NPM_NAMES = program(_NPM_ADD, "t*", project_code=True, check=npm_packages)
 _NPM_LIST = program(
