@@ -22,6 +22,7 @@ from typing import Protocol
 
 from joey.asking.library import Library
 from joey.filenames import quoted
+from joey.frames import framed
 from joey.messages import ImageBlock, ResultBlock, TextBlock
 
 PIPED = "\n<input>\n"
@@ -96,9 +97,9 @@ def _invoked(invocation: Invocation, library: Library, mode: str) -> tuple[str, 
     command = library.commands().get(invocation.name)
     if command is not None:
         body = command.filled(invocation.arguments)
-        return f'<command name="{command.name}">\n{body}\n</command>', command.mode
+        return framed("command", body, name=command.name), command.mode
     skill = library.skills(mode)[invocation.name]
-    return f'<skill name="{skill.name}" file="{quoted(str(skill.path))}">\n{skill.body}\n</skill>', None
+    return framed("skill", skill.body, name=skill.name, file=quoted(str(skill.path))), None
 
 
 async def _mentioned(mention: str, sources: Sources) -> list[ResultBlock]:
@@ -122,4 +123,4 @@ def _around(mention: str, content: tuple[ResultBlock, ...]) -> list[ResultBlock]
     """What a mention brought, named after it. Words are marked as material: they are not the user's."""
     words = "\n".join(block.text for block in content if isinstance(block, TextBlock))
     pictures = [block for block in content if isinstance(block, ImageBlock)]
-    return [TextBlock(f'<mentioned name="{mention}">\n{words}\n</mentioned>'), *pictures]
+    return [TextBlock(framed("mentioned", words, name=mention)), *pictures]

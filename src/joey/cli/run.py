@@ -25,6 +25,7 @@ from joey.app.settings import notices, settings_in_force
 from joey.app.tasks import TaskOptions, open_task
 from joey.errors import UsageError
 from joey.events import TaskFinished
+from joey.frames import framed
 from joey.mcp.config import configured_servers
 from joey.sandbox.settings import MODES
 from joey.task.parts import Watcher
@@ -170,7 +171,7 @@ def prompt_from(args: argparse.Namespace) -> str:
         prompt, piped = piped, ""
     else:
         prompt = args.prompt or ""
-    whole = f"{prompt}\n\n<input>\n{piped.rstrip()}\n</input>" if prompt and piped.strip() else prompt or piped
+    whole = f"{prompt}\n\n{framed('input', piped.rstrip())}" if prompt and piped.strip() else prompt or piped
     if not whole.strip() and not args.resume:
         raise UsageError('say what to do: joey run "…", joey run - < FILE, or joey run --file FILE')
     return whole

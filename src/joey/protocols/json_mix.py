@@ -13,6 +13,7 @@ file's text ends would write the wrong file); calls without tags. All of them st
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -176,6 +177,9 @@ class JsonMixProtocol(Protocol):
         return _REMINDER.format(start=self.start, end=self.end, names=f" The tools are: {names}." if names else "")
 
 
+_OWN_TAG = re.compile(r"<(?=\s*/?\s*tool_response)", re.IGNORECASE)
+
+
 def encode_results(results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()) -> tuple[Block, ...]:
     """Each result as `<tool_response>{...}</tool_response>`, in the order of the calls; pictures follow as they are."""
     names = {call.id: call.name for call in calls if call.id}
@@ -185,7 +189,9 @@ def encode_results(results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBl
         name = names.get(result.tool_use_id)
         body = {"name": name} if name else {}
         body["error" if result.is_error else "result"] = said
-        blocks.append(TextBlock(f"<tool_response>{json.dumps(body, ensure_ascii=False)}</tool_response>"))
+        # What was said is read back as it was, and cannot end the element or begin another.
+        written = _OWN_TAG.sub(r"\\u003c", json.dumps(body, ensure_ascii=False))
+        blocks.append(TextBlock(f"<tool_response>{written}</tool_response>"))
         blocks += [block for block in result.content if isinstance(block, ImageBlock)]
     return tuple(blocks)
 

@@ -11,6 +11,7 @@ How a call is read stands in `morph_parser`, how one is written in `morph_writer
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -94,11 +95,16 @@ class MorphXmlProtocol(Protocol):
         )
 
 
+_OWN_TAG = re.compile(r"(?:<|&(?:amp;)*lt;)(?=\s{0,8}/?\s{0,8}tool_result)", re.IGNORECASE)
+"""The element's own tag in what was said. It is escaped, and what looks escaped already once more, so that it can be
+read back exactly; nothing else is touched."""
+
+
 def _write_result(result: ToolResultBlock) -> list[Block]:
     """A result as the model reads it: its words in an element, its pictures after it."""
     tag = '<tool_result error="true">' if result.is_error else "<tool_result>"
     words = "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
-    words = words.replace("</tool_result", "&lt;/tool_result")
+    words = _OWN_TAG.sub(lambda found: "&lt;" if found[0] == "<" else f"&amp;{found[0][1:]}", words)
     pictures: list[Any] = [block for block in result.content if not isinstance(block, TextBlock)]
     return [TextBlock(f"{tag}\n{words}\n</tool_result>"), *pictures]
 

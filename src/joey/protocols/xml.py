@@ -5,10 +5,11 @@ The grammar and the reading of replies are in `xml_parser`, the tags in `xml_tag
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.messages import Block, ResultBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
 from joey.protocols.example import example_call
 from joey.protocols.xml_grammar import xml_grammar
@@ -35,6 +36,12 @@ _RULES = """\
 - Put a call in the plain answer, never in a code block or in backticks: what stands in code is not run.
 - A call that is not closed is not run."""
 
+_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_HEAD = re.compile(
+    rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})(?:(\[)(?=[^{_BREAKS}]*\] Result:)|(<)(?=\\*/?error>))"
+)
+"""The marks of a result, where a line begins. In a tool's words each gets a backslash behind its first character, and
+one that has some gets one more, so that they can be read back exactly."""
 _SUBJECTS = (
     "path",
     "file_path",
@@ -117,7 +124,7 @@ def _example(tool: ToolSpec) -> str:
 
 def _encode_result(result: ToolResultBlock, label: str) -> list[Block]:
     head = TextBlock(f"[{label}] Result:")
-    content = list(result.content) or [TextBlock("(the tool answered nothing)")]
+    content = [_broken(block) for block in result.content] or [TextBlock("(the tool answered nothing)")]
     if not result.is_error:
         return [head, *content]
     words = "\n".join(block.text for block in content if isinstance(block, TextBlock))
@@ -125,10 +132,15 @@ def _encode_result(result: ToolResultBlock, label: str) -> list[Block]:
     return [head, TextBlock(f"The tool failed:\n<error>\n{words}\n</error>"), *others]
 
 
+def _broken(block: ResultBlock) -> ResultBlock:
+    """Words of a tool, in which no line passes for the head of another result, or for the end of an error."""
+    return TextBlock(_HEAD.sub(r"\1\2\3\\", block.text)) if isinstance(block, TextBlock) else block
+
+
 def _label(call: ToolUseBlock) -> str:
     """What a call was about, such as `read_file for 'a.py'`."""
     subject = next((call.arguments[key] for key in _SUBJECTS if isinstance(call.arguments.get(key), str)), "")
-    line = subject.strip().split("\n", 1)[0]
+    line = next(iter(subject.strip().splitlines()), "")
     if not line:
         return call.name
     return f"{call.name} for '{line if len(line) <= 80 else line[:79] + '…'}'"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from joey.frames import below_heading
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 
 
 def call_as_text(call: ToolUseBlock) -> str:
-    lines = "\n".join(f"{name}: {_value_as_text(value)}" for name, value in call.arguments.items())
+    lines = "\n".join(f"{name}: {below_heading(_value_as_text(value))}" for name, value in call.arguments.items())
     return f"[Tool Use: {call.name}]\n{lines}"
 
 
@@ -17,7 +18,7 @@ def result_as_text(result: ToolResultBlock) -> str:
     """The words of a result; a picture in it is only mentioned."""
     heading = "[Tool Result (Error)]" if result.is_error else "[Tool Result]"
     words = [block.text if isinstance(block, TextBlock) else "[Image]" for block in result.content]
-    return "\n".join([heading, *words])
+    return "\n".join([heading, *map(below_heading, words)])
 
 
 def without_tool_blocks(message: Message) -> Message:

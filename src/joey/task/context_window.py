@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from joey.chunks import TextChunk, UsageChunk
 from joey.events import ContextKept, ContextShortened, TokenUsage
+from joey.frames import below_heading
 from joey.journal.records import MessagesHidden
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import Request
@@ -147,11 +148,11 @@ def _as_text(message: Message) -> Message:
 def _block_as_text(block: Block) -> Block:
     """Calls and results in words: a request without tools may not carry them, and a summary needs no more."""
     if isinstance(block, ToolUseBlock):
-        lines = [f"{name}: {_short(value)}" for name, value in block.arguments.items()]
+        lines = [f"{name}: {below_heading(_short(value))}" for name, value in block.arguments.items()]
         return TextBlock("\n".join([f"[Tool Use: {block.name}]", *lines]))
     if isinstance(block, ToolResultBlock):
         text = "\n".join(part.text if isinstance(part, TextBlock) else "[Image]" for part in block.content)
-        return TextBlock(f"[Tool Result{' (Error)' if block.is_error else ''}]\n{_short(text)}")
+        return TextBlock(f"[Tool Result{' (Error)' if block.is_error else ''}]\n{below_heading(_short(text))}")
     return TextBlock("[Image]") if isinstance(block, ImageBlock) else block
 
 

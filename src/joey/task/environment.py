@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from joey.effects import Todo
 from joey.filenames import quoted
+from joey.frames import framed
 from joey.tools.base import ToolContext
 from joey.tools.commands.jobs import finished_jobs, running_jobs
 from joey.tools.searching.listing import list_folder
@@ -15,6 +17,9 @@ from joey.tools.todos import render_checklist
 
 MAX_ENTRIES = 200
 _BRIEF_ENTRIES = 40
+_SECTIONS = "project_structure|actively_running_terminals|finished_in_the_background|mode|time|todos"
+_SECTION_END = re.compile(rf"(?m)(^[ \t]*)<(?=\\*/?(?:{_SECTIONS})>)")
+"""A line that would begin or end a section, in what a section says."""
 
 
 def first_details(context: ToolContext, now: datetime, todos: Sequence[Todo] = ()) -> str:
@@ -75,7 +80,7 @@ def _finished(context: ToolContext) -> str:
 
 
 def _section(name: str, text: str) -> str:
-    return f"<{name}>\n{text}\n</{name}>" if text else ""
+    return framed(name, _SECTION_END.sub(r"\1<\\", text)) if text else ""
 
 
 def _wrapped(*sections: str) -> str:

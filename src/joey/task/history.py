@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from joey.frames import neutral
 from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Protocol
@@ -22,7 +23,7 @@ def visible(state: TaskState) -> tuple[Message, ...]:
     messages = state.messages
     if not state.hidden or not messages:
         return tuple(messages)
-    note = (_SUMMARY if state.summary else _HIDDEN).format(count=state.hidden, summary=state.summary)
+    note = (_SUMMARY if state.summary else _HIDDEN).format(count=state.hidden, summary=neutral(state.summary or ""))
     first = Message("user", (*messages[0].content, TextBlock(note)))
     return (first, *messages[1 + state.hidden :])
 

@@ -21,6 +21,7 @@ from joey.actions import (
     VisitUrl,
     WritePath,
 )
+from joey.frames import framed
 from joey.hosts import host_of, is_this_machine
 from joey.policy.settings import Settings
 from joey.policy.shell.lines import exact_rules
@@ -85,7 +86,7 @@ def _lasting(
 def denied(reason: str, comment: str) -> str:
     """What the model reads when the user said no."""
     if comment:
-        return f"The user denied this call and said:\n<feedback>\n{comment}\n</feedback>"
+        return f"The user denied this call and said:\n{framed('feedback', comment)}"
     return f"This call was denied: {reason}" if reason else "The user denied this call."
 
 

@@ -36,7 +36,7 @@ from joey.task.checkpoint import keep_files
 from joey.task.core import TaskCore
 from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, always_allows, denied
 from joey.task.one_call import Prepared, Stopped, prepare, safely
-from joey.task.trim import trimmed_result
+from joey.task.trim import from_outside, trimmed_result
 from joey.tools.base import failed
 from joey.tools.registry import RejectedCall, ResolvedCall
 
@@ -78,13 +78,13 @@ class ToolRunner:
             return self._answered(call, failed(self._skip))
         resolved = self._core.tools.resolve(call)
         if isinstance(resolved, RejectedCall):
-            return self._answered(call, resolved.result)
+            return self._answered(call, from_outside(resolved.result))
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
             self._core.bar(resolved.tool.name)
             return self._answered(call, failed(repeated))
         prepared = await prepare(resolved, self._core.context(call.call_id), self._core.rules)
         if isinstance(prepared, Stopped):
-            return self._stopped(call, prepared)
+            return self._stopped(call, replace(prepared, result=from_outside(prepared.result)))
         leave = await self._leave(call, prepared)
         if not leave.granted:
             refused = failed(denied(leave.reason, leave.comment))
@@ -98,7 +98,7 @@ class ToolRunner:
             if self._core.claims and resolved.tool.name in prepared.plan.instead:
                 refusal = failed(f"{refusal.text}{self._core.claims.reminder}")
         self._core.repetition.ran(call.name, call.arguments, refusal.text, refused=True)
-        return self._answered(call, refusal)
+        return self._answered(call, from_outside(refusal))
 
     def _stopped(self, call: ToolCallFinished, stopped: Stopped) -> ToolResult:
         if stopped.denied:
@@ -137,9 +137,10 @@ class ToolRunner:
             if doubt := core.claims.doubt(claim):
                 if doubt.instead:
                     core.bar(call.name, doubt.instead)
-                return self._answered(call, ToolResult((TextBlock(doubt.words),)))
+                return self._answered(call, from_outside(ToolResult((TextBlock(doubt.words),))))
             ran = replace(ran, effect=CompletionProposed(claim))
-        result = await self._settle(call, trimmed_result(ran, core.parts.settings.most_of_a_result))
+        ran = from_outside(trimmed_result(ran, core.parts.settings.most_of_a_result))
+        result = await self._settle(call, ran)
         if result is None:
             return None
         if core.claims and not result.is_error:

@@ -1,9 +1,10 @@
-"""Results cut to what a small window can hold: the beginning and the end stay, and the gap is told."""
+"""Results as the model reads them: cut to what a small window can hold, and with nothing that passes for our marks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from joey.frames import neutral
 from joey.messages import ResultBlock, TextBlock, ToolResult
 
 _GAP = "\n[… {count} characters are left out here; search_files finds what is in them …]\n"
@@ -23,6 +24,17 @@ def trimmed_result(result: ToolResult, most: int | None) -> ToolResult:
     if most is None or len(result.text) <= most:
         return result
     return replace(result, content=tuple(_trimmed_block(block, most) for block in result.content))
+
+
+def from_outside(result: ToolResult) -> ToolResult:
+    """The result of a tool, whose words may be anybody's: none of them passes for a mark of ours (joey.frames)."""
+    if not any(isinstance(block, TextBlock) and "<" in block.text for block in result.content):
+        return result
+    return replace(result, content=tuple(_neutral_block(block) for block in result.content))
+
+
+def _neutral_block(block: ResultBlock) -> ResultBlock:
+    return TextBlock(neutral(block.text)) if isinstance(block, TextBlock) else block
 
 
 def _trimmed_block(block: ResultBlock, most: int) -> ResultBlock:

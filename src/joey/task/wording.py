@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from joey.events import ToolCallMalformed
+from joey.frames import framed, neutral
 
 INTERRUPTED = (
     "The task was interrupted while this call was running. It may or may not have happened; it is not made again by "
@@ -19,20 +20,20 @@ def feedback(text: str) -> str:
     """The user's feedback on a result, in the words the model knows it by."""
     return (
         "The user has provided feedback on the results. Consider their input to continue the task:\n"
-        f"<feedback>\n{text}\n</feedback>"
+        f"{framed('feedback', text)}"
     )
 
 
 def answer(text: str) -> str:
-    return f"<answer>\n{text}\n</answer>"
+    return framed("answer", text)
 
 
 def guidance(reason: str, text: str) -> str:
-    return f"{reason}\nThe user says:\n<feedback>\n{text}\n</feedback>"
+    return f"{reason}\nThe user says:\n{framed('feedback', text)}"
 
 
 def user_message(text: str) -> str:
-    return f"<user_message>\n{text}\n</user_message>"
+    return framed("user_message", text)
 
 
 def no_such_mode(mode: str, modes: Iterable[str]) -> str:
@@ -66,6 +67,7 @@ CUT_OFF = "Your reply was cut off by the length limit. Go on exactly where you s
 
 
 def subtask_result(child_id: str, outcome: str, message: str) -> str:
+    message = neutral(message)
     if outcome == "completed":
         return f"Subtask {child_id} completed.\n\nResult:\n{message}"
     return f"Subtask {child_id} did not complete ({outcome}). {message}".strip()

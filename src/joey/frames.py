@@ -1,0 +1,50 @@
+"""Marks around words in a conversation, which what stands between them cannot write itself.
+
+One message to the model holds words of several authors: the user's, ours, and what files, commands, pages and servers
+say. Marks tell them apart: `<user_message>`, `<environment_details>`, `<mentioned name="…">` and so on. Outside words
+could hold such a mark as well, close the frame they are in and go on in another's name. So every mark in them is broken
+by a backslash behind its first character: `</user_message>` reads `<\\/user_message>`. That is visible, the meaning is
+clear, and it can be undone exactly, since a mark that already has backslashes gets one more.
+
+Names that are ours alone are broken wherever they stand, and so are those in which the user speaks. Names that much
+code has (`<input>`) only where they begin a line, as our own marks always do. Text without marks stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNSEEN = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,8}"
+"""What may stand inside a mark and still let it pass for one."""
+_ANYWHERE = re.compile(
+    rf"<(?=\\*{_UNSEEN}/?{_UNSEEN}(?:environment_details|user_message|feedback|answer|mentioned)\b)", re.IGNORECASE
+)
+_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_AT_LINE_START = re.compile(
+    rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})"
+    r"<(?=\\*(?:/?(?:input|command|skill)[ \t]{0,8}>|(?:command|skill)[ \t]{1,8}name[ \t]{0,8}=))",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})\[(?=\\*Tool (?:Use|Result)\b)", re.IGNORECASE)
+
+
+def neutral(text: str) -> str:
+    """Words of somebody else, with every mark of ours in them broken."""
+    if "<" not in text:
+        return text
+    return _AT_LINE_START.sub(r"\1<\\", _ANYWHERE.sub(r"<\\", text))
+
+
+def framed(name: str, text: str, /, **attributes: str) -> str:
+    """Words in a frame of this name, which they cannot close."""
+    named = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items())
+    return f"<{name}{named}>\n{neutral(text)}\n</{name}>"
+
+
+def below_heading(text: str) -> str:
+    """Words that stand below a heading such as `[Tool Result]`, with lines broken that would pass for another."""
+    return _HEADING.sub(r"\1[\\", text) if "[" in text else text
+
+
+def _attribute(value: str) -> str:
+    return " ".join(value.split()).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
