@@ -12,7 +12,7 @@ from joey.policy import Settings, Workspace
 from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import Verdict, combine
 
-RULES = Settings(reads="allow", writes="allow", allow=("git", "python", "npx tsc", "cat"))
+RULES = Settings(reads="allow", writes="allow", allow=("git", "grep", "python", "npx tsc", "cat"))
 
 
 def git(folder: Path, *words: str) -> None:
@@ -88,7 +88,12 @@ def test_git_asks_before_it_shows_what_may_be_hidden(root: Path) -> None:
     assert "of the history" in judge("git show HEAD", root).reason
     assert judge("git show HEAD -- a.txt", root).allowed
     assert judge("git show HEAD:.env", root).decision == "deny"
+    assert judge("git grep --untracked x", root).allowed
     (root / ".env").write_text("secret\n")
+    (root / "lib").mkdir()
+    (root / "lib" / "other").hardlink_to(root / ".env")
+    assert not judge("git grep --untracked x", root).allowed
+    assert not judge("grep -r x lib", root).allowed, "the same file has a name there"
     git(root, "add", "-f", ".env")
     assert "an ignore file hides" in judge("git diff --cached", root).reason
 

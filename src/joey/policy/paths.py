@@ -159,10 +159,23 @@ class Workspace:
             if seen > _MAX_WALK:
                 return Meaning("too many files to look at", "too many files to look at")
             for name in (*folders, *files):
-                meaning = self._by_name(posixpath.join(folder, name), roots)
+                meaning = self._below(posixpath.join(folder, name), roots)
                 found = found.also(replace(meaning, hidden_by=None) if name in NAMES else meaning)
             folders[:] = [name for name in folders if name != ".git"]
         return found
+
+    def _below(self, path: str, roots: tuple[str, ...]) -> Meaning:
+        """What a name below a folder means; a file that has other names is looked at more closely."""
+        meaning = self._by_name(path, roots)
+        if not self.ignore.specs or meaning.hidden_by:
+            return meaning
+        try:
+            status = os.lstat(path)
+        except (OSError, ValueError):
+            return meaning
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+            return meaning
+        return replace(meaning, hidden_by=self.locate(path).hidden_by)
 
     def link_out(self, located: Located) -> str | None:
         """A link below a folder that leads out of the workspace, other than to the Python of an environment."""

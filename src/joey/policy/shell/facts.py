@@ -78,7 +78,7 @@ def _shown(use: Use, workspace: Workspace) -> Iterator[str]:
         return
     if use.shows == "history":
         yield "it may show files of the history that an ignore file hides; name the paths that you want (`-- src`)"
-    elif _tracks_hidden(workspace):
+    elif _tracks_hidden(workspace) or (use.has("--untracked") and workspace.below(workspace.locate(".")).hidden_by):
         yield "it may show files that an ignore file hides; name the paths that you want (`-- src`)"
 
 
