@@ -150,15 +150,11 @@ def _search_files(folder: Path) -> Callable[[], str]:
     return read
 
 
-def _apply_diff(folder: Path) -> Callable[[], str]:
-    import asyncio
+def _edit(folder: Path) -> Callable[[], str]:
+    from joey.tools.edit.matching import locate, nearest
 
-    from joey.tools.base import ToolContext
-    from joey.tools.builtin.apply_diff import ApplyDiff
-
-    wanted = (folder / "wanted").read_text()
-    params = ApplyDiff.params(path="file", diff=f"<<<<<<< SEARCH\n{wanted}\n=======\nx\n>>>>>>> REPLACE")
-    return lambda: str(asyncio.run(ApplyDiff().plan(params, ToolContext(folder, folder))).refusal)
+    lines, wanted = ((folder / name).read_text().split("\n") for name in ("file", "wanted"))
+    return lambda: f"{locate(lines, wanted, fuzzy=0.8)}, {nearest(lines, wanted)}"
 
 
 def _picture(folder: Path) -> Callable[[], str]:
@@ -236,7 +232,7 @@ READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "foreign task": _foreign_task,
     "read_file": _read_file,
     "picture": _picture,
-    "apply_diff": _apply_diff,
+    "edit": _edit,
     "search_files": _search_files,
     "schema": _schema,
     "mode pattern": _mode_pattern,

@@ -58,4 +58,4 @@ def test_a_long_block_that_is_nowhere_in_a_long_file_is_not_found(lines: int, tm
     draw = random.Random(1)
     (tmp_path / "file").write_text("".join(f"{draw.getrandbits(60):x}\n" for _ in range(40_000)))
     (tmp_path / "wanted").write_text("\n".join(f"{draw.getrandbits(60):x}" for _ in range(lines)))
-    refused("apply_diff", tmp_path, "not found")
+    refused("edit", tmp_path, "NotFound()")

@@ -34,8 +34,9 @@ _ASCII_KIN = str.maketrans(
     }
 )
 _BLANKS = re.compile(r"\s+")
-_MAX_WORK = 5 * 10**10
+_MAX_WORK = 2 * 10**10
 """Pairs of characters that are compared to find what is merely alike: a few seconds. Beyond, lines must be equal."""
+_PLACES = 12
 _WORTH_SHOWING = 0.35
 """Below this likeness the nearest place says nothing to anybody."""
 
@@ -127,8 +128,10 @@ class Nearest:
 
 def nearest(lines: Sequence[str], wanted: Sequence[str]) -> Nearest | None:
     """The place to show to somebody whose lines were not found."""
+    if _PLACES * sum(map(len, wanted)) ** 2 > _MAX_WORK:
+        return None
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
-    alike = most_alike(wanted[anchor].strip(), [line.strip() for line in lines], limit=12)
+    alike = most_alike(wanted[anchor].strip(), [line.strip() for line in lines], limit=_PLACES)
     starts = {max(at - anchor, 0) for at in alike}
     scored = [(_likeness(lines[at : at + len(wanted)], wanted), -at) for at in starts]
     best, at = max(scored, default=(0.0, 0))
