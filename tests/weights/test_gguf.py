@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.weights import Facts, GgufError, read_facts, silent_tokens, why_unreadable
+from joey.weights import Facts, GgufError, control_words, read_facts, silent_tokens, why_unreadable
 
 U32, I32, F32, STRING, ARRAY, U64 = 4, 5, 6, 8, 9, 10
 
@@ -143,3 +143,15 @@ def test_no_bytes_are_anything_but_facts_or_a_complaint(tmp_path_factory: Any, d
     why_unreadable(file)
     with contextlib.suppress(GgufError):
         read_facts(file)
+
+
+def test_the_words_that_begin_and_end_messages_are_the_model_s_own(file: Path) -> None:
+    words = fact("tokenizer.ggml.tokens", ARRAY, ["a", "<|im_end|>", "<tool_call>", "<|im_start|>", "\n"])
+    file.write_bytes(gguf(*ABOUT, words, kinds(1, 3, 4, 3, 3)))
+    assert control_words(file) == ("<|im_end|>", "<|im_start|>")
+
+
+@pytest.mark.parametrize("facts", [(), (WORDS,), (kinds(3, 3),)])
+def test_a_file_without_a_vocabulary_has_no_such_words(file: Path, facts: tuple[bytes, ...]) -> None:
+    file.write_bytes(gguf(*ABOUT, *facts))
+    assert control_words(file) == ()

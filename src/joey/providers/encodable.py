@@ -7,6 +7,7 @@ holds one could not be written to the wire at all, and neither could any later o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,27 +23,32 @@ def encodable(text: str) -> str:
 
 def encodable_message(message: Message) -> Message:
     """The message; the same object where nothing had to be replaced."""
-    content = tuple(_block(block) for block in message.content)
+    return rewritten(message, encodable)
+
+
+def rewritten(message: Message, rewrite: Callable[[str], str]) -> Message:
+    """The message with each of its texts rewritten; the same object where none changed."""
+    content = tuple(_block(block, rewrite) for block in message.content)
     same = all(one is other for one, other in zip(content, message.content, strict=True))
     return message if same else replace(message, content=content)
 
 
-def _block(block: Block) -> Block:
+def _block(block: Block, rewrite: Callable[[str], str]) -> Block:
     match block:
         case TextBlock(text) | ReasoningBlock(text):
-            return block if (clean := encodable(text)) is text else replace(block, text=clean)
+            return block if (clean := rewrite(text)) == text else replace(block, text=clean)
         case ToolUseBlock(_, _, arguments):
-            return block if (clean := _value(arguments)) == arguments else replace(block, arguments=clean)
+            return block if (clean := _value(arguments, rewrite)) == arguments else replace(block, arguments=clean)
         case ToolResultBlock(_, parts):
-            results: Any = tuple(_block(part) for part in parts)
+            results: Any = tuple(_block(part, rewrite) for part in parts)
             return block if results == parts else replace(block, content=results)
         case ImageBlock():
             return block
 
 
-def _value(value: Any) -> Any:
+def _value(value: Any, rewrite: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return encodable(value)
+        return rewrite(value)
     if isinstance(value, dict):
-        return {encodable(key): _value(item) for key, item in value.items()}
-    return [_value(item) for item in value] if isinstance(value, list) else value
+        return {rewrite(key): _value(item, rewrite) for key, item in value.items()}
+    return [_value(item, rewrite) for item in value] if isinstance(value, list) else value

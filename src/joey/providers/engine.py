@@ -27,7 +27,7 @@ from joey import machine
 from joey.errors import UsageError
 from joey.providers.abilities import Abilities
 from joey.providers.failures import BadRequestError
-from joey.weights import read_facts, silent_tokens, why_unreadable
+from joey.weights import control_words, read_facts, silent_tokens, why_unreadable
 
 WINDOW, SMALL_WINDOW = 8192, 4096
 _SIDE_CACHE_MIB = 256
@@ -115,13 +115,18 @@ class Engine:
         with self._loading:
             if self._server is None:
                 self._server = self._start()
-                _ = self.silent_tokens  # while nobody waits for the event loop
+                _ = self.silent_tokens, self.control_words  # while nobody waits for the event loop
             return str(self._server.listening_address)
 
     @cached_property
     def silent_tokens(self) -> tuple[int, ...]:
         """See joey.weights."""
         return silent_tokens(self.plan.path)
+
+    @cached_property
+    def control_words(self) -> tuple[str, ...]:
+        """See joey.weights."""
+        return control_words(self.plan.path)
 
     @property
     def is_loaded(self) -> bool:

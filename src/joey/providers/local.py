@@ -5,7 +5,9 @@
 
 The engine speaks Chat Completions, so the ordinary provider asks it. What is special is here: it is loaded at the first
 request, it takes the likeliest token each time (temperature 0) unless told otherwise, and a reply may take at most half
-of its small window. Even so the same question can get another answer: what was kept of the prompt changes the rounding.
+of its small window. llama.cpp reads the whole conversation as one text in which `<|im_end|>` is the end of a message,
+whoever wrote it, so the model's own such words are broken wherever they stand (`joey.providers.control`). Even so the
+same question can get another answer: what was kept of the prompt changes the rounding.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any, ClassVar
 from joey.chunks import Chunk
 from joey.providers.abilities import Abilities
 from joey.providers.base import Provider, Request
+from joey.providers.control import without_words
 from joey.providers.engine import EngineOptions, engine_for, plan, require_runtime
 from joey.providers.openai import OpenAIProvider
 from joey.weights import model_file
@@ -90,4 +93,5 @@ class LocalProvider(Provider):
     def _fitting(self, request: Request) -> Request:
         temperature = 0.0 if request.temperature is None else request.temperature
         longest = max(1, self._engine.plan.context // 2)
+        request = without_words(request, self._engine.control_words)
         return replace(request, temperature=temperature, max_tokens=min(request.max_tokens, longest))

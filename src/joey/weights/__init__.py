@@ -9,7 +9,7 @@ Nothing here runs a model; that is `joey.providers.local`.
 from __future__ import annotations
 
 from joey.weights.catalogue import CATALOGUE, DEFAULT, Part, Weights, installed_models, known, model_file
-from joey.weights.gguf import Facts, GgufError, read_facts, silent_tokens, why_unreadable
+from joey.weights.gguf import Facts, GgufError, control_words, read_facts, silent_tokens, why_unreadable
 from joey.weights.install import InstallError, install, remove
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "InstallError",
     "Part",
     "Weights",
+    "control_words",
     "install",
     "installed_models",
     "known",

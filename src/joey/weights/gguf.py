@@ -21,6 +21,7 @@ _VERSIONS = (2, 3)
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 _KINDS_OF_TOKENS = "tokenizer.ggml.token_type"
+_TOKENS = "tokenizer.ggml.tokens"
 _CONTROL = 3
 _ENDS = tuple(f"tokenizer.ggml.{name}_token_id" for name in ("eos", "eot", "eom"))
 _LONGEST_TEXT = 64 * 1024 * 1024
@@ -62,12 +63,25 @@ def read_facts(path: Path) -> Facts:
 
 def silent_tokens(path: Path) -> tuple[int, ...]:
     """The tokens that stand for no text, but for those that end a reply."""
-    with _opened(path) as file:
-        _, count = _head(file, path)
-        facts = dict(_facts(file, count, path))
+    facts = _all_facts(path, _KINDS_OF_TOKENS)
     kinds = facts.get(_KINDS_OF_TOKENS) or ()
     ends = {facts.get(name) for name in _ENDS}
     return tuple(token for token, kind in enumerate(kinds) if kind == _CONTROL and token not in ends)
+
+
+def control_words(path: Path) -> tuple[str, ...]:
+    """The tokens that begin and end messages, and the like, as they are written: `<|im_start|>`. Where a text with one
+    of them is read as a prompt, it is the token itself."""
+    facts = _all_facts(path, _KINDS_OF_TOKENS, _TOKENS)
+    kinds, words = facts.get(_KINDS_OF_TOKENS) or (), facts.get(_TOKENS) or ()
+    control = {word for word, kind in zip(words, kinds, strict=False) if kind == _CONTROL and isinstance(word, str)}
+    return tuple(sorted(word for word in control if len(word) > 1))
+
+
+def _all_facts(path: Path, *lists: str) -> dict[str, Any]:
+    with _opened(path) as file:
+        _, count = _head(file, path)
+        return dict(_facts(file, count, path, lists))
 
 
 def why_unreadable(path: Path) -> str | None:
@@ -105,26 +119,29 @@ def _head(file: BinaryIO, path: Path) -> tuple[int, int]:
     return tensors, facts
 
 
-def _facts(file: BinaryIO, count: int, path: Path) -> Iterator[tuple[str, Any]]:
+def _facts(file: BinaryIO, count: int, path: Path, lists: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """The facts in their order. Lists are long, and only those that are named are kept."""
     for _ in range(count):
         key = _text(file, path)
         (kind,) = _numbers(file, "I", path)
-        yield key, _value(file, kind, path, keeps_lists=key == _KINDS_OF_TOKENS)
+        yield key, _value(file, kind, path, keeps_lists=key in lists)
 
 
 def _value(file: BinaryIO, kind: int, path: Path, *, keeps_lists: bool) -> Any:
     if kind == _STRING:
         return _text(file, path)
     if kind == _ARRAY:
-        return _numbers_in_list(file, path) if keeps_lists else _skip_list(file, path)
+        return _list(file, path) if keeps_lists else _skip_list(file, path)
     if kind not in _SCALARS:
         raise GgufError(f"{path} is damaged: it has a value of the unknown type {kind}")
     return _numbers(file, _SCALARS[kind], path)[0]
 
 
-def _numbers_in_list(file: BinaryIO, path: Path) -> tuple[Any, ...]:
+def _list(file: BinaryIO, path: Path) -> tuple[Any, ...]:
     start = file.tell()
     kind, length = _numbers(file, "IQ", path)
+    if kind == _STRING:
+        return tuple(_text(file, path) for _ in range(length))
     if kind in _SCALARS and length < _LONGEST_TEXT:
         return _numbers(file, f"{length}{_SCALARS[kind]}", path)
     file.seek(start)
