@@ -133,3 +133,10 @@ def test_a_link_below_a_folder_does_not_lead_a_reader_out(root: Path, tmp_path: 
     for line in following:
         assert "a link that leads out" in combine(judge_line(line, rules, workspace, str(root))).reason
     assert combine(judge_line("grep -r x .", rules, workspace, str(root))).allowed, "it does not follow links"
+
+
+def test_what_git_puts_in_place_is_not_judged_by_what_was_there_before(root: Path) -> None:
+    assert judge("git checkout main && git status", root).allowed
+    assert judge("git stash list && cat a.txt", root).allowed
+    for line in ("git checkout other && cat a.txt", "git pull; cat a.txt", "git stash pop && echo x > a.txt"):
+        assert "only known when the line has run so far" in judge(line, root).reason

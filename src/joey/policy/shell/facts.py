@@ -55,6 +55,30 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
     yield from _shown(use, workspace)
 
 
+_CHANGES_FILES = frozenset(
+    {
+        "checkout",
+        "switch",
+        "restore",
+        "reset",
+        "stash",
+        "merge",
+        "pull",
+        "rebase",
+        "cherry-pick",
+        "revert",
+        "am",
+        "apply",
+    }
+    | {"clone", "worktree", "submodule"}
+)
+
+
+def changes_files(use: Use) -> bool:
+    """Whether a command of git may put other files, links among them, in the place of those that are there."""
+    return use.path[:1] != () and use.path[0] in _CHANGES_FILES and use.path[1:2] not in (("list",), ("show",))
+
+
 def _is_own_module(workspace: Workspace, folder: str, module: str) -> bool:
     path = module.replace(".", "/")
     places = [posixpath.join(folder, *above, path) for above in ((), ("src",))]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
-from joey.policy.shell.facts import fact_problems
+from joey.policy.shell.facts import changes_files, fact_problems
 from joey.policy.shell.files import Files
 from joey.policy.shell.options import Program, Use, read_use
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
@@ -288,6 +288,8 @@ class _Judge:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
         self._arrived |= self._arriving(use, run.here | inner)
+        if by_name(run.name) == "git" and changes_files(use):
+            self._arrived.add(posixpath.normpath(self._workspace.root))
         starts = _names_from_find(run.fed_by, use) if use.appends_input else None
         for words in use.inner:
             source = " ".join(word.text for word in words)
