@@ -27,6 +27,8 @@ _AT_LINE_START = re.compile(
 )
 _HEADING = re.compile(rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})\[(?=\\*Tool (?:Use|Result)\b)", re.IGNORECASE)
 
+_SECTION = re.compile("^([ \t\u200b\ufeff]{0,200})(?=\\\\*(?:#|Server ))")
+
 
 def neutral(text: str) -> str:
     """Words of somebody else, with every mark of ours in them broken."""
@@ -46,5 +48,15 @@ def below_heading(text: str) -> str:
     return _HEADING.sub(r"\1[\\", text) if "[" in text else text
 
 
+def in_prompt(text: str) -> str:
+    """Words of a server in a prompt of ours: they begin no section of it, and speak for nobody else."""
+    return "\n".join(_SECTION.sub(r"\1\\", line) for line in neutral(text).splitlines())
+
+
+def one_line(text: str) -> str:
+    """The words in a single line."""
+    return " ".join(text.split())
+
+
 def _attribute(value: str) -> str:
-    return " ".join(value.split()).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return one_line(value).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from joey.filenames import quoted, unquoted
+from joey.frames import one_line
 from joey.mcp.checking import UnusableSchemaError
 from joey.mcp.listing import ListedResource, ListedTool
 from joey.mcp.servers import McpServers, Server
@@ -79,7 +81,7 @@ class Catalogue:
 
     def find(self, server: str, tool: str) -> McpTool | None:
         known = self.server(server)
-        found = self._names.find_pair(known.name if known else server, tool)
+        found = self._names.find_pair(known.name if known else server, unquoted(tool))
         return self._by_pair.get((found.server, found.tool)) if found else None
 
     # In words
@@ -99,7 +101,8 @@ class Catalogue:
         yield f"Server {server.name}{_STATES.get(server.state, ' (not running)')}"
         for tool in tools:
             words = tool.description if detail == 3 else tool.description.partition("\n")[0][:120]
-            yield f"- {tool.tool.name}: {words}" if detail > 1 and words else f"- {tool.tool.name}"
+            name = quoted(tool.tool.name)
+            yield f"- {name}: {words}" if detail > 1 and words else f"- {name}"
             if detail == 3:
                 yield f"  schema of its arguments: {json.dumps(tool.schema, ensure_ascii=False)}"
 
@@ -120,5 +123,5 @@ def _size(tool: McpTool) -> int:
 
 def _resource_line(server: Server, resource: ListedResource) -> str:
     kind = "template, " if resource.is_template else ""
-    words = resource.description.partition("\n")[0][:120] or resource.name
-    return f"- {server.name}: {resource.uri[:300]} ({kind}{words})"
+    words = one_line(resource.description)[:120] or quoted(resource.name)
+    return f"- {server.name}: {quoted(resource.uri[:300])} ({kind}{words})"

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, RootModel, ValidationError
 
 from joey.actions import Action, CallServer
+from joey.frames import in_prompt
 from joey.mcp.checking import SchemaChecker, UnusableSchemaError
 from joey.mcp.failure import CallError
 from joey.mcp.listing import ListedTool
@@ -95,8 +96,8 @@ class McpTool(Tool[Arguments]):
 
 
 def described(tool: ListedTool) -> str:
-    """The server's words, within bounds."""
-    text = tool.description.strip()
+    """The server's words, within bounds, and with nothing that passes for a section of the prompt."""
+    text = in_prompt(tool.description.strip())
     return text if len(text) <= LONGEST_DESCRIPTION else f"{text[:LONGEST_DESCRIPTION]}… (cut)"
 
 

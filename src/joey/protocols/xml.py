@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from joey.frames import one_line
 from joey.messages import Block, ResultBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
 from joey.protocols.example import example_call
@@ -112,10 +113,10 @@ def _describe_parameters(tool: ToolSpec) -> Iterator[str]:
         schema: Any = tool.schema["properties"][name]
         need = "required" if name in required else "optional"
         kinds = " or ".join(sorted(kinds_of(schema, tool.schema)))
-        words = schema.get("description", "") if isinstance(schema, Mapping) else ""
+        words = one_line(str(schema.get("description", ""))) if isinstance(schema, Mapping) else ""
         values = schema.get("enum") if isinstance(schema, Mapping) else None
-        choice = f" One of: {', '.join(map(str, values))}." if isinstance(values, list) else ""
-        yield f"- {name} ({need}{', ' + kinds if kinds else ''}): {words}{choice}".rstrip(": ")
+        choice = f" One of: {one_line(', '.join(map(str, values)))}." if isinstance(values, list) else ""
+        yield f"- {one_line(name)} ({need}{', ' + kinds if kinds else ''}): {words}{choice}".rstrip(": ")
 
 
 def _example(tool: ToolSpec) -> str:
