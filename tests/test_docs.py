@@ -54,6 +54,12 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(path), f"{name(page)} links to {target}#{anchor}"
 
 
+def test_every_test_that_is_said_to_show_a_promise_is_there() -> None:
+    named = re.findall(r"`(tests/[^`]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

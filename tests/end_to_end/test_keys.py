@@ -20,5 +20,7 @@ async def test_no_command_shows_a_key(joey: JoeyProcess, profile: str) -> None:
     ran = await joey.run(script, "Look around", "--approve", profile)
     everything = ran.out + ran.err + "".join(ran.told(number) for number in range(len(ran.requests)))
     assert len(ran.requests) == 2 and "swordfish" not in everything
+    kept = [path.read_bytes() for path in joey.home.rglob("*") if path.is_file()]
+    assert kept and not any(b"swordfish" in content for content in kept)
     assert ("HOME=" in everything) == (profile == "all"), "the command runs only where everything may run"
     assert ("secrets: ANTHROPIC_API_KEY" in everything) == (profile == "all"), "the model is informed"
