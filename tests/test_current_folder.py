@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from joey.testing.script import reply
 from joey.weights.pip import pip_command
+from joey_process import JoeyProcess, call, done
 
 TRAP = "import os\nopen(os.path.join(os.path.dirname(__file__), 'ran-' + __name__), 'w').close()\n"
 NAMES = {*sys.stdlib_module_names, *packages_distributions()}
@@ -82,6 +84,27 @@ def test_the_traps_work(hostile: Path) -> None:
     python(hostile, "-m", "pip", "--version")
     python(hostile, "-c", "import json, rich, __future__")
     assert {"ran-__main__", "ran-json", "ran-rich", "ran-__future__"} <= set(ran(hostile))
+
+
+PROGRAMS = ("bash", "sh", "git", "rg", "secret-tool", "security", "bwrap", "python3", "chromium", "cat", "prlimit")
+
+
+async def test_no_program_is_taken_from_the_current_folder(tmp_path: Path) -> None:
+    joey = JoeyProcess(tmp_path)
+    joey.path = f".::bin:{os.environ['PATH']}"
+    for name in PROGRAMS:
+        for place in ("", "bin/"):
+            trap = joey.write(f"{place}{name}", f"#!/bin/sh\n: > {tmp_path}/ran-{name}\n")
+            trap.chmod(0o755)
+    script = [
+        reply(call("a", "execute_command", command="git --version; cat /dev/null; python3 -c 1; bash -c true")),
+        reply(call("b", "search_files", path=".", regex="x")),
+        done(),
+    ]
+    ran_task = await joey.run(script, "Go @git-changes", "--approve", "all")
+    await joey("doctor")
+    assert ran_task.code == 0, ran_task.err
+    assert ran(tmp_path) == []
 
 
 def test_a_program_that_uses_the_library_keeps_its_own_folder(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     _filter_terminal()
+    _forget_relative_programs()
     args = list(sys.argv[1:] if argv is None else argv)
     if args in (["--version"], ["-V"]):
         print(f"joey {__version__}")
@@ -51,6 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return _reader_went_away()
+
+
+def _forget_relative_programs() -> None:
+    """Look for programs (bash, git, rg, …) in absolute places only: in `.` or `` they would be those of the project."""
+    import os
+
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join(each for each in path if os.path.isabs(each)) or os.defpath  # noqa: PTH117
 
 
 def _filter_terminal() -> None:
