@@ -1,34 +1,44 @@
 # Every target does its own set-up in .venv; a fresh machine needs Python 3.11+, make and git.
 PYTHON ?= python3
 BIN := .venv/bin
+# The versions that the tests pass with. `pip install .` outside of here takes what pyproject.toml permits.
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots snapshots
+.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots snapshots upgrade constraints
 
 help: ## what can be run here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 # Joey alone, for those who only want to see it; the tools of the house come with .installed.
-.venv/.joey: pyproject.toml
+.venv/.joey: pyproject.toml constraints.txt
 	@echo "setting up .venv (once, about a minute)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --quiet --disable-pip-version-check --no-compile --editable '.[mcp]'
+	@$(INSTALL) --quiet --editable '.[mcp]'
 	@touch $@
 
 .venv/.installed: .venv/.joey
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 .venv/.bench: .venv/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[bench]'
+	$(INSTALL) --editable '.[bench]'
 	@touch $@
 
 # Without a network the tests that need this data are skipped.
 .venv/.bfcl: scripts/bfcl.py | .venv/.installed
 	-@$(BIN)/python scripts/bfcl.py .venv/bfcl && touch $@
 
+.venv/.site: .venv/.joey
+	$(INSTALL) --editable '.[site]'
+	@touch $@
+
+.venv/.release: .venv/.joey
+	$(INSTALL) --editable '.[release]'
+	@touch $@
+
 .venv/.local: .venv/.joey
 	@echo "adding the engine for models on this machine"
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[local]'
+	@$(INSTALL) --editable '.[local]'
 	@touch $@
 
 # Your key is used if there is one, or the model that your settings name. Otherwise a small one is fetched, once.
@@ -65,7 +75,7 @@ $(SMOL): | .venv/.installed
 test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium .venv/.bubblewrap ## all tests
 	$(BIN)/pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
 
-check: .venv/.installed ## lint, types, import floors, generated docs
+check: .venv/.installed ## lint, types, import layers, generated docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -95,6 +105,13 @@ screenshots: .venv/.installed ## take the pictures in docs/ anew, from the runni
 
 snapshots: .venv/.installed ## draw the pictures anew that the tests of the terminal compare with
 	JOEY_RENEW_SNAPSHOTS=1 $(BIN)/pytest tests/terminal/test_snapshots.py
+
+# Afterwards `make check test` installs what is in constraints.txt, and tells whether it may stay.
+upgrade: .venv/.installed ## write the newest versions of all packages to constraints.txt, and say what changed
+	$(BIN)/python scripts/constraints.py --newest
+
+constraints: .venv/.installed .venv/.bench .venv/.site .venv/.release ## write the versions in .venv to constraints.txt
+	$(BIN)/python scripts/constraints.py
 
 clean: ## remove everything that was made here
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/.cache
