@@ -56,6 +56,7 @@ _FILES = {
     "workspace/.vscode/settings.json": "{}\n",
     "workspace/.envrc": "# mine\n",
     "workspace/.env": SECRET,
+    "workspace/.gitignore": ".env\n",
     "workspace/.joeyignore": ".env\n",
 }
 
@@ -155,9 +156,10 @@ class World:
                 path.write_text(text)
 
     def git(self, *words: str, cwd: Path | None = None) -> str:
-        """git as the user runs it, outside."""
+        """git as the user runs it, outside. It never looks for a repository above the world: Joey's own is there."""
+        environment = {**self.environment, "GIT_CEILING_DIRECTORIES": str(self.root)}
         done = subprocess.run(
-            ["git", *words], cwd=cwd or self.workspace, env=self.environment, capture_output=True, text=True, check=True
+            ["git", *words], cwd=cwd or self.workspace, env=environment, capture_output=True, text=True, check=True
         )
         return done.stdout
 

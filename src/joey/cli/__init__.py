@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "config": "the settings in force and where each came from; `set` changes one of yours",
     "doctor": "is this machine ready? what was found, and what to do",
     "approvals": "the verdict on a command or a path under the rules in force, and why",
+    "sandbox": "what confines commands here; `test` tries the walls, `-- COMMAND` runs one inside",
     "demo": "see one whole task, offline: a scripted model, and everything else real",
     "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",
     "modes": "the modes there are, where each came from, and what it may do",

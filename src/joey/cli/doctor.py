@@ -3,10 +3,10 @@
   joey doctor              nothing is asked over the network but servers on this machine
   joey doctor --online     the providers whose keys are set are asked, too (without the keys)
 
-Looks at Python, the terminal, git, ripgrep, the shell, codebase search, the browser, keys (never shown), models on this
-machine (their size, memory, and speed if `joey local bench` has measured it), local model servers, folders, settings,
-the tasks there have been, and what a project brings along from Roo Code. The exit code is 0 if everything needed is
-there, and 1 if not.
+Looks at Python, the terminal, git, ripgrep, the shell, the sandbox for commands, codebase search, the browser, keys
+(never shown), models on this machine (their size, memory, and speed if `joey local bench` has measured it), local model
+servers, folders, settings, the tasks there have been, and what a project brings along from Roo Code. The exit code is 0
+if everything needed is there, and 1 if not.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ def _machine(workspace: Path) -> Iterator[Finding]:
     yield _program("git", needed=False, advice="install git: without it, commits and diffs cannot be looked at")
     yield _ripgrep()
     yield _shell()
+    yield _sandbox(workspace)
     yield _codebase_search()
     yield _browser(workspace)
     yield _pictures()
@@ -175,6 +176,26 @@ def _shell() -> Finding:
     if Path(path).name != "bash":
         return Finding("shell", "note", path, "install bash: models write their commands for it")
     return Finding("shell", "ok", path)
+
+
+def _sandbox(workspace: Path) -> Finding:
+    import asyncio
+
+    from joey.app.sandbox import walls_of
+    from joey.app.settings import settings_in_force
+    from joey.app.tools import sandbox_settings
+    from joey.sandbox import SandboxSettings, open_sandbox
+
+    try:
+        settings = sandbox_settings(settings_in_force(workspace))
+    except JoeyError:
+        settings = SandboxSettings()  # the settings are a finding of their own
+    sandbox = asyncio.run(open_sandbox(walls_of(workspace, settings, "none")))
+    sandbox.close()
+    held = sandbox.held
+    found = f"{held.level} ({held.means})" if held.means else held.level
+    off = "; commands run without it (sandbox = off)" if settings.mode == "off" else ""
+    return Finding("sandbox", "ok" if held.level == "full" else "note", f"{found}{off}", held.advice or held.note)
 
 
 def _codebase_search() -> Finding:

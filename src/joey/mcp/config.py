@@ -68,6 +68,8 @@ class ServerConfig:
     """Tools that may be called without asking; `*` is all of them."""
     disabled_tools: tuple[str, ...] = ()
     disabled: bool = False
+    sandbox: str = ""
+    """What a confined server may reach of the network: `none`, `hosts` or `on`; empty for one that nothing confines."""
 
     @property
     def target(self) -> str:
@@ -202,6 +204,7 @@ def _server(name: str, entry: Any, path: Path, scope: Scope, variables: _Variabl
         "always_allow": _strings(entry, "alwaysAllow"),
         "disabled_tools": _strings(entry, "disabledTools"),
         "disabled": _flag(entry, "disabled"),
+        "sandbox": _sandbox(entry, transport),
     }
     # A disabled server needs nothing, so a variable that is not set is no error there.
     fill = _as_it_is if fields["disabled"] else variables.filled
@@ -266,6 +269,15 @@ def _timeout(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= _LONGEST_TIMEOUT:
         raise ConfigError(f'"timeout" must be a number of seconds from 1 to {_LONGEST_TIMEOUT}, got {value!r}')
     return float(value)
+
+
+def _sandbox(entry: Mapping[str, Any], transport: Transport) -> str:
+    value = entry.get("sandbox", False)
+    if value not in (True, False, "none", "hosts", "on"):
+        raise ConfigError(f'"sandbox" must be true, false, "none", "hosts" or "on", got {value!r}')
+    if value and transport != "stdio":
+        raise ConfigError('"sandbox" is for servers that are run here (stdio)')
+    return "on" if value is True else str(value or "")
 
 
 def _flag(entry: Mapping[str, Any], key: str) -> bool:

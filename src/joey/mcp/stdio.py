@@ -17,6 +17,7 @@ import json
 import os
 import re
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import islice
@@ -52,8 +53,7 @@ Outgoing: TypeAlias = MemoryObjectSendStream[SessionMessage]
 async def stdio_transport(config: ServerConfig, words: LastWords) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Run the server and yield its two streams. Raises OSError if it cannot be run."""
     process = await asyncio.create_subprocess_exec(
-        config.command,
-        *config.args,
+        *server_command(config),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -74,6 +74,16 @@ async def stdio_transport(config: ServerConfig, words: LastWords) -> AsyncIterat
         for stream in (into, incoming, outgoing, out_of):
             stream.close()
         await asyncio.shield(asyncio.create_task(_stop(process, work)))
+
+
+def server_command(config: ServerConfig) -> list[str]:
+    """The program to run: the server, or Joey, which runs it inside a full sandbox or not at all."""
+    words = [config.command, *config.args]
+    if not config.sandbox:
+        return words
+    given = [word for name, _value in config.env for word in ("--env", name)]
+    inside = ["sandbox", "--require", "--network", config.sandbox, "--workspace", config.cwd or ".", *given, "--"]
+    return [sys.executable, "-P", "-m", "joey", *inside, *words]
 
 
 def server_environment(config: ServerConfig) -> dict[str, str]:

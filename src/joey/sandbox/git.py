@@ -37,8 +37,8 @@ def git_folders(workspace: Path) -> tuple[GitFolder, ...]:
         return ()
     if found.is_dir():
         return (_folder(found),) if _is_git_folder(found) else (GitFolder(found, (*_existing(found, GUARDED),)),)
-    led_to = _led_to(found)
-    return (_folder(led_to),) if led_to is not None else ()
+    named = led_to(found)
+    return (_folder(named),) if named is not None else ()
 
 
 def _dot_git(workspace: Path) -> Path | None:
@@ -53,7 +53,7 @@ def _is_git_folder(path: Path) -> bool:
     return (path / "HEAD").exists() and (path / "objects").is_dir() and (path / "refs").is_dir()
 
 
-def _led_to(link: Path) -> Path | None:
+def led_to(link: Path) -> Path | None:
     """The folder to write to for a `.git` that is a file, if that folder says so itself."""
     named = _line(link, "gitdir: ")
     if named is None:

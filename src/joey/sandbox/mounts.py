@@ -76,8 +76,8 @@ def too_broad(workspace: Path) -> str | None:
     return None
 
 
-def layout(walls: Walls) -> Layout:
-    """The places for these walls, as the disk is now. Raises OSError."""
+def layout(walls: Walls, more: Iterable[Mount] = ()) -> Layout:
+    """The places for these walls, as the disk is now, and `more`. Raises OSError."""
     made = Layout(environment=dict.fromkeys(("TMPDIR", "TMP", "TEMP"), "/tmp"))  # noqa: S108
     root = walls.workspace.resolve()
     made.writes = too_broad(root) is None
@@ -87,8 +87,10 @@ def layout(walls: Walls) -> Layout:
             *_caches(root, made),
             *_workspace(root, walls, made),
             *(Mount("write", str(each.resolve())) for each in walls.writable),
+            *more,
         ]
-        found += _hidden(walls, root, found)
+        hidden = list(_hidden(walls, root, found))
+        found = [*(each for each in found if _stays(each, root, hidden)), *hidden]
         links = _links_to(walls.workspace)
     except BaseException:
         made.close()
@@ -123,10 +125,14 @@ def _links_to(workspace: Path) -> list[Mount]:
 
 
 def _workspace(root: Path, walls: Walls, made: Layout) -> Iterator[Mount]:
-    yield Mount("write" if made.writes else "read", str(root), str(root), is_folder=True)
+    if not made.writes:  # the disk underneath is read-only already
+        if _is_private(root):
+            yield Mount("read", str(root), str(root), is_folder=True)
+        return
+    yield Mount("write", str(root), str(root), is_folder=True)
     covered = set()
     for folder in git_folders(root):
-        yield _opened("write" if made.writes else "read", folder.path, root, made)
+        yield _opened("write", folder.path, root, made)
         for each in folder.guarded:
             covered.add(str(each))
             yield from _read_only(each, root, made)
@@ -182,9 +188,9 @@ def _covered(root: Path, walls: Walls) -> Iterator[tuple[Path, Kind]]:
 
 
 def _kind(path: Path, walls: Walls) -> Kind | None:
-    if walls.ignored(path) and not path.is_symlink():
-        return "closed"
-    return "read" if walls.guarded(path) else None
+    if walls.guarded(path):  # ignore files are among these: git reads them, and they are no secret
+        return "read"
+    return "closed" if walls.ignored(path) and not path.is_symlink() else None
 
 
 def walk(root: Path, goes_into: Callable[[Path], bool]) -> Iterator[Path]:
@@ -240,10 +246,18 @@ def _readable_caches(theirs: Path, ours: Path) -> Iterator[Mount]:
             yield Mount("read", str(theirs / name), str(theirs / name), is_folder=True)
 
 
+def _stays(mount: Mount, root: Path, hidden: Iterable[Mount]) -> bool:
+    """Whether a place is not hidden itself, nor in a hidden folder. What commands may write to always stays."""
+    if mount.kind == "write" or mount.place == str(root):
+        return True
+    closed = (Path(each.place) for each in hidden if each.kind != "passage")
+    return not any(Path(mount.place).is_relative_to(each) for each in closed)
+
+
 def _hidden(walls: Walls, root: Path, found: Iterable[Mount]) -> Iterator[Mount]:
     own = (*walls.own, user_folder(), state_folder())
     closed, emptied = hidden_places(own, walls.hide, walls.show)
-    shown = [Path(each.place) for each in found]
+    shown = [root, *(Path(each.place) for each in found if each.kind == "write")]
     replaced = [Path(each.place) for each in found if each.kind == "write" and each.source != each.place]
     for kind, places in (("closed", closed), ("empty", emptied)):
         for place in places:

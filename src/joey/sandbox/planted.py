@@ -6,7 +6,7 @@ the last change of an inode decides: no program can set it.
 
 In git folders everything changes all the time; there only what git runs or follows is looked at. A submodule counts as
 well: git enters the folders that the index names as such. A repository that was just made or cloned is as it should
-be, unless it has hooks, or configuration beyond what git itself writes.
+be, unless it has hooks, or configuration beyond what git itself writes; its files are those that somebody committed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from joey.sandbox.git import GUARDED, git_folders
+from joey.sandbox.git import GUARDED, git_folders, led_to
 from joey.sandbox.mounts import walk
 
 _SLACK = 0.05
@@ -37,14 +37,15 @@ _URL_RUNS = re.compile(r"\s*(ext|fd)::", re.IGNORECASE)
 
 def planted(
     workspace: Path, since: float, covered: frozenset[str], guarded: Callable[[Path], bool]
-) -> tuple[Path, ...]:
-    """The guarded files of a workspace that came to be since then (seconds since the epoch), but for covered ones."""
+) -> dict[Path, float]:
+    """The guarded files of a workspace that came to be since then (seconds since the epoch), but for covered ones, and
+    when."""
     root, since = workspace.resolve(), since - _SLACK
     found: dict[Path, None] = {}
     repositories: dict[Path, None] = {}
-    for path in walk(root, lambda path: not guarded(path)):
-        if path.name == ".git":
-            repositories[path] = None
+    for path in walk(root, lambda path: not guarded(path) and _changed(path / ".git") < since):
+        if path.name == ".git" or os.path.lexists(path / ".git"):
+            repositories[path if path.name == ".git" else path / ".git"] = None
         elif guarded(path) and str(path) not in covered and _newest(path) >= since:
             found[path] = None
     for folder in git_folders(root):
@@ -52,7 +53,7 @@ def planted(
         repositories.update(dict.fromkeys(_submodules(folder.path, root, since)))
     for repository in repositories:
         found.update(dict.fromkeys(_in_git(repository, since, covered)))
-    return tuple(found)
+    return {path: _newest(path) for path in found}
 
 
 def _changed(path: Path) -> float:
@@ -71,7 +72,10 @@ def _newest(path: Path) -> float:
 def _in_git(repository: Path, since: float, covered: frozenset[str]) -> Iterator[Path]:
     """What in a git folder, or in place of one, would make git run or follow something new."""
     if repository.is_symlink() or not repository.is_dir():
-        if _changed(repository) >= since and str(repository) not in covered:
+        named = None if repository.is_symlink() else led_to(repository)
+        if named is not None:  # a worktree or a submodule, as git makes them
+            yield from _in_git(named, since, covered)
+        elif _changed(repository) >= since and str(repository) not in covered:
             yield repository
         return
     for name in GUARDED:
@@ -82,6 +86,9 @@ def _in_git(repository: Path, since: float, covered: frozenset[str]) -> Iterator
             yield from (each for each in _hooks(path) if _changed(each) >= since or _changed(path) >= since)
         elif _changed(path) >= since and not (name == "config" and is_harmless_config(path)):
             yield path
+    for worktree in (repository / "worktrees").glob("*/config.worktree"):
+        if _changed(worktree) >= since and str(worktree) not in covered and not is_harmless_config(worktree):
+            yield worktree
 
 
 def _hooks(folder: Path) -> list[Path]:
@@ -96,7 +103,11 @@ def is_harmless_config(path: Path) -> bool:
         text = path.read_text("utf-8") if path.is_file() and path.stat().st_size <= _MAX_CONFIG else None
     except (OSError, UnicodeDecodeError):
         return False
-    return text is not None and "\\\n" not in text and all(map(_is_harmless, _entries(text)))
+    if text is None or "\\\n" in text:
+        return False
+    # A submodule's own folder says where its files are; whoever was led there checked that.
+    entries = [each for each in _entries(text) if each[0] != "core.worktree" or path.parent.name == ".git"]
+    return all(map(_is_harmless, entries))
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:

@@ -24,13 +24,15 @@ from typing import Any, Literal, TypeAlias
 from joey.sandbox import bubblewrap, landlock, seatbelt
 from joey.sandbox.hidden import homes
 from joey.sandbox.holder import ConfinedProcess, Findings, Holder, SandboxError, hold
-from joey.sandbox.mounts import layout, too_broad
+from joey.sandbox.mounts import Layout, Mount, layout, too_broad
+from joey.sandbox.proxy import Proxy
 from joey.sandbox.seccomp import filter_for
 from joey.sandbox.settings import Walls
 
 Level: TypeAlias = Literal["full", "partial", "none"]
 INSTALL = "install bubblewrap (Debian, Ubuntu, Fedora, Arch: the package `bubblewrap`)"
-_INSIDE = Path(__file__).with_name("inside.py")
+_INSIDE, _FORWARD = Path(__file__).with_name("inside.py"), Path(__file__).with_name("forward.py")
+_PROXY_FOLDER, _PROXY_PORT = "/run/joey-proxy", 18080
 _USERNS = "let user namespaces be made (Ubuntu: an AppArmor profile for bwrap; Docker: its seccomp profile)"
 
 
@@ -66,6 +68,8 @@ class Sandbox:
     """Files of the workspace that commands cannot change."""
     hidden: frozenset[str] = frozenset()
     """Places that commands do not see."""
+    proxy: Proxy | None = None
+    """The way to listed hosts, where there is one."""
     private: tuple[Path, ...] = ()
     """Folders on the disk that go when the sandbox goes."""
 
@@ -97,6 +101,8 @@ class Sandbox:
         """End it, and everything that runs in it."""
         if self.holder is not None:
             self.holder.close()
+        if self.proxy is not None:
+            self.proxy.close()
         for each in self.private:
             shutil.rmtree(each, ignore_errors=True)
 
@@ -125,12 +131,52 @@ def _why(error: Exception) -> str:
 # Full
 
 
-async def open_full(walls: Walls) -> Sandbox:
-    """A sandbox of namespaces. Raises SandboxError or OSError where that is not possible."""
+async def open_full(walls: Walls, proxy: Proxy | None = None) -> Sandbox:
+    """A sandbox of namespaces, with a proxy if hosts are listed. Raises SandboxError or OSError where that is not
+    possible."""
+    if walls.network != "hosts":
+        return await _open_full(walls)
+    proxy = proxy or Proxy(walls.hosts)
+    folder = Path(_real(tempfile.mkdtemp(prefix="joey-proxy-")))
+    try:
+        await proxy.listen(folder / "proxy")
+        sandbox = await _open_full(walls, [Mount("read", _PROXY_FOLDER, str(folder), is_folder=True)])
+        sandbox.proxy, sandbox.private = proxy, (folder,)
+        await _forward(sandbox)
+    except BaseException:
+        proxy.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return sandbox
+
+
+async def _forward(sandbox: Sandbox) -> None:
+    """Start what passes connections on to the proxy, and have programs find it."""
+    ours, theirs = os.pipe()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        argv = [*_python(_FORWARD), str(_PROXY_PORT), f"{_PROXY_FOLDER}/proxy"]
+        await sandbox.start(argv, Path("/"), {}, (nothing, theirs, nothing))
+    finally:
+        os.close(theirs)
+        os.close(nothing)
+    with os.fdopen(ours, "rb") as pipe:
+        listening = await asyncio.to_thread(pipe.readline)
+    if listening != b"listening\n":
+        sandbox.close()
+        raise SandboxError("the proxy for listed hosts could not be started")
+    address = f"http://127.0.0.1:{_PROXY_PORT}"
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    proxied = {variant: address for name in names for variant in (name, name.lower())}
+    local = {"NO_PROXY": "localhost,127.0.0.1,::1", "no_proxy": "localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY": "1"}
+    sandbox.environment = {**sandbox.environment, **proxied, **local}
+
+
+async def _open_full(walls: Walls, more: Sequence[Mount] = ()) -> Sandbox:
     program = bubblewrap.program()
     if sys.platform != "linux" or program is None:
         raise SandboxError("bubblewrap is not installed" if sys.platform == "linux" else f"not on {sys.platform}")
-    places = await asyncio.to_thread(layout, walls)
+    places = await asyncio.to_thread(layout, walls, more)
     try:
         holder = _hold_in_namespaces(program, walls, places)
     finally:
@@ -142,7 +188,7 @@ async def open_full(walls: Walls) -> Sandbox:
     return Sandbox(walls, Held("full", "bubblewrap", note=note), holder, environment, places.covered, hidden)
 
 
-def _hold_in_namespaces(program: str, walls: Walls, places: Any) -> Holder:
+def _hold_in_namespaces(program: str, walls: Walls, places: Layout) -> Holder:
     found = filter_for(platform.machine(), tracing=True, inet=True)
     if found is None:
         raise SandboxError(f"there is no filter of system calls for {platform.machine()}")
@@ -151,13 +197,13 @@ def _hold_in_namespaces(program: str, walls: Walls, places: Any) -> Holder:
         os.write(descriptor, found)
         os.lseek(descriptor, 0, os.SEEK_SET)
         arguments = bubblewrap.arguments(places, walls.network, descriptor)
-        return hold([program, *arguments, "--", *_python()], (descriptor, *places.descriptors))
+        return hold([program, *arguments, "--", *_python(_INSIDE)], (descriptor, *places.descriptors))
     finally:
         os.close(descriptor)
 
 
-def _python() -> list[str]:
-    return [os.path.realpath(sys.executable), "-I", "-S", str(_INSIDE.resolve())]
+def _python(script: Path) -> list[str]:
+    return [_real(sys.executable), "-I", "-S", _real(script)]
 
 
 def _for_root() -> dict[str, str]:
@@ -208,7 +254,7 @@ async def open_partial(walls: Walls, why: str = "", advice: str = "") -> Sandbox
 def _hold_by_rules(walls: Walls, private: Path) -> tuple[str, Holder, Mapping[str, Any]]:
     limits = walls.limits.resources
     if sys.platform == "darwin":
-        holder = hold([seatbelt.PROGRAM, "-p", seatbelt.profile(walls, [private]), *_python()])
+        holder = hold([seatbelt.PROGRAM, "-p", seatbelt.profile(walls, [private]), *_python(_INSIDE)])
         return "seatbelt, untested", holder, {"limits": limits, "landlock": (), "filter": b""}
     abi = landlock.version()
     found = filter_for(platform.machine(), tracing=False, inet=walls.network == "on")
@@ -216,4 +262,4 @@ def _hold_by_rules(walls: Walls, private: Path) -> tuple[str, Holder, Mapping[st
         raise SandboxError("the kernel has no Landlock" if not abi else f"no filter for {platform.machine()}")
     rules = landlock.rules(walls, [private], abi)
     setup = {"limits": limits, "landlock": rules.wire, "filter": found}
-    return f"Landlock {abi}, seccomp", hold(_python()), setup
+    return f"Landlock {abi}, seccomp", hold(_python(_INSIDE)), setup

@@ -20,6 +20,7 @@ from joey.tools.commands.job import Job
 from joey.tools.commands.jobs import jobs_of
 
 _NAMED = 10
+_KEY = "planted_files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,10 @@ async def look_for_planted(job: Job, context: ToolContext) -> Found | None:
     if sandbox is None:
         return None
     since = min(each.began for each in (job, *jobs_of(context)))
-    found = await asyncio.to_thread(planted, context.workspace, since, sandbox.covered, context.guarded)
+    dated = await asyncio.to_thread(planted, context.workspace, since, sandbox.covered, context.guarded)
+    known: dict[Path, float] = context.state.setdefault(_KEY, {})
+    found = tuple(path for path, when in dated.items() if known.get(path) != when)
+    known.update(dated)
     if not found:
         return None
     root = context.workspace.resolve()

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from joey.sandbox import Sandbox
+from joey.sandbox.proxy import REFUSED
 from joey.tools.commands.exit_status import ExitStatus
 
 _LOOKED_AT = 20_000
@@ -24,9 +25,6 @@ _READ_ONLY = re.compile(r"read-only file system|EROFS|os error 30", re.IGNORECAS
 _DENIED = re.compile(r"permission denied|EACCES|operation not permitted|EPERM|os error 13", re.IGNORECASE)
 _MEMORY = re.compile(r"memory ?error|cannot allocate memory|out of memory|heap out of memory|ENOMEM", re.IGNORECASE)
 _FORKS = re.compile(r"resource temporarily unavailable|cannot fork", re.IGNORECASE)
-HOST_REFUSED = "refused by Joey's sandbox"
-"""What the proxy for listed hosts answers to a request for another."""
-
 _ASK = (
     "If the task needs it, run the command again with needs: {needs}; the user decides. Do not look for a way around."
 )
@@ -40,7 +38,7 @@ def wall_hint(command: str, output: str, ended: ExitStatus | None, sandbox: Sand
 
 
 def _walls(command: str, output: str, sandbox: Sandbox) -> Iterator[str]:
-    if HOST_REFUSED in output:
+    if REFUSED in output:
         hosts = ", ".join(sandbox.walls.hosts)
         yield f"The sandbox stopped this: only these hosts can be reached: {hosts}. " + _ASK.format(needs='["network"]')
     elif sandbox.walls.network != "on" and _NETWORK.search(output):

@@ -1,0 +1,203 @@
+"""Workspaces in odd places, what is put over them, and races on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from joey.sandbox import Sandbox
+from joey.sandbox.git import git_folders
+from joey.sandbox.mounts import layout, open_beneath, too_broad
+from process_kit import all_ended_in
+from sandbox_kit import MARK, PYTHON, SECRET, World, a_world
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as made:
+        yield made
+
+
+def test_a_workspace_behind_a_link(world: World) -> None:
+    link = world.root / "link"
+    link.symlink_to(world.workspace)
+    sandbox = world.open("full", world.walls(link))
+    assert world.inside(f"echo 1 > one && cat {link}/one && pwd -P", sandbox=sandbox).out == f"1\n{world.workspace}\n"
+    assert world.inside("echo evil > .git/hooks/pre-commit", sandbox=sandbox).code != 0
+
+
+def test_a_link_in_tmp_to_a_workspace(world: World, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(world.workspace)
+    sandbox = world.open("full", world.walls(link))
+    assert world.inside(f"cat {link}/README.md", sandbox=sandbox).out == "# Project\n"
+
+
+def test_a_workspace_in_tmp(world: World, tmp_path: Path) -> None:
+    (tmp_path / "beside").write_text(SECRET)
+    (tmp_path / "here").mkdir()
+    sandbox = world.open("full", world.walls(tmp_path / "here"))
+    ran = world.inside(f"echo 1 > one; cat {tmp_path}/beside", sandbox=sandbox)
+    assert (tmp_path / "here/one").exists() and SECRET not in ran.out
+
+
+@pytest.mark.parametrize("which", ["home", ".", "/", "/etc"])
+def test_a_workspace_that_holds_far_more_than_a_project_is_read_only(world: World, which: str) -> None:
+    """It is held, not refused: everything can be looked at, and nothing written."""
+    folder = world.root / which
+    sandbox = world.open("full", world.walls(folder))
+    assert sandbox.held.level == "full" and "commands cannot write in it" in str(sandbox.held)
+    ran = world.inside(f"echo x > new && echo {MARK}; echo evil >> ~/.bashrc && echo {MARK}", sandbox=sandbox)
+    assert not ran.happened and not (folder / "new").exists()
+    assert SECRET not in world.inside("cat ~/.ssh/id_ed25519 ~/.netrc", sandbox=sandbox).out
+
+
+def test_nothing_is_left_behind_on_the_disk(world: World) -> None:
+    def names() -> set[str]:
+        return {str(each.relative_to(world.root)) for each in world.root.rglob("*") if ".cache/joey" not in str(each)}
+
+    before = names()
+    sandbox = world.open("full", world.walls())
+    world.inside("true", sandbox=sandbox)
+    world.close_sandbox(sandbox)
+    assert names() == before
+
+
+def test_it_dies_with_everything_in_it(world: World) -> None:
+    sandbox = world.open("full", world.walls())
+    daemons = "for _ in 1 2; do setsid -f nohup sleep 1000 >/dev/null 2>&1 </dev/null; done; sleep 0.3"
+    assert world.inside(daemons, sandbox=sandbox).code == 0
+    world.close_sandbox(sandbox)
+    assert all_ended_in(world.workspace)
+
+
+def test_what_is_left_of_a_partial_one_is_killed_too(world: World) -> None:
+    sandbox = world.open("partial", world.walls())
+    world.inside("setsid -f sleep 1000 >/dev/null 2>&1 </dev/null", sandbox=sandbox)
+    world.loop.call(sandbox.holder.socket.close)  # type: ignore[union-attr]
+    assert all_ended_in(world.workspace)
+
+
+def test_the_process_inside_survives_what_commands_do_to_it(world: World) -> None:
+    sandbox = world.open("full", world.walls())
+    world.inside("kill -9 1; kill -9 -1; true", sandbox=sandbox)
+    assert world.inside("echo still here", sandbox=sandbox).out == "still here\n"
+
+
+def test_root_inside_is_nobody_outside(world: World) -> None:
+    ran = world.inside("cat /proc/self/uid_map; grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status | sort -u -k2")
+    assert len(ran.out.splitlines()) == 2, "one user is mapped, and there are no capabilities"
+    assert ran.out.split()[2] == "1" and ran.out.split()[-1] == "0" * 16
+
+
+def test_a_git_file_cannot_make_a_folder_writable_that_does_not_point_back(world: World) -> None:
+    other = world.root / "other"
+    world.git("init", "-q", str(other), cwd=world.root)
+    for named in (other / ".git", world.home / ".ssh", "../outside"):
+        lying = world.root / "lying"
+        lying.mkdir(exist_ok=True)
+        (lying / ".git").write_text(f"gitdir: {named}\n")
+        assert git_folders(lying) == ()
+        sandbox = world.open("full", world.walls(lying, hide=(str(named),)))
+        assert world.inside(f"touch {other}/.git/x {world.outside}/x {world.home}/.ssh/x", sandbox=sandbox).code != 0
+
+
+def test_a_git_link_is_not_followed(world: World) -> None:
+    lying = world.root / "lying"
+    lying.mkdir()
+    (lying / ".git").symlink_to(world.outside)
+    assert git_folders(lying) == ()
+
+
+def test_a_place_is_opened_without_following_a_link(world: World) -> None:
+    (world.workspace / "deep").mkdir()
+    (world.workspace / "deep/file").write_text("x")
+    os.close(open_beneath(world.workspace, Path("deep/file")))
+    (world.workspace / "swapped").symlink_to(world.home)
+    for path in ("swapped", "swapped/.ssh", "swapped/.bashrc"):
+        with pytest.raises(OSError, match=r"link|Not a directory|Too many"):
+            open_beneath(world.workspace, Path(path))
+
+
+def test_what_is_swapped_for_a_link_after_it_was_opened_is_not_mounted(world: World) -> None:
+    places = layout(world.walls())
+    try:
+        source = next(each.source for each in places.mounts if each.place.endswith("/.envrc"))
+        (world.workspace / ".envrc").rename(world.workspace / "old")
+        (world.workspace / ".envrc").symlink_to(world.home / ".ssh/id_ed25519")
+        assert isinstance(source, int)
+        assert Path(f"/proc/self/fd/{source}").read_text() == "# mine\n"
+    finally:
+        places.close()
+
+
+def test_too_broad_is_said_in_words(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(world.home))
+    assert too_broad(world.workspace) is None
+    assert too_broad(world.home) == "the workspace is your home folder"
+    assert too_broad(world.root) == f"the workspace ({world.root}) holds your home folder"
+
+
+def test_hidden_and_shown_by_setting(world: World) -> None:
+    walls = world.walls(hide=("~/.bashrc", str(world.outside)), show=("~/.netrc", "~/.config/joey"))
+    sandbox = world.open("full", walls)
+    assert "Permission denied" in world.inside("cat ~/.bashrc", sandbox=sandbox).out
+    assert "Permission denied" in world.inside(f"ls {world.outside}", sandbox=sandbox).out
+    assert world.inside("cat ~/.netrc", sandbox=sandbox).out == SECRET
+    assert "Permission denied" in world.inside("ls ~/.config/joey", sandbox=sandbox).out, "Joey's own stay hidden"
+
+
+def test_a_folder_that_may_be_written(world: World) -> None:
+    sandbox = world.open("full", world.walls(writable=(world.outside,)))
+    assert world.inside(f"echo 1 > {world.outside}/new", sandbox=sandbox).code == 0
+    assert (world.outside / "new").read_text() == "1\n"
+    assert world.inside("echo 1 >> ~/.bashrc", sandbox=sandbox).code != 0
+
+
+def test_caches_are_joeys_and_kept(world: World) -> None:
+    sandbox = world.open("full", world.walls())
+    assert world.inside("echo 1 > ~/.cache/tool; cat ~/.cache/made.txt", sandbox=sandbox).code != 0
+    world.close_sandbox(sandbox)
+    assert world.inside("cat ~/.cache/tool", sandbox=world.open("full", world.walls())).out == "1\n"
+    assert not (world.home / ".cache/tool").exists()
+
+
+# The command line
+
+
+def joey(world: World, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PYTHON, "-m", "joey", "sandbox", *words], cwd=cwd or world.workspace, env={**world.environment},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def full(world: World) -> Sandbox:
+    """Skips where there is none."""
+    return world.open("full")
+
+
+@pytest.mark.usefixtures("full")
+def test_the_command_line_tries_the_walls(world: World) -> None:
+    found = json.loads(joey(world, "--json", "test").stdout)
+    assert found["level"] == "full" and all(each["held"] for each in found["trials"])
+    assert {"write in the home folder", "reach another machine", "write to .git/config"} <= {
+        each["name"] for each in found["trials"]
+    }
+    assert "ok  write in /etc" in joey(world, "test").stdout
+
+
+@pytest.mark.usefixtures("full")
+def test_the_command_line_runs_a_command_inside(world: World) -> None:
+    ran = joey(world, "--", "sh", "-c", "echo out; echo err >&2; touch ~/new; exit 7")
+    assert ran.returncode == 7 and ran.stdout == "out\n" and "Read-only file system" in ran.stderr
+    assert joey(world, "--", "no-such-program").returncode == 127
+    assert joey(world, "--", "sh", "-c", "kill -9 $$").returncode == 137
+    wrong = joey(world, "make", "test")
+    assert wrong.returncode == 2 and "joey sandbox -- make test" in wrong.stderr
