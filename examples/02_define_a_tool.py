@@ -29,7 +29,7 @@ def count_lines(path: str, blank: bool = True, *, here: ToolContext) -> str:
 # What a model is told about it, beside the built-in tools, in a mode that may read.
 ask = next(mode for mode in BUILTIN_MODES if mode.slug == "ask")
 toolset = build_toolset(ask, builtin_tools(), custom=[FunctionTool(count_lines)])
-print(json.dumps(toolset.specs[-1].openai, indent=2))
+print(json.dumps(toolset.specs[-1].to_openai(), indent=2))
 
 
 # What a model says is checked before anything runs. What can be read without loss is read ("false" is a boolean) ...

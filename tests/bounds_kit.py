@@ -171,12 +171,13 @@ def _picture(folder: Path) -> Callable[[], str]:
 def _schema(folder: Path) -> Callable[[], str]:
     """A server's schema as everybody reads it who gets to see it."""
     from joey.mcp.checking import SchemaChecker, UnusableSchemaError
-    from joey.protocols.coerce import coerce
-    from joey.protocols.example import example_arguments
     from joey.protocols.json_mix import JsonMixProtocol
     from joey.protocols.xml import XmlProtocol
-    from joey.schema import normalise
-    from joey.tools.arguments import Fitting, expected
+    from joey.schema.coerce import coerce
+    from joey.schema.describe import expected
+    from joey.schema.example import example_arguments
+    from joey.schema.normalise import normalise
+    from joey.schema.repair import ArgumentRepair
     from joey.toolspec import ToolSpec
 
     schema = json.loads((folder / "schema.json").read_text())
@@ -191,7 +192,7 @@ def _schema(folder: Path) -> Callable[[], str]:
         tool = ToolSpec("t", "d", normal)
         size = len(XmlProtocol().grammar([tool])) + len(JsonMixProtocol().grammar([tool]))
         size += len(str(example_arguments(normal))) + len(expected(normal, normal))
-        size += len(str(coerce(value, normal))) + len(str(Fitting(normal).arguments(value)))
+        size += len(str(coerce(value, normal))) + len(str(ArgumentRepair(normal).arguments(value)))
         return f"usable, {size}, {checker.problems(value)}"
 
     return read

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from joey.errors import UsageError
+from joey.schema.example import example_arguments
 from joey.wire import JsonObject
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n")
@@ -34,6 +35,11 @@ class ToolSpec:
         return tuple(self.schema.get("properties") or ())
 
     @property
+    def example_call(self) -> JsonObject:
+        """The arguments that show how this tool is called: its own example, or one made from its schema."""
+        return self.example or example_arguments(self.schema)
+
+    @property
     def summary(self) -> str:
         """The first sentence of the description, on one line."""
         return " ".join(_SENTENCE_END.split(self.description.strip(), maxsplit=1)[0].split())
@@ -53,17 +59,6 @@ class ToolSpec:
     @property
     def _required(self) -> tuple[str, ...]:
         return tuple(name for name in self.parameters if name in (self.schema.get("required") or ()))
-
-    @property
-    def openai(self) -> JsonObject:
-        """The tool as an OpenAI ChatCompletionTool object."""
-        function = {"name": self.name, "description": self.description, "parameters": self.schema}
-        return {"type": "function", "function": function}
-
-    @property
-    def anthropic(self) -> JsonObject:
-        """The tool as an Anthropic tool object."""
-        return {"name": self.name, "description": self.description, "input_schema": self.schema}
 
     @classmethod
     def read(cls, data: Any) -> ToolSpec:

@@ -19,7 +19,6 @@ from joey.mcp.servers import McpServers
 from joey.mcp.tool import McpTool
 from joey.messages import ToolResult, ToolUseBlock
 from joey.policy import Settings, Workspace
-from joey.protocols.example import example_arguments
 from joey.tools.base import ToolContext
 from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
@@ -186,5 +185,5 @@ def test_no_schema_a_server_can_send_breaks_anything(schema: Any, arguments: dic
         catalogue = Catalogue(servers)
         assert len(catalogue.tools) + len(catalogue.problems) == 1
         for tool in catalogue.tools:
-            registry = Registry(build_toolset(MODES["code"], (), mcp=[tool]), make_example=example_arguments)
+            registry = Registry(build_toolset(MODES["code"], (), mcp=[tool]))
             registry.resolve(ToolUseBlock("c", tool.name, arguments))

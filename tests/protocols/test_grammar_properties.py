@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from gbnf import Grammar, Machine
 from joey import protocols
 from joey.messages import TextBlock, ToolUseBlock
-from joey.protocols.example import example_call
 from joey.tools.builtin import builtin_tools
 from joey.toolspec import ToolChoice, ToolSpec
 from random_tools import TRICKY, calls, texts
@@ -91,14 +90,14 @@ def test_a_reply_that_must_be_a_call_of_a_built_in_tool_is_read_as_one(protocol:
 @FEW
 @given(st.integers(0, 2**32))
 def test_text_with_calls_of_built_in_tools_is_read_without_a_mistake(protocol: str, seed: int) -> None:
-    wishes = [*TRICKY, *PROSE, *(encoded(protocol, spec, example_call(spec)) for spec in SPECS[:6])]
+    wishes = [*TRICKY, *PROSE, *(encoded(protocol, spec, dict(spec.example_call)) for spec in SPECS[:6])]
     check_reply(BUILT_IN[protocol, "auto"].wander(random.Random(seed), wishes), protocol, SPECS)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_the_example_of_a_built_in_tool_is_admitted_alone_and_amid_text(protocol: str, spec: ToolSpec) -> None:
-    call = encoded(protocol, spec, example_call(spec))
+    call = encoded(protocol, spec, dict(spec.example_call))
     assert not BUILT_IN[protocol, "required"].refusal(call)
     for prose in PROSE:
         if protocol == "morph_xml" and "<read_file>" in prose:

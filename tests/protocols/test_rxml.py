@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.protocols import rxml
-from joey.protocols.coerce import NO_SCHEMA
+from joey.schema.coerce import NO_SCHEMA
 from vectors_data import cases, same_to_javascript
 
 FILE = {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}

@@ -8,7 +8,6 @@ import pytest
 
 from joey import protocols
 from joey.messages import TextBlock, ToolUseBlock
-from joey.protocols.example import example_call
 from joey.tools.base import Tool
 from joey.tools.builtin import builtin_tools
 
@@ -19,7 +18,7 @@ IN_TEXT = [name for name in protocols.names() if protocols.get(name).in_text]
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 @pytest.mark.parametrize("protocol", IN_TEXT)
 def test_the_example_of_a_tool_reads_back(protocol: str, tool: Tool[Any]) -> None:
-    arguments = example_call(tool.spec)
+    arguments = tool.spec.example_call
     block = protocols.get(protocol).encode_call(ToolUseBlock("", tool.name, arguments))
     assert isinstance(block, TextBlock)
     [call] = protocols.parse(block.text, protocol=protocol, tools=[tool.spec]).calls

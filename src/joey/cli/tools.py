@@ -177,7 +177,7 @@ def _show(toolset: Toolset, name: str, *, as_json: bool) -> int:
     entry = _find(toolset, name)
     reason = getattr(entry, "reason", None)
     if as_json:
-        print(json.dumps({**_tool_json(entry, reason), **entry.tool.spec.openai}, ensure_ascii=False, indent=2))
+        print(json.dumps({**_tool_json(entry, reason), **entry.tool.spec.to_openai()}, ensure_ascii=False, indent=2))
         return 0
     print(f"{entry.name}  ({entry.tool.group}, {_origin(entry)})")
     if reason:
@@ -260,7 +260,6 @@ async def _call(
     from joey.app.tools import builtin_options, servers_of
     from joey.folders import state_folder
     from joey.policy import Workspace
-    from joey.protocols.example import example_arguments
     from joey.tools.base import ToolContext
     from joey.tools.commands.jobs import last_exit_code
     from joey.tools.registry import Registry
@@ -285,7 +284,7 @@ async def _call(
             servers = await stack.enter_async_context(servers_of(surroundings.workspace, _PATIENCE))
             offer = make_offer(servers, in_text=False)
         toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode), offer, options)
-        registry = Registry(toolset, make_example=example_arguments)
+        registry = Registry(toolset)
         try:
             result = await CallRunner(registry, context, settings, workspace, asking).run(call)
         finally:

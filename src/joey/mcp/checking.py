@@ -26,6 +26,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 
 from joey.regexes import finds, is_cheap
+from joey.schema.references import follow
 from joey.wire import JsonObject, JsonValue
 
 MAX_PARTS = 5_000
@@ -145,7 +146,7 @@ class _Unions:
         self._known[id(schema)] = None
         count = 1
         if isinstance(schema.get("$ref"), str):
-            count *= self._count(self._target(schema["$ref"]))
+            count *= self._count(follow(schema["$ref"], self._root))
         for key in ("anyOf", "oneOf", "allOf"):
             listed = schema.get(key)
             self._inside += key != "allOf"
@@ -155,13 +156,6 @@ class _Unions:
             count = min(count * (joined if all(members) else 0), MAX_ALTERNATIVES + 1) if members else count
         self._known[id(schema)] = count
         return count
-
-    def _target(self, reference: str) -> JsonValue:
-        place = self._root
-        for step in reference.removeprefix("#").strip("/").split("/") if reference.startswith("#") else ():
-            name = step.replace("~1", "/").replace("~0", "~")
-            place = place.get(name) if isinstance(place, Mapping) and step else place
-        return place if reference.startswith("#") else None
 
 
 def _one_dialect(schema: JsonValue) -> Any:

@@ -21,16 +21,14 @@ from joey.mcp.listing import ListedTool
 from joey.mcp.results import call_result
 from joey.mcp.servers import Server
 from joey.messages import ToolResult
-from joey.schema import normalise
-from joey.tools.arguments import Fitting
+from joey.schema.normalise import normalise, without_booleans
+from joey.schema.repair import ArgumentRepair
 from joey.tools.base import Tool, ToolContext, failed
 from joey.tools.restrict import path_actions
-from joey.wire import JsonObject, JsonValue
+from joey.wire import JsonObject
 
 LONGEST_DESCRIPTION = 4_000
 _BETWEEN_PROGRESS = 0.1
-_SCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 Arguments = RootModel[dict[str, Any]]
 
@@ -46,7 +44,7 @@ class McpTool(Tool[Arguments]):
         self.description = described(tool)
         # Checked as it came: rewriting it first would hide (or trip over) what is wrong with it.
         SchemaChecker(tool.input_schema)
-        normalised = normalise(_without_booleans(tool.input_schema), close_objects=False)
+        normalised = normalise(without_booleans(tool.input_schema), close_objects=False)
         self.notes = normalised.notes
         """What the model cannot be told of the schema."""
         self.schema = {"properties": {}, "additionalProperties": False, **normalised.schema}
@@ -67,9 +65,9 @@ class McpTool(Tool[Arguments]):
 
     def checked(self, arguments: JsonObject) -> Arguments | str:
         """The arguments, checked; or what is wrong with them."""
-        fitted = Fitting(self.schema).arguments(arguments)
+        repaired = ArgumentRepair(self.schema).arguments(arguments)
         try:
-            return self.params.model_validate_json(json.dumps(fitted), strict=True)
+            return self.params.model_validate_json(json.dumps(repaired), strict=True)
         except ValidationError as error:
             return "; ".join(str(each.get("ctx", {}).get("error", each["msg"])) for each in error.errors())
 
@@ -108,25 +106,6 @@ def _output_checker(tool: ListedTool) -> SchemaChecker | None:
         return SchemaChecker(tool.output_schema)
     except UnusableSchemaError:
         return None
-
-
-def _without_booleans(schema: JsonValue) -> Any:
-    """A schema may be true or false in place of an object; everybody who reads schemas expects objects."""
-    if schema is True:
-        return {}
-    if schema is False:
-        return {"not": {}}
-    if not isinstance(schema, dict):
-        return schema
-    return {key: _part(key, value) for key, value in schema.items()}
-
-
-def _part(key: str, value: JsonValue) -> Any:
-    if key in _SCHEMA_MAPS and isinstance(value, dict):
-        return {name: _without_booleans(each) for name, each in value.items()}
-    if key in _SCHEMA_LISTS and isinstance(value, list):
-        return [_without_booleans(each) for each in value]
-    return _without_booleans(value) if key in ("items", "not") else value
 
 
 class _Progress:

@@ -31,8 +31,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from joey.protocols.coerce import resolve, type_of
 from joey.protocols.grammar import EMPTY, Rules, Way, either, literal, matcher, moves, one_of, optional
+from joey.schema.kinds import KINDS, is_a, type_of
+from joey.schema.references import joined, properties, required, resolve, without
 from joey.wire import JsonObject, JsonValue
 
 _MOST_ITEMS = 12
@@ -40,7 +41,7 @@ _DIGITS = 18
 _MOST = 10**_DIGITS - 1
 _CONTROLS = "".join(map(chr, range(32)))
 _QUOTE, _BACKSLASH = literal('"'), literal("\\")
-_KINDS = ("string", "integer", "number", "boolean", "null", "array", "object")
+_WORDS = ("title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id")
 _ESCAPABLE = '"\\/bfnrt'
 
 Branch: TypeAlias = Mapping[str, Any]
@@ -56,64 +57,29 @@ def branches(schema: JsonValue, root: JsonObject, above: tuple[int, ...] = ()) -
     if not isinstance(schema, Mapping):
         yield {}
         return
-    union = next((key for key in ("anyOf", "oneOf", "allOf") if isinstance(schema.get(key), list)), None)
-    if union:
-        members = schema[union]
-        rest = {key: value for key, value in schema.items() if key != union}
-        known = [] if id(members) in above else members
-        for parts in [known] if union == "allOf" else ([member] for member in known):
-            yield from branches(_joined([rest, *parts], root), root, (*above, id(members)))
+    schema = without(schema, *_WORDS)
+    if union := next((key for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)), None):
+        rest = without(schema, union)
+        for member in schema[union] if id(schema[union]) not in above else ():
+            both = joined([rest, resolve(member, root)]) if rest else member
+            yield from branches(both, root, (*above, id(schema[union])))
     elif "const" in schema or isinstance(schema.get("enum"), list):
         values = [schema["const"]] if "const" in schema else schema["enum"]
-        yield from ({"const": value} for value in values if _is_of(value, schema.get("type")))
+        kinds = _named(schema.get("type"))
+        yield from ({"const": value} for value in values if not kinds or any(is_a(value, kind) for kind in kinds))
     else:
-        named = schema.get("type")
-        kind = type_of(schema) or ("object" if schema.get("required") else None)
-        for each in named if isinstance(named, list) else [kind]:
-            yield {**schema, "type": each} if each in _KINDS else {}
+        kinds = _named(schema.get("type")) or [type_of(schema) or ("object" if schema.get("required") else None)]
+        for each in kinds:
+            yield {**schema, "type": each} if each in KINDS else {}
 
 
-_WORDS = frozenset({"title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id"})
-
-
-def _joined(parts: Sequence[JsonValue], root: JsonObject) -> JsonValue:
-    """Schemas that hold at once. A single one that says anything stays as it is, so that references stay ones."""
-    telling = [part for part in parts if not isinstance(part, Mapping) or not _WORDS.issuperset(part)]
-    if len(telling) == 1:
-        return telling[0]
-    joined: dict[str, Any] = {}
-    for part in telling:
-        part = resolve(part, root)
-        if part is False:
-            return False
-        if isinstance(part, Mapping):
-            both = [key for key in ("properties", "required") if key in joined and key in part]
-            joined = {**joined, **part, **{key: _united(joined[key], part[key]) for key in both}}
-    return joined
-
-
-def _united(one: Any, other: Any) -> Any:
-    """Properties by name, or required names."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return {**one, **other}
-    return [*one, *other] if isinstance(one, list) and isinstance(other, list) else other
-
-
-def _is_of(value: JsonValue, kinds: JsonValue) -> bool:
-    """Whether a value of an enum is of the type beside it."""
-    names: dict[type, set[str]] = {
-        str: {"string"}, bool: {"boolean"}, int: {"integer", "number"}, float: {"number"}, type(None): {"null"},
-        list: {"array"}, dict: {"object"},
-    }  # fmt: skip
-    wanted = {kinds} if isinstance(kinds, str) else set(kinds) if isinstance(kinds, list) else set()
-    return not wanted or bool(wanted & names.get(type(value), set()))
+def _named(kinds: JsonValue) -> list[Any]:
+    return kinds if isinstance(kinds, list) else [kinds] if isinstance(kinds, str) else []
 
 
 def properties_of(schema: JsonObject) -> tuple[JsonObject, Sequence[str]]:
     """The properties of an object, and which of them it must have; what is required is one, declared or not."""
-    declared, required = schema.get("properties"), schema.get("required")
-    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    known = dict(declared) if isinstance(declared, Mapping) else {}
+    known, names = properties(schema), required(schema)
     return {**known, **{name: {} for name in names if name not in known}}, names
 
 

@@ -23,7 +23,6 @@ from joey.events import StreamEvent, TextDelta
 from joey.messages import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import TagScanner
-from joey.protocols.example import example_call
 from joey.protocols.json_mix_element import Element
 from joey.protocols.json_mix_grammar import json_mix_grammar
 from joey.toolspec import ToolChoice, ToolSpec
@@ -165,7 +164,7 @@ class JsonMixProtocol(Protocol):
 
     def _describe_tool(self, tool: ToolSpec) -> str:
         schema = json.dumps(tool.schema, ensure_ascii=False)
-        example = self.encode_call(ToolUseBlock("", tool.name, example_call(tool))).text
+        example = self.encode_call(ToolUseBlock("", tool.name, tool.example_call)).text
         lines = [f"### {tool.name}", tool.description, f"Arguments (JSON Schema): {schema}", f"Example: {example}"]
         return "\n".join(line for line in lines if line)
 

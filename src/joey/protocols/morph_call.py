@@ -10,7 +10,8 @@ from typing import NamedTuple
 from joey.events import ArgumentPath, ToolCallDelta
 from joey.protocols import rjson, rxml
 from joey.protocols.buffer import Pieces
-from joey.protocols.coerce import Schema, coerce
+from joey.schema.coerce import coerce
+from joey.schema.references import Schema
 from joey.wire import JsonValue
 
 _SPACE = re.compile(r"\s*")
@@ -168,9 +169,9 @@ def read_body(body: str, schema: Schema) -> dict[str, JsonValue]:
 
 def _read_plain(words: str, schema: Schema) -> JsonValue:
     if not words.startswith("{"):
-        return coerce({}, schema)
+        return coerce({}, schema, rjson.loads)
     try:
-        return coerce(rjson.loads(words), schema)
+        return coerce(rjson.loads(words), schema, rjson.loads)
     except rjson.RelaxedJsonError as error:
         raise rxml.RxmlError(f"they begin like a JSON object, but {error}") from None
 

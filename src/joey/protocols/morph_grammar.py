@@ -26,7 +26,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from joey.protocols.coerce import Schema, resolve
 from joey.protocols.grammar import (
     DEAD,
     EMPTY,
@@ -41,6 +40,7 @@ from joey.protocols.grammar import (
 from joey.protocols.grammar_json import JsonRules, properties_of
 from joey.protocols.morph_forms import SPACES, Forms
 from joey.protocols.morph_writer import NAME
+from joey.schema.references import Schema, resolve
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonObject, JsonValue
 

@@ -32,8 +32,8 @@ from joey.events import StreamEvent, TextDelta, ToolCallDelta, ToolCallMalformed
 from joey.protocols import rxml
 from joey.protocols.base import OnError, Parser
 from joey.protocols.buffer import Pieces
-from joey.protocols.coerce import Schema, resolve
 from joey.protocols.morph_call import OpenCall, Tags, leaves, read_body
+from joey.schema.references import Schema, resolve
 from joey.toolspec import ToolSpec
 from joey.wire import JsonValue
 

@@ -18,11 +18,10 @@ from typing import Any, ClassVar, Self
 from joey.errors import UsageError
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
-from joey.protocols.coerce import Schema
-from joey.protocols.example import example_call
 from joey.protocols.morph_grammar import morph_grammar
 from joey.protocols.morph_parser import MorphXmlParser
 from joey.protocols.morph_writer import write_call
+from joey.schema.references import Schema
 from joey.toolspec import ToolChoice, ToolSpec
 
 _INTRODUCTION = """\
@@ -116,4 +115,4 @@ def _describe_tool(tool: ToolSpec) -> str:
 
 
 def _example(tool: ToolSpec) -> str:
-    return write_call(tool.name, example_call(tool))
+    return write_call(tool.name, tool.example_call)

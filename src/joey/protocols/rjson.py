@@ -26,7 +26,7 @@ __all__ = ["MAX_DEPTH", "Piece", "RelaxedJsonError", "RelaxedReader", "loads"]
 _NO_BEGINNING = ("}", "]", ",", ":")
 
 
-class RelaxedJsonError(JoeyError):
+class RelaxedJsonError(JoeyError, ValueError):
     """The text is not even relaxed JSON; says where, what was expected and what came."""
 
 

@@ -31,7 +31,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from joey.protocols.coerce import NO_SCHEMA, Schema, coerce, read_number, resolve, type_of
+from joey.protocols import rjson
+from joey.schema.coerce import NO_SCHEMA, coerce, read_number
+from joey.schema.kinds import type_of
+from joey.schema.references import Schema, members, properties, resolve
 from joey.wire import JsonValue
 
 MAX_DEPTH = 100
@@ -72,12 +75,12 @@ def loads(
     if len(body.children) == 1 and _is_wrapper(body.children[0], root):
         wrapper = body.children[0]
         if reader.is_only_text(wrapper):
-            return coerce(text[wrapper.start : wrapper.end].strip(), schema)
+            return coerce(text[wrapper.start : wrapper.end].strip(), schema, rjson.loads)
         body = wrapper.content or _Content()
     if strict and not first_of_duplicates:
         reader.refuse_own_tags(body)
     _drop_duplicates(body, root, first_wins=first_of_duplicates)
-    return coerce(reader.value(body, root, 0), schema)
+    return coerce(reader.value(body, root, 0), schema, rjson.loads)
 
 
 def read(text: str, *, entities: bool = True) -> JsonValue:
@@ -411,12 +414,11 @@ def child_schema(schema: Schema, name: str, root: Schema, hops: int = 8) -> Sche
     schema = resolve(schema, root)
     if not isinstance(schema, Mapping):
         return NO_SCHEMA
-    properties = schema.get("properties")
-    if isinstance(properties, Mapping) and name in properties:
-        return resolve(properties[name], root)
+    if name in properties(schema):
+        return resolve(properties(schema)[name], root)
     if type_of(schema) == "array":
         return _array_child(schema, name, root)
-    for member in _members(schema) if hops else ():
+    for member in members(schema) if hops else ():
         found = child_schema(member, name, root, hops - 1)
         if found is not NO_SCHEMA:
             return found
@@ -424,18 +426,12 @@ def child_schema(schema: Schema, name: str, root: Schema, hops: int = 8) -> Sche
     return resolve(extra, root) if isinstance(extra, Mapping) and extra else NO_SCHEMA
 
 
-def _members(schema: Mapping[str, Any]) -> list[Schema]:
-    lists = (schema.get(key) for key in ("anyOf", "oneOf", "allOf"))
-    return [member for each in lists if isinstance(each, list) for member in each]
-
-
 def _array_child(schema: Mapping[str, Any], name: str, root: Schema) -> Schema:
     prefix = schema.get("prefixItems")
     if isinstance(prefix, list) and name.isdecimal() and int(name) < len(prefix):
         return resolve(prefix[int(name)], root)
     items = resolve(schema.get("items", NO_SCHEMA), root)
-    inner = items.get("properties") if isinstance(items, Mapping) else None
-    return resolve(inner[name], root) if isinstance(inner, Mapping) and name in inner else items
+    return resolve(properties(items)[name], root) if name in properties(items) else items
 
 
 def takes_raw_text(schema: Schema, root: Schema) -> bool:
@@ -444,7 +440,7 @@ def takes_raw_text(schema: Schema, root: Schema) -> bool:
     kind = type_of(schema)
     if kind is not None or not isinstance(schema, Mapping):
         return kind == "string"
-    kinds = {type_of(resolve(member, root)) for member in _members(schema)}
+    kinds = {type_of(resolve(member, root)) for member in members(schema)}
     return "string" in kinds and kinds <= {"string", "null"}
 
 
@@ -452,8 +448,7 @@ def _known(schema: Schema, root: Schema) -> Collection[str]:
     schema = resolve(schema, root)
     if type_of(schema) == "array":
         schema = resolve(schema.get("items"), root)
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    return properties if isinstance(properties, Mapping) else ()
+    return properties(schema)
 
 
 def _holds_strings(schema: Schema, root: Schema) -> bool:

@@ -21,7 +21,6 @@ from joey.events import ToolCallDelta, ToolCallStarted
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import Pieces
-from joey.protocols.example import example_call
 from joey.protocols.grammar import Rules, callable_tools
 from joey.protocols.json_mix import encode_results
 from joey.protocols.json_mix_grammar import call_rule
@@ -139,7 +138,7 @@ def _call_text(name: str, arguments: JsonObject) -> str:
 
 def _describe_tool(tool: ToolSpec) -> str:
     schema = json.dumps(tool.schema, ensure_ascii=False)
-    example = _call_text(tool.name, example_call(tool))
+    example = _call_text(tool.name, tool.example_call)
     lines = [f"### {tool.name}", tool.description, f"Arguments (JSON Schema): {schema}", f"Example: {example}"]
     return "\n".join(line for line in lines if line)
 

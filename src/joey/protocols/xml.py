@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 from joey.frames import one_line
 from joey.messages import Block, ResultBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
-from joey.protocols.example import example_call
 from joey.protocols.xml_grammar import xml_grammar
 from joey.protocols.xml_parser import XmlParser
-from joey.protocols.xml_tags import kinds_of
 from joey.protocols.xml_writer import write_call
+from joey.schema.kinds import kinds_of
 from joey.toolspec import ToolChoice, ToolSpec
 
 _FORMAT = """\
@@ -120,7 +119,7 @@ def _describe_parameters(tool: ToolSpec) -> Iterator[str]:
 
 
 def _example(tool: ToolSpec) -> str:
-    return write_call(tool.name, example_call(tool), tool)
+    return write_call(tool.name, tool.example_call, tool)
 
 
 def _encode_result(result: ToolResultBlock, label: str) -> list[Block]:

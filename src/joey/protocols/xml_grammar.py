@@ -40,8 +40,9 @@ from joey.protocols.grammar import (
 )
 from joey.protocols.grammar_json import Branch, JsonRules, branches, is_filled, properties_of
 from joey.protocols.xml_parser import CUT_TAG
-from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, can_be_tag, kind_of
+from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, can_be_tag
 from joey.protocols.xml_values import plain_json, read_value
+from joey.schema.kinds import kind_of
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonValue
 

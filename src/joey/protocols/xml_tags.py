@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from joey.protocols.coerce import resolve
+from joey.schema.kinds import kinds_of
 from joey.toolspec import ToolSpec
-from joey.wire import JsonObject, JsonValue
+from joey.wire import JsonValue
 
 WHITE_SPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -136,36 +136,3 @@ class CallShape:
 
 def can_be_tag(name: str) -> bool:
     return bool(name) and "<" not in name and ">" not in name and not name.startswith("/")
-
-
-def kinds_of(schema: JsonValue, root: JsonObject, depth: int = 0) -> frozenset[str]:
-    """The JSON types that a schema allows. Empty if it does not say."""
-    schema = resolve(schema, root)
-    if not isinstance(schema, Mapping) or depth > 6:
-        return frozenset()
-    kind = schema.get("type")
-    if isinstance(kind, str):
-        return frozenset({kind})
-    if isinstance(kind, list):
-        return frozenset(each for each in kind if isinstance(each, str))
-    for key in ("anyOf", "oneOf", "allOf"):
-        if isinstance(schema.get(key), list):
-            branches = [kinds_of(branch, root, depth + 1) for branch in schema[key]]
-            known = [branch for branch in branches if branch]
-            if key == "allOf":
-                return frozenset.intersection(*known) if known else frozenset()
-            return frozenset().union(*branches) if len(known) == len(branches) else frozenset()
-    values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema[k] for k in ("const",) if k in schema]
-    if values:
-        return frozenset(kind_of(value) for value in values)
-    if "properties" in schema:
-        return frozenset({"object"})
-    return frozenset({"array"}) if "items" in schema or "prefixItems" in schema else frozenset()
-
-
-def kind_of(value: JsonValue) -> str:
-    """The JSON type of a value."""
-    if isinstance(value, bool):
-        return "boolean"
-    names: dict[type, str] = {str: "string", int: "integer", float: "number", type(None): "null", list: "array"}
-    return names.get(type(value), "object")

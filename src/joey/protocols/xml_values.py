@@ -22,21 +22,25 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from joey.events import ArgumentPath
-from joey.protocols.coerce import coerce, resolve
+from joey.protocols import rjson
 from joey.protocols.rxml import decode_entities
-from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, kinds_of
+from joey.protocols.xml_tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE
+from joey.schema.coerce import coerce
+from joey.schema.kinds import kinds_of, named_kinds
+from joey.schema.references import members, properties, required, resolve
 from joey.wire import JsonObject, JsonValue
 
 _TAG = re.compile(r"<(/?)([^\W\d][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(/?)>")
 _ATTRIBUTE = re.compile(r"([\w.:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _DEEPEST = 64
+_NESTED = frozenset({"object", "array"})
 
 
 def read_value(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
     """The value of a typed parameter."""
     text = text.strip(WHITE_SPACE)
-    if text.startswith("<") and not kinds_of(schema, root).isdisjoint({"object", "array"}):
+    if text.startswith("<") and not _NESTED.isdisjoint(kinds_of(schema, root)):
         tree = _tree(text)
         if tree.children:
             return _fit(tree, schema, root)
@@ -48,7 +52,7 @@ def _read_text(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
     kinds = kinds_of(schema, root)
     if text.strip() == "null" and "null" in kinds and "string" not in kinds:
         return None
-    if not kinds.isdisjoint({"object", "array"}):
+    if not _NESTED.isdisjoint(kinds):
         found, value = _json(text) if text[:1] in ("{", "[") else (False, None)
         if found:
             return value
@@ -98,9 +102,8 @@ def _json(text: str) -> tuple[bool, JsonValue]:
 
 def _coerced(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
     """Plain text as the schema asks. The schema is put beside the tool's own properties, for its references."""
-    declared = root.get("properties")
-    properties = {**(declared if isinstance(declared, Mapping) else {}), "": schema}
-    return coerce({"": text}, {**root, "type": "object", "properties": properties, "required": []})[""]
+    beside = {**root, "type": "object", "properties": {**properties(root), "": schema}, "required": []}
+    return coerce({"": text}, beside, rjson.loads)[""]
 
 
 @dataclass(slots=True)
@@ -178,8 +181,8 @@ def _resolved(schema: JsonValue, root: JsonObject, kind: str) -> JsonObject:
         schema = resolve(schema, root)
         if not isinstance(schema, Mapping):
             return {}
-        branches = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
-        if not isinstance(branches, list):
+        branches = members(schema)
+        if named_kinds(schema) or not branches:
             return schema
         schema = next((branch for branch in branches if kind in kinds_of(branch, root)), {})
     return {}
@@ -207,30 +210,29 @@ def _untyped(element: _Element) -> JsonValue:
 
 
 def _fit_object(element: _Element, schema: JsonObject, root: JsonObject) -> JsonValue:
-    declared = schema.get("properties")
-    properties: JsonObject = declared if isinstance(declared, Mapping) else {}
+    known = properties(schema)
     if not element.children and not element.attributes and element.text[:1] == "{":
         found, value = _json(element.text)
         if found:
             return value
     result: dict[str, Any] = {}
     for key, text in element.attributes.items():
-        result[key] = _fit(_Element(key, words=[text]), properties.get(key), root)
+        result[key] = _fit(_Element(key, words=[text]), known.get(key), root)
     groups: dict[str, list[_Element]] = {}
     for child in element.children:
-        groups.setdefault(_property(child.name, properties, root), []).append(child)
+        groups.setdefault(_property(child.name, known, root), []).append(child)
     for name, group in groups.items():
-        result[name] = _fit_property(group, properties.get(name), root)
-    text_name = _text_property(schema, properties, result, root)
+        result[name] = _fit_property(group, known.get(name), root)
+    text_name = _text_property(schema, known, result, root)
     if element.text and text_name:
         result[text_name] = element.text
     return result
 
 
-def _property(name: str, properties: JsonObject, root: JsonObject) -> str:
+def _property(name: str, known: JsonObject, root: JsonObject) -> str:
     """The property a child stands for: its name, or the list of which it is the singular."""
     plural = f"{name}s"
-    singular = name not in properties and "array" in kinds_of(properties.get(plural), root)
+    singular = name not in known and "array" in kinds_of(known.get(plural), root)
     return plural if singular else name
 
 
@@ -246,17 +248,16 @@ def _fit_property(group: list[_Element], schema: JsonValue, root: JsonObject) ->
 
 def _is_item(element: _Element, items: JsonValue, root: JsonObject) -> bool:
     """Whether an element is itself an item of a list, not the list."""
-    properties = _resolved(items, root, "object").get("properties")
-    if isinstance(properties, Mapping):
-        return any(child.name in properties for child in element.children) or bool(element.attributes)
+    known = properties(_resolved(items, root, "object"))
+    if known:
+        return any(child.name in known for child in element.children) or bool(element.attributes)
     return not element.children and element.text[:1] != "["
 
 
-def _text_property(schema: JsonObject, properties: JsonObject, taken: JsonObject, root: JsonObject) -> str:
+def _text_property(schema: JsonObject, known: JsonObject, taken: JsonObject, root: JsonObject) -> str:
     """The property that an element's own text is the value of."""
-    if "text" in properties or not properties:
+    if "text" in known or not known:
         return "text" if "text" not in taken else ""
-    required = schema.get("required")
-    free = [n for n in properties if n not in taken and "string" in kinds_of(properties[n], root)]
-    wanted = [n for n in free if isinstance(required, list) and n in required] or free
+    free = [name for name in known if name not in taken and "string" in kinds_of(known[name], root)]
+    wanted = [name for name in free if name in required(schema)] or free
     return wanted[0] if len(wanted) == 1 else ""

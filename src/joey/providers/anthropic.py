@@ -38,7 +38,7 @@ from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
 from joey.providers.conversation import prepare
 from joey.providers.memo import Memo
 from joey.providers.repair import shape_of
-from joey.schema import normalise
+from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
 
 REDACTED = "redacted_thinking:"

@@ -32,7 +32,7 @@ from joey.providers.conversation import prepare
 from joey.providers.memo import Memo
 from joey.providers.reasoning import ReasoningDetails
 from joey.providers.repair import shape_of
-from joey.schema import normalise
+from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
 
 _RULES: Mapping[str, ids.Rule] = {

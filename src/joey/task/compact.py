@@ -20,10 +20,12 @@ from typing import Any, TypeAlias
 
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Protocol
-from joey.protocols.example import signature
+from joey.schema.kinds import kinds_of
+from joey.schema.references import properties
 from joey.task.prompt import Surroundings, first_sentence
 from joey.tools.modes.mode import Mode
 from joey.toolspec import ToolSpec
+from joey.wire import JsonObject, JsonValue
 
 _Step: TypeAlias = tuple[str, dict[str, Any], str]
 """A tool, the arguments, and what it answered."""
@@ -90,12 +92,23 @@ def describe_briefly(protocol: Protocol, tools: Sequence[ToolSpec]) -> str:
     """The tools, a line each, and how they are called."""
     if not tools or not protocol.in_text:
         return ""
-    lines = ["# Tools", *map(signature, tools)]
+    lines = ["# Tools", *map(_signature, tools)]
     offered = {tool.name for tool in tools}
     for asked, steps in (_WRITTEN, _CHANGED, _RUN, _QUESTION):
         if all(name in offered for name, _, _ in steps):
             lines += ["", f"# Example: {asked}", *_told(protocol, steps, tools)]
     return "\n".join(lines)
+
+
+def _signature(tool: ToolSpec) -> str:
+    """A tool on one line, `name(argument, count: integer)`, with what it does. Strings are not named as such."""
+    kinds = {name: _kind(each, tool.schema) for name, each in properties(tool.schema).items()}
+    arguments = ", ".join(name if kind == "string" else f"{name}: {kind}" for name, kind in kinds.items())
+    return f"- {tool.name}({arguments}): {tool.summary}"
+
+
+def _kind(schema: JsonValue, root: JsonObject) -> str:
+    return next((kind for kind in kinds_of(schema, root) if kind != "null"), "string")
 
 
 def _told(protocol: Protocol, steps: Sequence[_Step], tools: Sequence[ToolSpec]) -> Iterator[str]:

@@ -34,7 +34,6 @@ from joey.messages import ImageBlock, ResultBlock, TextBlock, ToolResult
 from joey.pictures import fitted
 from joey.policy.guarded import is_guarded
 from joey.policy.paths import Workspace
-from joey.protocols.example import example_arguments
 from joey.providers.retry import Retry, with_retries
 from joey.task import wording
 from joey.task.claims import Claims
@@ -131,7 +130,7 @@ class TaskCore:
         """The tools of the mode the task is in now, ready to check calls."""
         toolset = self.parts.toolset(self.mode)
         if self._registry is None or self._registry.toolset is not toolset:
-            self._registry = Registry(toolset, make_example=example_arguments)
+            self._registry = Registry(toolset)
         return self._registry
 
     @property

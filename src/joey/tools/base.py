@@ -28,7 +28,7 @@ from joey.effects import Effect
 from joey.filenames import unquoted
 from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
-from joey.tools.schema import tool_schema
+from joey.schema.tidy import tidy
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject
 
@@ -147,7 +147,7 @@ class Tool(ABC, Generic[ParamsT]):
     @cached_property
     def schema(self) -> JsonObject:
         """The JSON Schema of the arguments, as the model reads it."""
-        return tool_schema(self.params)
+        return tidy(self.params.model_json_schema())
 
     def adapted(self, arguments: JsonObject) -> JsonObject:
         """The arguments in the shape of `params`, where a model used another one it knows. Must not raise."""

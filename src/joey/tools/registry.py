@@ -6,7 +6,7 @@
         case RejectedCall() as rejected: answer(rejected.result)
 
 One path for all protocols, in this order: the name (exact, then alias, then spelled with other punctuation), whether
-the mode offers the tool, the names of the arguments (aliases), their types (`arguments.Fitting`), and last the
+the mode offers the tool, the names of the arguments (aliases), their types (`schema.repair`), and last the
 tool's own model, strictly. A call is resolved only if all of it is understood: an unknown argument is an error, since
 a model that believes in an option that does not exist believes something wrong about what will happen.
 Nothing here raises on what a model sent, and nothing runs.
@@ -17,7 +17,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -26,7 +26,9 @@ from pydantic_core import ErrorDetails
 
 from joey.events import ToolCallFinished
 from joey.messages import ToolResult, ToolUseBlock
-from joey.tools.arguments import Fitting, expected, got, resolved
+from joey.schema.describe import expected, got
+from joey.schema.references import Schema, members, properties, resolve
+from joey.schema.repair import ArgumentRepair
 from joey.tools.base import Tool, failed
 from joey.tools.toolset import Offered, Toolset, Withheld
 from joey.wire import JsonObject, JsonValue
@@ -65,16 +67,13 @@ class RejectedCall:
 
 
 Resolution: TypeAlias = ResolvedCall | RejectedCall
-MakeExample: TypeAlias = Callable[[JsonObject], JsonObject]
 
 
 class Registry:
     """Checks calls against one toolset."""
 
-    def __init__(self, toolset: Toolset, *, make_example: MakeExample | None = None) -> None:
-        """`make_example` makes arguments from a schema, for the tools that bring no example of their own."""
+    def __init__(self, toolset: Toolset) -> None:
         self.toolset = toolset
-        self._make_example = make_example
         self.specs = toolset.specs
         """The tools as the model sees them: the same objects for as long as the registry lives."""
         self._offered = _by_every_name(toolset.offered)
@@ -98,11 +97,7 @@ class Registry:
             return ResolvedCall(call_id, called, tool, params, tuple(checker.repairs))
         problems = "\n".join(f"- {problem}" for problem in checker.problems)
         message = f"{called} was not run: its arguments are not right.\n{problems}"
-        return RejectedCall(call_id, called, "invalid_arguments", message, self._example(tool))
-
-    def _example(self, tool: Tool[Any]) -> JsonObject | None:
-        made = self._make_example(tool.schema) if self._make_example and not tool.example else None
-        return tool.example or made
+        return RejectedCall(call_id, called, "invalid_arguments", message, tool.spec.example_call)
 
     def _known_name(self, name: str) -> str:
         if name in self._offered or name in self._withheld:
@@ -152,14 +147,14 @@ class _Check:
         named = self._renamed(given)
         if self.problems:
             return None
-        fitting = Fitting(self._schema)
-        fitted = fitting.arguments(named)
-        adapted = self._tool.adapted(fitted)
-        if adapted != fitted:
-            fitting.repairs.append("the arguments were in another shape")
-            fitted = fitting.arguments(adapted)
-        self.repairs += fitting.repairs
-        return self._validated(fitted)
+        repair = ArgumentRepair(self._schema)
+        given = repair.arguments(named)
+        adapted = self._tool.adapted(given)
+        if adapted != given:
+            repair.repairs.append("the arguments were in another shape")
+            given = repair.arguments(adapted)
+        self.repairs += repair.repairs
+        return self._validated(given)
 
     def _object(self, arguments: JsonValue) -> Mapping[str, Any] | None:
         if arguments is None:
@@ -178,7 +173,7 @@ class _Check:
 
     def _renamed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments under their own names. The same argument twice is fine only if both say the same."""
-        known = self._schema.get("properties", {})
+        known = properties(self._schema)
         named = {key: value for key, value in given.items() if key in known or key not in self._tool.field_aliases}
         for key, value in given.items():
             own = self._tool.field_aliases.get(key)
@@ -221,7 +216,7 @@ class _Check:
 
     def _unknown_argument(self, place: list[str | int]) -> str:
         _, parent = _walk(place[:-1], self._schema)
-        names = list(parent.get("properties", {}))
+        names = list(properties(parent))
         near = difflib.get_close_matches(str(place[-1]), names, n=1)
         hint = f' (did you mean "{near[0]}"?)' if near else ""
         takes = f"it takes {', '.join(names)}" if names else "it takes no arguments"
@@ -235,28 +230,28 @@ def _walk(place: Sequence[str | int], schema: JsonObject) -> tuple[list[str | in
     """
     root, passed = schema, list[str | int]()
     for part in place:
-        schema = resolved(schema, root)
-        options = [resolved(option, root) for option in schema.get("anyOf", [schema])]
+        schema = resolve(schema, root)
+        options = [resolve(option, root) for option in members(schema) or [schema]]
         found = [step for option in options if (step := _step(option, part)) is not None]
-        if not found and isinstance(part, str) and ("anyOf" in schema or "[" in part):
+        if not found and isinstance(part, str) and (members(schema) or "[" in part):
             continue
         passed.append(part)
         schema = found[0] if found else {}
-    return passed, resolved(schema, root)
+    return passed, resolve(schema, root)
 
 
-def _step(schema: JsonObject, part: str | int) -> JsonObject | None:
-    if isinstance(part, int):
-        items = schema.get("items")
-        return items if isinstance(items, dict) else None
-    step = schema.get("properties", {}).get(part, schema.get("additionalProperties"))
+def _step(schema: Schema, part: str | int) -> JsonObject | None:
+    if not isinstance(schema, Mapping):
+        return None
+    others = schema.get("items" if isinstance(part, int) else "additionalProperties")
+    step = properties(schema).get(part, others) if isinstance(part, str) else others
     return step if isinstance(step, dict) else None
 
 
 def _step_in_any(schema: JsonObject, field: str) -> JsonObject:
     """The field that tells the members of a union apart, with what it is in any of them."""
-    members = [_step(option, field) or {} for option in schema.get("anyOf", ())]
-    return {"enum": [value for member in members for value in member.get("enum", ())]}
+    found = [_step(option, field) or {} for option in members(schema)]
+    return {"enum": [value for member in found for value in member.get("enum", ())]}
 
 
 def _at(arguments: JsonValue, place: Sequence[str | int]) -> JsonValue:

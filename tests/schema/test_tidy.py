@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
+from joey.schema.tidy import tidy
 from joey.tools.base import Params, Tool
 from joey.tools.builtin import BuiltinOptions, builtin_tools
-from joey.tools.schema import tool_schema
 
 EVERY_TOOL = [
     *builtin_tools(),
@@ -32,7 +32,7 @@ class Example(Params):
 
 
 def test_an_optional_field_is_its_own_type_and_not_required() -> None:
-    schema = tool_schema(Example)
+    schema = tidy(Example.model_json_schema())
     assert schema["required"] == ["path"]
     assert schema["properties"]["ranges"] == {
         "type": "array",
@@ -51,7 +51,7 @@ def test_an_optional_field_is_its_own_type_and_not_required() -> None:
 
 
 def test_a_constant_is_an_enum_of_one() -> None:
-    assert tool_schema(Example)["properties"]["kind"]["enum"] == ["file"]
+    assert tidy(Example.model_json_schema())["properties"]["kind"]["enum"] == ["file"]
 
 
 class Tree(Params):
@@ -60,7 +60,7 @@ class Tree(Params):
 
 
 def test_a_model_that_contains_itself_keeps_its_reference() -> None:
-    schema = tool_schema(Tree)
+    schema = tidy(Tree.model_json_schema())
     jsonschema.Draft202012Validator.check_schema(dict(schema))
     jsonschema.validate({"name": "a", "children": [{"name": "b", "children": []}]}, dict(schema))
     with pytest.raises(jsonschema.ValidationError):
@@ -87,7 +87,7 @@ def noise(schema: Any, place: str = "$") -> list[str]:
 
 @pytest.mark.parametrize("tool", EVERY_TOOL, ids=lambda tool: tool.name)
 def test_every_built_in_schema_is_valid_closed_described_and_without_noise(tool: Tool[Any]) -> None:
-    openai = tool.spec.openai
+    openai = tool.spec.to_openai()
     assert openai["type"] == "function" and openai["function"]["name"] == tool.name
     schema = openai["function"]["parameters"]
     jsonschema.Draft202012Validator.check_schema(schema)

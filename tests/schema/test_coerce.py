@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.protocols.coerce import MAX_DEPTH, NO_SCHEMA, coerce
+from joey.protocols import rjson
+from joey.schema.coerce import MAX_DEPTH, NO_SCHEMA, coerce
 from vectors_data import cases, same_to_javascript
 
 NUMBERS = {"type": "array", "items": {"type": "number"}}
@@ -43,7 +44,7 @@ def test_every_recorded_coercion_comes_out_thesame_to_javascript() -> None:
     wrong = []
     for case in cases("ai-sdk-tool/coerce"):
         expected = case["expected"]["value"]
-        got = coerce(case["input"], NO_SCHEMA if case["no_schema"] else case["schema"])
+        got = coerce(case["input"], NO_SCHEMA if case["no_schema"] else case["schema"], rjson.loads)
         if same_to_javascript(got, expected) == (case["id"] in DECIDED_OTHERWISE):
             wrong.append((case["id"], got, expected))
     assert not wrong
@@ -82,7 +83,7 @@ def test_every_recorded_coercion_comes_out_thesame_to_javascript() -> None:
     ],
 )
 def test_a_value_becomes_what_the_schema_asks_for(value: Any, schema: Any, expected: Any) -> None:
-    assert same_to_javascript(coerce(value, schema), expected)
+    assert same_to_javascript(coerce(value, schema, rjson.loads), expected)
 
 
 def test_references_are_followed_within_the_schema() -> None:
@@ -134,7 +135,7 @@ _ANY_SCHEMA = st.recursive(
 @pytest.mark.property
 @given(_JSON | _JSON.map(json.dumps), _ANY_SCHEMA)
 def test_no_value_and_no_schema_raises(value: Any, schema: Any) -> None:
-    coerce(value, schema)
+    coerce(value, schema, rjson.loads)
 
 
 @pytest.mark.property

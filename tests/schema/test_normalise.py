@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.schema import FORMATS, normalise
+from joey.schema.normalise import FORMATS, normalise
 from vectors_data import cases
 
 OTHERWISE = {

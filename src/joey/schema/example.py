@@ -3,7 +3,7 @@
 The same schema always gives the same example. What the schema itself offers comes first (`examples`, `example`,
 `const`, `default`, `enum`); then what the name of a property suggests (a `path` is a path); then a plain value of the
 right type. Only required properties are shown, or all of them where none is required, because a model imitates what
-it sees. A `$ref` is followed inside the schema; one that leads back into itself ends in an empty value.
+it sees. A schema that leads back into itself ends in an empty value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from joey.toolspec import ToolSpec
+from joey.schema.kinds import named_kinds
+from joey.schema.references import Schema, members, properties, required, resolve, without
 from joey.wire import JsonObject, JsonValue
 
 _BY_NAME = {
@@ -59,18 +60,6 @@ _MAX_VALUES = 5_000
 _MAX_ITEMS = 10
 
 
-def example_call(tool: ToolSpec) -> dict[str, Any]:
-    """The arguments that show how this tool is called: its own example, or one made from its schema."""
-    return dict(tool.example) or example_arguments(tool.schema)
-
-
-def signature(tool: ToolSpec) -> str:
-    """A tool on one line, `name(argument, count: integer)`, with what it does. Strings are not named as such."""
-    kinds = {name: _kind(_resolve(each, tool.schema)) for name, each in (tool.schema.get("properties") or {}).items()}
-    arguments = ", ".join(name if kind == "string" else f"{name}: {kind}" for name, kind in kinds.items())
-    return f"- {tool.name}({arguments}): {tool.summary}"
-
-
 def example_arguments(schema: JsonObject) -> dict[str, Any]:
     """Plausible arguments for a tool with this schema."""
     return _object(schema, schema, 0, _MAX_VALUES)
@@ -94,48 +83,18 @@ def _value(name: str, schema: JsonValue, root: JsonObject, depth: int, room: int
     return {"boolean": True, "null": None}.get(kind, _string(name, schema))
 
 
-def _resolve(schema: JsonValue, root: JsonObject) -> JsonObject:
-    """The schema with its `$ref`s followed, its `allOf` merged, and the first useful branch of a union taken."""
+def _resolve(schema: Schema, root: JsonObject) -> JsonObject:
+    """The schema, and of a union the first useful branch."""
     for _ in range(_DEEPEST):
+        schema = resolve(schema, root)
         if not isinstance(schema, Mapping):
             return {}
-        branches = schema.get("anyOf") or schema.get("oneOf")
-        if isinstance(schema.get("$ref"), str):
-            schema = {**_target(schema["$ref"], root), **_without(schema, "$ref")}
-        elif isinstance(schema.get("allOf"), list):
-            schema = _merged([*schema["allOf"], _without(schema, "allOf")])
-        elif isinstance(branches, list) and not _offered(schema)[0]:
-            useful = (branch for branch in branches if isinstance(branch, Mapping) and branch.get("type") != "null")
-            schema = {**_without(schema, "anyOf", "oneOf"), **next(useful, {})}
-        else:
+        branches = members(schema)
+        if not branches or _offered(schema)[0]:
             return schema
+        useful = (branch for branch in branches if isinstance(branch, Mapping) and branch.get("type") != "null")
+        schema = {**without(schema, "anyOf", "oneOf"), **next(useful, {})}
     return {}
-
-
-def _target(reference: str, root: JsonObject) -> JsonObject:
-    place: Any = root
-    for step in reference.removeprefix("#").strip("/").split("/"):
-        if not isinstance(place, Mapping):
-            return {}
-        place = place.get(step.replace("~1", "/").replace("~0", "~"), {}) if step else place
-    return place if isinstance(place, Mapping) else {}
-
-
-def _merged(parts: list[Any]) -> JsonObject:
-    merged: dict[str, Any] = {}
-    for part in parts:
-        if not isinstance(part, Mapping):
-            continue
-        properties = {**merged.get("properties", {}), **part.get("properties", {})}
-        required = [*merged.get("required", []), *part.get("required", [])]
-        merged |= part
-        if properties:
-            merged |= {"properties": properties, "required": required}
-    return merged
-
-
-def _without(schema: JsonObject, *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key not in keys}
 
 
 def _offered(schema: JsonObject) -> tuple[bool, JsonValue]:
@@ -150,25 +109,16 @@ def _offered(schema: JsonObject) -> tuple[bool, JsonValue]:
 
 
 def _kind(schema: JsonObject) -> str:
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((each for each in kind if each != "null"), "null")
-    if isinstance(kind, str):
-        return kind
-    if "properties" in schema:
-        return "object"
-    return "array" if "items" in schema or "prefixItems" in schema else "string"
+    named = named_kinds(schema) or ("string",)
+    return next((kind for kind in named if kind != "null"), "null")
 
 
-def _object(schema: JsonObject, root: JsonObject, depth: int, room: int) -> dict[str, Any]:
+def _object(schema: Schema, root: JsonObject, depth: int, room: int) -> dict[str, Any]:
     schema = _resolve(schema, root)
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return {}
-    required = schema.get("required")
-    wanted = [name for name in properties if isinstance(required, list) and name in required] or list(properties)
+    known, needed = properties(schema), required(schema)
+    wanted = [name for name in known if name in needed] or list(known)
     share = (room - 1) // (len(wanted) or 1)
-    return {name: _value(name, properties[name], root, depth + 1, share) for name in wanted}
+    return {name: _value(name, known[name], root, depth + 1, share) for name in wanted}
 
 
 def _array(name: str, schema: JsonObject, root: JsonObject, depth: int, room: int) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from joey.protocols.example import example_arguments
+from joey.schema.example import example_arguments
 
 
 def _tool(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:

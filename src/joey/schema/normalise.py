@@ -19,14 +19,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from joey.schema.references import joined, rebuilt, without
 from joey.wire import JsonValue
 
 FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 """The string formats that providers accept."""
-
-_CHILD_MAPS = ("properties", "patternProperties", "$defs", "definitions")
-_CHILD_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_CHILDREN = ("items", "not", "additionalProperties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ class _Normaliser:
         return schema
 
     def _first_object(self, schema: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
-        rest = {key: value for key, value in schema.items() if key != keyword}
+        rest = without(schema, keyword)
         variants = schema[keyword]
         objects = [variant for variant in variants if _is_object(variant)]
         if not objects:
@@ -74,16 +71,13 @@ class _Normaliser:
             return {"type": "object", "properties": {}, **rest}
         if len(objects) > 1:
             self.note("", f"{keyword} at the top is not accepted; only the first of {len(objects)} objects is kept")
-        return _join(rest, objects[0])
+        return dict(joined([rest, objects[0]]))
 
     def _merged(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        merged: Mapping[str, Any] = {key: value for key, value in schema.items() if key != "allOf"}
-        for part in schema["allOf"]:
-            if isinstance(part, Mapping) and "$ref" not in part:
-                merged = _join(merged, part)
-            else:
-                self.note("", "a part of allOf at the top is no plain object and was dropped")
-        return {"type": "object", **merged}
+        plain = [part for part in schema["allOf"] if isinstance(part, Mapping) and "$ref" not in part]
+        for _ in range(len(schema["allOf"]) - len(plain)):
+            self.note("", "a part of allOf at the top is no plain object and was dropped")
+        return {"type": "object", **joined([without(schema, "allOf"), *plain])}
 
     # Every level
 
@@ -100,16 +94,10 @@ class _Normaliser:
         return result
 
     def _child(self, key: str, value: JsonValue, path: str) -> JsonValue:
-        if key in _CHILD_MAPS and isinstance(value, Mapping):
-            return {name: self.visit(each, _at(path, name)) for name, each in value.items()}
         if key == "items" and isinstance(value, list):
             self.note(path, "items for each place are not accepted; every item may now be any of them")
             return {"anyOf": [self.visit(each, _at(path, key)) for each in value]}
-        if key in _CHILD_LISTS and isinstance(value, list):
-            return [self.visit(each, path) for each in value]
-        if key in _CHILDREN:
-            return self.visit(value, _at(path, key))
-        return value
+        return rebuilt(key, value, lambda each, name: self.visit(each, _at(path, name)))
 
     @staticmethod
     def _split_types(schema: dict[str, Any]) -> None:
@@ -153,14 +141,20 @@ def _is_object(schema: JsonValue) -> bool:
 
 
 def _at(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+    return f"{path}.{key}" if path and key else path or key
 
 
-def _join(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
-    """Both schemas at once: properties and required names are united, of other keywords the right one wins."""
-    joined = {**left, **right}
-    if "properties" in left and "properties" in right:
-        joined["properties"] = {**left["properties"], **right["properties"]}
-    if "required" in left and "required" in right:
-        joined["required"] = [*left["required"], *(name for name in right["required"] if name not in left["required"])]
-    return joined
+def without_booleans(schema: JsonValue) -> Any:
+    """The schema with an object for each true and false that stands in place of a schema: not everybody takes them."""
+    if isinstance(schema, bool):
+        return {} if schema else {"not": {}}
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: value if isinstance(value, bool) and key == "additionalProperties" else rebuilt(key, value, _no_boolean)
+        for key, value in schema.items()
+    }
+
+
+def _no_boolean(schema: JsonValue, _name: str) -> JsonValue:
+    return without_booleans(schema)
