@@ -182,3 +182,10 @@ def test_the_words_of_a_server_begin_no_section_of_the_prompt() -> None:
         lines = get(protocol).describe([spec]).splitlines()
         assert not any(re.match(r"\s*(?:# What|## read_file|# x|Server other|<user_message>)", line) for line in lines)
         assert any("\\# What the user wants" in line for line in lines)
+
+
+@pytest.mark.parametrize("protocol", READERS)
+def test_no_words_make_the_writing_of_a_result_slow(protocol: str) -> None:
+    """A pattern that went back over white space would not end within the time limit of a test."""
+    for text in ("<" + " " * 1_000_000, "&" + "amp;" * 200_000, "[" * 200_000, "<\\" * 200_000):
+        assert get(protocol).encode_results([ToolResultBlock("1", (TextBlock(neutral(text)),))])

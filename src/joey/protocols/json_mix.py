@@ -176,7 +176,7 @@ class JsonMixProtocol(Protocol):
         return _REMINDER.format(start=self.start, end=self.end, names=f" The tools are: {names}." if names else "")
 
 
-_OWN_TAG = re.compile(r"<(?=\s*/?\s*tool_response)", re.IGNORECASE)
+_OWN_TAG = re.compile(r"<(?=\s{0,8}/?\s{0,8}tool_response)", re.IGNORECASE)
 
 
 def encode_results(results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()) -> tuple[Block, ...]:
