@@ -191,7 +191,7 @@ def test_tools_and_approvals_follow_the_settings(here: Here, capsys: pytest.Capt
     main(["tools", "--json"])
     tools = {tool["name"]: tool for tool in json.loads(capsys.readouterr().out)["tools"]}
     assert tools["read_file"]["reason"] == "The settings disable it."
-    for command, verdict in (("make", "allow"), ("git log", "deny"), ("git diff", "allow")):
+    for command, verdict in (("make", "allow"), ("git log", "deny"), ("git diff", "ask")):
         main(["approvals", "explain", command, "--json"])
         assert json.loads(capsys.readouterr().out)["verdict"] == verdict
 

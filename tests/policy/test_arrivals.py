@@ -25,10 +25,15 @@ RULES = " ".join(f"--allow {name}" for name in ("cp", "mv", "ln", "cat", "ls", "
         "cp -r deep deep2 && bash -c 'cat deep2/out/keep'",
         "bash -c 'cp -r deep deep2' && cat deep2/out/keep",
         "cp -r deep deep2 && cat src/../deep2/out/keep",
+        "mv sub/dl dl2 && cat dl2",
+        "cp -a sub/dl dl2 && cat dl2",
+        "cp -a sub/* . && cat dl",
     ],
 )
 def test_a_link_that_a_line_copies_does_not_lead_outside(tmp_path: Path, line: str) -> None:
-    workspace = make_workspace(tmp_path)
+    workspace = make_workspace(tmp_path, {"sub/dl": "../data.txt"})
+    (tmp_path / "ws" / "data.txt").write_text("inside")
+    (tmp_path / "data.txt").write_text("outside")
     verdict = combine(judge_line(line, settings_of(f"--approve edits {RULES}"), workspace, workspace.root))
     assert verdict.decision == "ask"
 

@@ -42,3 +42,16 @@ def test_what_is_done_to_a_file_below_a_folder_is_done_to_the_folder() -> None:
     assert touched(use("", "k*", below)) == [("remove", "src")]
     for runs in ("x", "c", "s", "C", "p"):
         assert use("", runs, below).problems
+
+
+def test_a_file_of_options_is_not_a_file() -> None:
+    assert use("", "r*", Word("@args.txt")).problems
+    assert not use("", "r*", Word("./@args.txt")).problems
+    assert not use("", "t*", Word("@scope/name")).problems
+
+
+def test_a_quoted_pattern_is_any_file_below() -> None:
+    assert ("follow", "src") in touched(use("", "r*", Word("src/**/*.ts")))
+    assert ("follow", ".") in touched(use("", "r*", Word(".e*")))
+    assert ("fill", "src") in touched(use("", "w*", Word("src/{a,b}.ts")))
+    assert use("", "r*", Word("src/*/../../x")).problems and use("", "r*", Word("{/etc/passwd,x}")).problems

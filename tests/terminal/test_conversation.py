@@ -108,7 +108,7 @@ async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
     assert "blue" in sent[3]
     assert "nicer" in sent[4]
     shown = typist.getvalue()
-    assert "? write_to_file needs leave" in shown
+    assert "? write_to_file needs approval" in shown
     assert "  2. blue" in shown
 
 

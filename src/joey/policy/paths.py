@@ -107,6 +107,7 @@ class Workspace:
     """The links of the workspace, where they were looked for already."""
     recent: Recent = field(default_factory=Recent, compare=False, repr=False)
     is_folder: Callable[[str], bool] = os.path.isdir
+    is_link: Callable[[str], bool] = os.path.islink
     which: Callable[[str], str | None] = shutil.which
     """Where the shell would find a program."""
     text_of: Callable[[str], str | None] = _text_of

@@ -107,6 +107,8 @@ class _Judge:
         self._confined = settings.confined and not self._rules.deny
         self._arrived: set[str] = set()
         """Folders that commands of the line put files into. What is below them, links among it, is not there yet."""
+        self._moved_links: set[str] = set()
+        """Where commands of the line put links: they lead somewhere else from there."""
 
     def exactly(self, source: str, here: frozenset[str]) -> Rule | None:
         """The rule that allows just this text, run in just this folder."""
@@ -287,7 +289,9 @@ class _Judge:
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
-        self._arrived |= self._arriving(use, run.here | inner)
+        self._arrived |= (arriving := self._arriving(use, run.here | inner))
+        if any(self._is_link(base, word) for word in trees for base in run.here | inner):
+            self._moved_links |= arriving
         if by_name(run.name) == "git" and changes_files(use):
             self._arrived.add(posixpath.normpath(self._workspace.root))
         starts = _names_from_find(run.fed_by, use) if use.appends_input else None
@@ -307,8 +311,12 @@ class _Judge:
 
     def _not_there_yet(self, word: Word, here: frozenset[str]) -> Iterator[Part]:
         paths = [self._absolute(base, word) for base in here if self._arrived]
-        if any(path.startswith(f"{folder}/") for path in paths for folder in self._arrived):
+        below = any(path.startswith(f"{folder}/") for path in paths for folder in self._arrived)
+        if below or not self._moved_links.isdisjoint(self._absolute(base, word) for base in here):
             yield Part(word.text, "ask", "what is there is only known when the line has run so far", kind="path")
+
+    def _is_link(self, base: str, word: Word) -> bool:
+        return word.glob or self._workspace.is_link(self._absolute(base, word))
 
     def _absolute(self, base: str, word: Word) -> str:
         return posixpath.normpath(self._workspace.join(base, word.text))

@@ -21,7 +21,7 @@ Kinds of values and operands:
     m  a module of Python; the rest belongs to it
 
 `name=K` takes a value, `name?K` one that is attached (`--color=auto`), a bare name is a flag. `-#` is a number (`-5`).
-`name=KK` takes two values (`--arg name value`).
+Where options are whole words (`words`), a `--` among them says that it ends them. `name=KK` takes two values (`--arg name value`).
 Operands: `*` for any number, `+` for at least one, as in `r+ w`; `-` is always standard input or output. Where they
 depend on the options, a function of the use gives them. A program whose words are a language has a `reader` of its own.
 """
@@ -169,7 +169,7 @@ class _Reading:
         while self._words:
             word = self._words.pop(0)
             text = word.text
-            if text == "--" and not self._table.words:
+            if text == "--" and (not self._table.words or "--" in self._table.options):
                 self._use.separated = len(self._operands)
                 self._operands += self._words
                 self._words = []
@@ -297,7 +297,7 @@ class _Reading:
         if kind == "x" and any(word.text == "-" for word in words):
             self._use.problems.append(f"`{self._name}` runs what arrives on standard input")
         if kind in _TOUCHES:
-            self._use.files += [self._touch(kind, word) for word in words if word.text != "-"]
+            self._use.files += [touch for word in words if word.text != "-" for touch in self._touched(kind, word)]
         elif kind not in ("t", "b") and any(word.below for word in words[:1]):
             self._use.problems.append(f"what `{self._name}` runs is only known when it runs")
         elif kind == "m":
@@ -311,15 +311,31 @@ class _Reading:
         else:
             assert kind in ("t", "b"), f"not a kind of value: {kind}"
 
-    def _touch(self, kind: Kind, word: Word) -> tuple[Touch, Word]:
+    def _touched(self, kind: Kind, word: Word) -> Iterator[tuple[Touch, Word]]:
+        if word.text.startswith("@"):
+            self._use.problems.append(f"`{word.text}` may be a file of options; write `./{word.text}`")
         if not word.below:
-            return _TOUCHES[kind], word
-        if kind not in _TOUCHES_BELOW:
+            yield _TOUCHES[kind], word
+            yield from self._matched(kind, word)
+        elif kind in _TOUCHES_BELOW:
+            yield _TOUCHES_BELOW[kind], word
+        else:
             self._use.problems.append(f"which file below `{word.text}` `{self._name}` runs is only known when it runs")
-            return "tree", word
-        return _TOUCHES_BELOW[kind], word
+
+    def _matched(self, kind: Kind, word: Word) -> Iterator[tuple[Touch, Word]]:
+        """A quoted pattern (`'src/**/*.ts'`) may be expanded by the program itself: then it is any file below."""
+        found = None if word.glob else _PATTERN.search(word.text)
+        if found is None:
+            return
+        if ".." in word.text[found.start() :] or re.search(r"[{,]/", word.text):
+            self._use.problems.append(f"which files `{word.text}` stands for is not known")
+        folder = Word(word.text[: found.start()].rpartition("/")[0] or ".", below=True)
+        yield "follow", folder
+        if kind in ("w", "f", "k"):
+            yield "fill", folder
 
 
+_PATTERN = re.compile(r"[*?\[{]")
 _OPTION = re.compile(r"--?[A-Za-z]")
 
 

@@ -202,7 +202,7 @@ class _Reader:
             draft.assignments.append(found)
         else:
             if not draft.words and word.bare and word.text in _KEYWORDS:
-                raise NotPlainError(f"it has the shell's keyword `{word.text}`")
+                raise NotPlainError(f"it has the keyword `{word.text}`")
             draft.words.append(word)
 
     def _assignment(self, word: Word) -> tuple[str, str] | None:

@@ -58,7 +58,7 @@ def _rubocop(use: Use) -> Iterator[str]:
 
 
 def _dotnet(use: Use) -> Iterator[str]:
-    """Options of MSBuild also begin with `/`, and `@` names a file of them."""
+    """Options of MSBuild have one dash (`-flp:…`) or begin with `/`, and `@` names a file of them."""
     yield from option_values(use)
     before = use.operands if use.separated is None else use.operands[: use.separated]
     for word in before:
@@ -131,22 +131,23 @@ _DOTNET_BUILD = f"""{_DOTNET}
 """
 _DOTNET_COMMANDS: dict[str, Program] = {
     **dict.fromkeys(
-        ("build", "clean", "publish", "pack"), program(_DOTNET_BUILD, "x", project_code=True, check=_dotnet)
+        ("build", "clean", "publish", "pack"), program(_DOTNET_BUILD, "x", words=True, project_code=True, check=_dotnet)
     ),
     "restore": program(
         f"{_DOTNET} --force --no-cache --locked-mode --use-lock-file",
-        "x", project_code=True, check=_dotnet,
+        "x", words=True, project_code=True, check=_dotnet,
     ),
     "test": program(
-        f"{_DOTNET_BUILD} --filter=t --list-tests --results-directory=w", "x", project_code=True, check=_dotnet
+        f"{_DOTNET_BUILD} --filter=t --list-tests --results-directory=w",
+        "x", words=True, project_code=True, check=_dotnet,
     ),
     "run": program(
-        f"{_DOTNET_BUILD} --project=x --no-launch-profile --launch-profile=t",
-        "t*", leading=True, project_code=True, check=_dotnet,
+        f"{_DOTNET_BUILD} --project=x --no-launch-profile --launch-profile=t --",
+        "t*", leading=True, words=True, project_code=True, check=_dotnet,
     ),
     "format": program(
         f"{_DOTNET} --verify-no-changes --include=r --exclude=t --severity=t",
-        "x", project_code=True, check=_dotnet,
+        "x", words=True, project_code=True, check=_dotnet,
     ),
     "list": program(subcommands={
         "package": program("--outdated --vulnerable --deprecated --include-transitive"),
