@@ -21,7 +21,7 @@ Kinds of values and operands:
     m  a module of Python; the rest belongs to it
 
 `name=K` takes a value, `name?K` one that is attached (`--color=auto`), a bare name is a flag. `-#` is a number (`-5`).
-Where options are whole words (`words`), a `--` among them says that it ends them. `name=KK` takes two values (`--arg name value`).
+Where options are whole words, a `--` among them ends them. `name=KK` takes two values (`--arg name value`).
 Operands: `*` for any number, `+` for at least one, as in `r+ w`; `-` is always standard input or output. Where they
 depend on the options, a function of the use gives them. A program whose words are a language has a `reader` of its own.
 """
