@@ -4,10 +4,10 @@ BIN := .venv/bin
 # The versions that the tests pass with. `pip install .` outside of here takes what pyproject.toml permits.
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots snapshots upgrade constraints
+.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots snapshots site package release-check upgrade constraints
 
 help: ## what can be run here
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 # Joey alone, for those who only want to see it; the tools of the house come with .installed.
 .venv/.joey: pyproject.toml constraints.txt
@@ -100,11 +100,20 @@ fix: .venv/.installed ## format, and mend what ruff can
 docs: .venv/.installed ## write the generated parts of docs/ anew
 	$(BIN)/python scripts/docs.py
 
+site: .venv/.site ## the documentation as a site with search, in build/site; fails on a link that leads nowhere
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # with --quiet it would not be strict
+
 screenshots: .venv/.installed ## take the pictures in docs/ anew, from the running program
 	$(BIN)/python scripts/screenshots.py
 
 snapshots: .venv/.installed ## draw the pictures anew that the tests of the terminal compare with
 	JOEY_RENEW_SNAPSHOTS=1 $(BIN)/pytest tests/terminal/test_snapshots.py
+
+package: .venv/.release ## build into dist/, install the wheel alone in an empty environment, and run the demo there
+	@$(BIN)/python scripts/release_check.py package
+
+release-check: .venv/.release ## the same, after version and changelog were checked
+	@$(BIN)/python scripts/release_check.py
 
 # Afterwards `make check test` installs what is in constraints.txt, and tells whether it may stay.
 upgrade: .venv/.installed ## write the newest versions of all packages to constraints.txt, and say what changed
@@ -114,4 +123,4 @@ constraints: .venv/.installed .venv/.bench .venv/.site .venv/.release ## write t
 	$(BIN)/python scripts/constraints.py
 
 clean: ## remove everything that was made here
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/.cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist tests/.cache

@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/, and the layers in ARCHITECTURE.md. With --check, fails if one is out of date."""
+"""Writes the generated pages: reference, examples, layers in ARCHITECTURE.md. With --check, fails if one is stale."""
 
 from __future__ import annotations
 
@@ -43,6 +43,9 @@ TOOLS = """\
 Generated from the code by `make docs`: the built-in tools as a model reads them, without the examples. Which of them a
 mode offers, and why not, is what `joey tools` tells; other names under which models know a tool or an argument are
 understood."""
+EXAMPLES = """\
+Generated from the code by `make docs`. Each example runs as it is, offline: `.venv/bin/python examples/NAME.py`. The
+tests run them all."""
 IN_PROJECT = {"free": "yes", "stricter": "stricter only", "trusted": "no", "never": "never", "tighter": "tighter only"}
 
 
@@ -70,6 +73,7 @@ def pages() -> dict[str, str]:
         "docs/events.schema.json": events_schema(),
         "docs/settings.md": settings_page(),
         "docs/tools.md": tools_page(),
+        "examples/README.md": examples_page(),
     }
 
 
@@ -102,11 +106,21 @@ def layer_rows(about: str, names: str) -> Iterator[str]:
 def purpose(package: str) -> str:
     """The first sentence of a package's docstring."""
     path = ROOT / "src" / "joey" / package
-    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    docstring = docstring_of(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
+    return re.split(r"(?<=[.?!])\s+(?=[A-Z`])", docstring.split("\n\n")[0], maxsplit=1)[0]
+
+
+def docstring_of(source: Path) -> str:
     docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     if not docstring:
         raise SystemExit(f"{source.relative_to(ROOT)}: needs a docstring whose first sentence says what it is for")
-    return re.split(r"(?<=[.?!])\s+(?=[A-Z`])", docstring.split("\n\n")[0], maxsplit=1)[0]
+    return docstring
+
+
+def examples_page() -> str:
+    sources = sorted((ROOT / "examples").glob("*.py"))
+    sections = [f"## [{source.name}]({source.name})\n\n{docstring_of(source)}" for source in sources]
+    return "\n\n".join(["# Examples", EXAMPLES, *sections]) + "\n"
 
 
 def settings_page() -> str:

@@ -24,7 +24,7 @@ from joey.mcp.config import load_servers
 from joey.tools.modes.files import read_mode_file
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("e*/README.md")])
 GENERATED = ("docs/commands.md", "docs/events.md", "docs/settings.md", "docs/tools.md")
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
