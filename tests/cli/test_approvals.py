@@ -54,6 +54,8 @@ def test_many_questions_are_answered_in_one_process(
         {"path": "../b", "do": "read", "rules": "--approve edits"},
         {"command": "npm test --silent", "rules": "--allow 'npm test' --deny '*'"},
         {"command": "rm x", "rules": "--approve all --deny rm"},
+        {"path": "a\ud800b", "do": "write"},
+        {"command": "ls \ud800\u2028"},
     ]
     wrong = [
         "{",
@@ -66,7 +68,7 @@ def test_many_questions_are_answered_in_one_process(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     assert main(["approvals", "explain", "--batch"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    decisions = ["allow", "ask", "allow", "ask", "allow", "deny", *["deny"] * len(wrong)]
+    decisions = ["allow", "ask", "allow", "ask", "allow", "deny", "deny", "ask", *["deny"] * len(wrong)]
     assert [answer["decision"] for answer in answers] == decisions
     assert [bool(answer.get("error")) for answer in answers] == [False] * len(questions) + [True] * len(wrong)
     assert all(answer["reason"] for answer in answers)

@@ -140,3 +140,27 @@ def test_what_git_puts_in_place_is_not_judged_by_what_was_there_before(root: Pat
     assert judge("git stash list && cat a.txt", root).allowed
     for line in ("git checkout other && cat a.txt", "git pull; cat a.txt", "git stash pop && echo x > a.txt"):
         assert "only known when the line has run so far" in judge(line, root).reason
+
+
+def test_a_repository_that_the_line_makes_is_not_known(root: Path) -> None:
+    rules = replace(RULES, allow=("git", "mkdir", "cp", "touch"))
+    workspace = replace(Workspace.of(root), home=str(root.parent / "home"))
+    (root / "conf").mkdir()
+    hostile = "mkdir conf/objects conf/refs && cp a.txt conf/HEAD && cp a.txt conf/config && git -C conf status"
+    assert "only known when the line has run so far" in combine(judge_line(hostile, rules, workspace, str(root))).reason
+    harmless = "mkdir conf/x && touch conf/x/y && cd conf && git status"
+    assert combine(judge_line(harmless, rules, workspace, str(root))).allowed
+
+
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("git status", "allow"), ("git log -3", "allow"), ("git stash list", "allow"), ("git tag -l", "allow"),
+        ("git reset --hard", "deny"), ("git checkout dev", "deny"), ("git commit -m x", "deny"), ("git stash", "deny"),
+        ("cargo fmt", "deny"), ("go mod tidy", "deny"), ("npm init -y", "deny"), ("cargo test", "allow"),
+    ],
+)  # fmt: skip
+def test_read_only_holds_for_what_a_rule_allows(root: Path, line: str, decision: str) -> None:
+    rules = replace(Settings.for_profile("read-only"), allow=("git", "cargo", "go", "npm"))
+    workspace = replace(Workspace.of(root), home=str(root.parent / "home"))
+    assert combine(judge_line(line, rules, workspace, str(root))).decision == decision

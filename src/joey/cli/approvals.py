@@ -117,7 +117,7 @@ def _batch(args: argparse.Namespace) -> int:
                 "reason": "this is not a question that can be answered",
                 "error": str(problem),
             }
-        print(json.dumps(answer, ensure_ascii=False), flush=True)
+        print(json.dumps(answer), flush=True)  # plain ASCII: no character of a question can break the lines
     return 0
 
 

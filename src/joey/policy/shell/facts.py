@@ -56,27 +56,53 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
 
 
 _CHANGES_FILES = frozenset(
-    {
-        "checkout",
-        "switch",
-        "restore",
-        "reset",
-        "stash",
-        "merge",
-        "pull",
-        "rebase",
-        "cherry-pick",
-        "revert",
-        "am",
-        "apply",
-    }
-    | {"clone", "worktree", "submodule"}
+    {"checkout", "switch", "restore", "reset", "stash", "merge", "pull", "rebase", "cherry-pick", "revert", "am"}
+    | {"apply", "clone", "worktree", "submodule", "mv", "rm", "clean"}
 )
+_ONLY_LOOKS = frozenset(
+    {"status", "log", "diff", "show", "blame", "shortlog", "reflog", "ls-files", "ls-tree", "rev-parse", "rev-list"}
+    | {"describe", "grep", "cat-file", "show-ref", "merge-base", "name-rev", "count-objects", "for-each-ref"}
+    | {"diff-tree", "diff-index", "diff-files", "range-diff", "whatchanged", "fetch"}
+)
+_EDITS: dict[str, frozenset[str]] = {
+    "cargo": frozenset({"fmt", "fix", "add", "remove", "update", "init", "new"}),
+    "go": frozenset({"fmt", "fix", "get", "generate", "mod"}),
+    "terraform": frozenset({"fmt", "init"}),
+    "npm": frozenset({"init", "pack", "install", "i", "add", "update", "up", "uninstall", "remove", "rm", "un", "ci"}),
+    "dotnet": frozenset({"format"}),
+}
+
+
+def edits_files(name: str, use: Use) -> bool:
+    """Whether a command changes files of the project, or its repository, that its words do not name."""
+    subcommand = use.path[0] if use.path else ""
+    if name == "git":
+        listing = use.path[1:2] in (("list",), ("show",))
+        return subcommand not in _ONLY_LOOKS and not listing and not use.has("-l", "--list", "--get", "-n", "--dry-run")
+    if name in ("tsc", "vue-tsc"):
+        return not use.has("--noEmit", "-v", "--version", "-h", "--help")
+    return use.edits or subcommand in _EDITS.get(name, ())
 
 
 def changes_files(use: Use) -> bool:
     """Whether a command of git may put other files, links among them, in the place of those that are there."""
     return use.path[:1] != () and use.path[0] in _CHANGES_FILES and use.path[1:2] not in (("list",), ("show",))
+
+
+def makes_repository(written: Iterable[str], workspace: Workspace, folder: str) -> bool:
+    """Whether files that a line has written may make another repository of a folder, or of one above it."""
+    root, place = posixpath.normpath(workspace.root), posixpath.normpath(folder)
+    own = workspace.exists(posixpath.join(root, ".git"))
+    while place.startswith(root) and not (place == root and own):
+        if any(
+            posixpath.dirname(path) == place and posixpath.basename(path).lower() in _REPOSITORY for path in written
+        ):
+            return True
+        place = posixpath.dirname(place)
+    return False
+
+
+_REPOSITORY = frozenset({"head", "objects", "refs", "config", ".git", "commondir", "gitdir"})
 
 
 def _is_own_module(workspace: Workspace, folder: str, module: str) -> bool:

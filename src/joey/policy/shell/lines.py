@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
-from joey.policy.shell.facts import changes_files, fact_problems
+from joey.policy.shell.facts import changes_files, edits_files, fact_problems, makes_repository
 from joey.policy.shell.files import Files
 from joey.policy.shell.options import Program, Use, read_use
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
@@ -107,6 +107,8 @@ class _Judge:
         self._confined = settings.confined and not self._rules.deny
         self._arrived: set[str] = set()
         """Folders that commands of the line put files into. What is below them, links among it, is not there yet."""
+        self._written: set[str] = set()
+        """Everything that commands of the line write."""
         self._moved_links: set[str] = set()
         """Where commands of the line put links: they lead somewhere else from there."""
 
@@ -188,6 +190,7 @@ class _Judge:
         yield from self._judged(_Run(command.words, command.source, here, depth, command.assignments, fed_by))
         files = self._files(here)
         for redirect in command.redirects:
+            self._written |= {self._absolute(base, redirect.target) for base in here if redirect.writes}
             yield from self._unconfined(self._not_there_yet(redirect.target, here))
             yield from self._unconfined(files.redirected(redirect.target, writes=redirect.writes))
 
@@ -254,7 +257,13 @@ class _Judge:
         elif rule is None or not _spells_out(rule, run.texts):
             yield from use.problems
             yield from self._replaced(run.name, table)
-            yield from fact_problems(by_name(run.name), use, self._workspace, self._folders(use, run))
+            yield from self._facts(run, use)
+
+    def _facts(self, run: _Run, use: Use) -> Iterator[str]:
+        name, folders = by_name(run.name), self._folders(use, run)
+        yield from fact_problems(name, use, self._workspace, folders)
+        if name == "git" and any(makes_repository(self._written, self._workspace, folder) for folder in folders):
+            yield "which repository it uses is only known when the line has run so far"
 
     def _unknown(self, run: _Run, rule: Rule | None) -> Iterator[str]:
         if rule is None or rule.any:
@@ -280,6 +289,8 @@ class _Judge:
 
     def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[Part]:
         inner = self._folders(use, run)
+        if self._settings.writes == "deny" and edits_files(by_name(run.name), use):
+            yield Part(run.source, "deny", "files may not be changed", None, "path")
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch in ("tree", "follow")]
         for touch, word in use.files:
@@ -289,6 +300,8 @@ class _Judge:
             else:
                 found = files.filled(trees, word) if touch == "fill" else files.touched(touch, word)
             yield from self._unconfined(found)
+        changed = [word for touch, word in use.files if touch in ("write", "fill", "remove")]
+        self._written |= {self._absolute(base, word) for base in run.here | inner for word in changed}
         self._arrived |= (arriving := self._arriving(use, run.here | inner))
         if any(self._is_link(base, word) for word in trees for base in run.here | inner):
             self._moved_links |= arriving

@@ -164,7 +164,7 @@ _GRADLE = program(
 )
 
 PROGRAMS: dict[str, Program] = {
-    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), program(reader=_compile)),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), program(reader=_compile, project_code=True)),
     "cmake": program(
         """-S=p -B=w -G=t -D=t --build=p --target=t -t=t --config=t -j?t --parallel?t --clean-first -v --verbose
         --version --preset=t --list-presets?t -Wno-dev -Wdev --fresh -N -LA -LAH -L --log-level=t -h --help

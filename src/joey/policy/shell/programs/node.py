@@ -170,6 +170,8 @@ def _npx(use: Use) -> Iterator[str]:
     """What is not installed would be fetched and run."""
     use.installed += use.path[:1]
     yield from ()
+    if not use.path and not use.has("-h", "--help", "-v", "--version"):
+        yield "npx takes what it runs from its input"
 
 
 _NPX = program("--no-install --no -h --help --version -v", subcommands=node_tools.PROGRAMS, check=_npx)

@@ -49,6 +49,8 @@ def _prettier(use: Use) -> Iterator[str]:
             yield f"the parser `{value.text}` may be a module"
     if use.has("-w", "--write"):
         yield from formats(use)
+        for word in use.operands:  # it also formats JSON, YAML and Markdown, in which protected files are written
+            use.files += [("tree", word), ("fill", word)]
 
 
 def _biome(use: Use) -> Iterator[str]:
