@@ -11,7 +11,8 @@ import sys
 from bench.table import Table, together
 
 BENCHMARKS = (
-    "install", "startup", "parsing", "text_protocols", "search", "search_quality", "indexing", "checkpoints", "loop",
+    "install", "startup", "parsing", "text_protocols", "search", "search_quality", "indexing", "checkpoints",
+    "commands", "loop",
 )  # fmt: skip
 
 

@@ -263,7 +263,7 @@ def _hidden(walls: Walls, root: Path, found: Iterable[Mount]) -> Iterator[Mount]
         for place in places:
             if place in shown or any(place.is_relative_to(each) for each in replaced if each != root):
                 continue  # a folder of Joey's is there instead
-            if _is_private(place) and not any(place.is_relative_to(each) for each in shown):
+            if _is_private(place) and not any(place.is_relative_to(each.place) for each in found):
                 continue  # not there anyway
             passage = place.is_dir() and any(each.is_relative_to(place) for each in shown)
             yield Mount("passage" if passage else kind, str(place), is_folder=place.is_dir())  # type: ignore[arg-type]

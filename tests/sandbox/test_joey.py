@@ -1,0 +1,175 @@
+"""Joey as people run it: what holds, what is refused where it does not, and that nothing outlives it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import signal
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joey.sandbox import inside
+from joey.sandbox.seccomp import ARCHITECTURES, filter_for
+from joey.testing.script import Answer, reply
+from joey.testing.server import LocalServer
+from joey_process import JoeyProcess, Ran, call, done
+from process_kit import all_ended_in, running_in
+from sandbox_kit import SECRET, World
+
+NOT_UNDERSTOOD = "for f in one two; do echo $f > $f.txt; done; echo evil >> ~/.bashrc; cat ~/.ssh/id; echo $((1+1))"
+
+
+@pytest.fixture
+def joey(tmp_path: Path, world: World) -> JoeyProcess:
+    world.open("full")  # skips where there is none
+    made = JoeyProcess(tmp_path)
+    made.write("~/.bashrc", "# mine\n")
+    made.write("~/.ssh/id", SECRET)
+    return made
+
+
+def command(text: str, **more: Any) -> Answer:
+    return reply(call("1", "execute_command", command=text, **more))
+
+
+async def test_in_auto_commands_run_unasked_and_are_held(joey: JoeyProcess) -> None:
+    ran = await joey.run([command(NOT_UNDERSTOOD), done()], "go", "--approve", "auto")
+    assert ran.code == 0, ran.err
+    assert "sandbox: full (bubblewrap), no network" in ran.err
+    assert (joey.workspace / "two.txt").exists()
+    assert (joey.home / ".bashrc").read_text() == "# mine\n" and SECRET not in ran.told(1)
+    journals = list((joey.home / ".local/state/joey/tasks").glob("*/journal.jsonl"))
+    records = [json.loads(line) for line in journals[0].read_text().splitlines()]
+    held = [each for each in records if each.get("type") == "run_confined"]
+    assert [(each["call_id"], each["level"], each["network"]) for each in held] == [("1", "full", "none")]
+
+
+@pytest.mark.parametrize(
+    "denied",
+    [{"text": "echo x > new.txt"}, {"text": "true", "needs": ["network"]}, {"text": "true", "needs": ["outside"]}],
+)
+async def test_in_auto_deny_rules_stay_and_nothing_more_is_given(joey: JoeyProcess, denied: dict[str, Any]) -> None:
+    ran = await joey.run([command(**denied), done()], "go", "--approve", "auto", "--deny", "echo")
+    assert not (joey.workspace / "new.txt").exists()
+    assert "denied" in ran.told(1).rpartition("tool_result")[2]
+
+
+async def test_auto_is_refused_before_anything_is_sent_where_the_sandbox_is_off(joey: JoeyProcess) -> None:
+    ran = await joey.run([done()], "go", "--approve", "auto", "--sandbox", "off")
+    assert ran.code == 2 and ran.requests == () and "sandbox = off" in ran.err
+
+
+async def test_a_project_can_only_tighten_it(joey: JoeyProcess) -> None:
+    joey.write(".joey/config.toml", 'sandbox = "off"\nsandbox_network = "on"\nsandbox_show = ["~/.ssh"]\n')
+    assert (await joey("tools", "--trust")).code == 0
+    ran = await joey.run([command("cat ~/.ssh/id"), done()], "go", "--approve", "edits", "--allow", "cat *")
+    assert "only your own file may" in ran.err and SECRET not in ran.told(1)
+    joey.write(".joey/config.toml", 'sandbox = "require"\n')
+    shown = await joey("config", "--json")
+    assert '"require"' in shown.out
+
+
+async def test_nothing_outlives_joey_even_if_it_is_killed(joey: JoeyProcess) -> None:
+    background = command("setsid -f sleep 1000 >/dev/null 2>&1; sleep 1000", background=True)
+    async with LocalServer(
+        [background, reply("Waiting.", call("w", "execute_command", command="sleep 1000"))]
+    ) as model:
+        options = ("--model", "anthropic/scripted", "--base-url", model.anthropic_url, "--approve", "all")
+        process = await joey.start("run", "go", *options)
+        for _ in range(600):
+            if len(running_in(joey.workspace)) >= 4:  # Joey itself, and the three that sleep
+                break
+            await asyncio.sleep(0.05)
+        else:
+            raise AssertionError("the commands did not start")
+        process.send_signal(signal.SIGKILL)
+        await process.communicate()
+        assert await asyncio.to_thread(all_ended_in, joey.workspace)
+
+
+# Where there is less
+
+
+def refusing(*numbers: int) -> bytes:
+    """A filter that answers to these system calls as if the kernel did not have them."""
+    program = [(0x20, 0, 0, 0)]
+    for number in numbers:
+        program += [(0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | 38)]
+    return b"".join(struct.pack("HBBI", *each) for each in (*program, (0x06, 0, 0, 0x7FFF0000)))
+
+
+def without(filters: list[bytes], *args: str) -> list[str]:
+    code = (
+        "import os, sys\nfrom joey.sandbox import inside\ninside._prctl(38, 1)\n"
+        f"for each in {filters!r}: inside._seccomp(each)\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'joey', *sys.argv[1:]])"
+    )
+    return [sys.executable, "-c", code, *args]
+
+
+NO_NAMESPACES = filter_for(platform.machine(), tracing=True, inet=True) or b""
+NO_LANDLOCK = refusing(444, 445, 446)
+
+
+async def run_without(joey: JoeyProcess, filters: list[bytes], *args: str) -> Ran:
+    environment = {"PATH": joey.path, "HOME": str(joey.home), "ANTHROPIC_API_KEY": "k"}
+    process = await asyncio.create_subprocess_exec(
+        *without(filters, *args), cwd=joey.workspace, env=environment, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate()
+    return Ran(process.returncode or 0, out.decode(), err.decode())
+
+
+@pytest.mark.parametrize(
+    ("filters", "level"),
+    [([NO_NAMESPACES], "partial"), ([NO_NAMESPACES, NO_LANDLOCK], "none")],
+    ids=["partial", "none"],
+)
+async def test_where_namespaces_are_refused_it_says_what_holds_and_why(
+    joey: JoeyProcess, filters: list[bytes], level: str
+) -> None:
+    found = json.loads((await run_without(joey, filters, "sandbox", "--json")).out)
+    assert found["level"] == level
+    assert "namespace" in found["why"].lower() and "user namespaces" in found["advice"]
+    doctor = await run_without(joey, filters, "doctor", "--json")
+    assert next(each for each in json.loads(doctor.out) if each["subject"] == "sandbox")["state"] == "note"
+
+
+@pytest.mark.parametrize("filters", [[NO_NAMESPACES], [NO_NAMESPACES, NO_LANDLOCK]], ids=["partial", "none"])
+async def test_auto_and_require_are_refused_there(joey: JoeyProcess, filters: list[bytes]) -> None:
+    async with LocalServer([command("touch ran"), done()]) as model:
+        options = ("--model", "anthropic/scripted", "--base-url", model.anthropic_url)
+        auto = await run_without(joey, filters, "run", "go", *options, "--approve", "auto")
+        assert auto.code == 2 and "needs a full sandbox" in auto.err and not model.requests
+        await run_without(joey, filters, "run", "go", *options, "--approve", "all", "--sandbox", "require")
+        assert "want a full sandbox" in json.dumps(model.requests[1].body)
+    assert not (joey.workspace / "ran").exists()
+
+
+async def test_a_partial_sandbox_holds_all_the_same(joey: JoeyProcess) -> None:
+    async with LocalServer([command(NOT_UNDERSTOOD), done()]) as model:
+        options = ("--model", "anthropic/scripted", "--base-url", model.anthropic_url, "--approve", "all")
+        ran = await run_without(joey, [NO_NAMESPACES], "run", "go", *options)
+        assert "! sandbox: partial (Landlock" in ran.err and "user namespaces" in ran.err
+        assert SECRET not in json.dumps(model.requests[1].body)
+    assert (joey.workspace / "two.txt").exists() and (joey.home / ".bashrc").read_text() == "# mine\n"
+
+
+async def test_the_demo_works_inside_a_sandbox(joey: JoeyProcess, world: World) -> None:
+    ran = world.inside(f"cd /tmp && {sys.executable} -m joey demo --yes", more={"HOME": "/tmp"})
+    assert ran.code == 0, ran.out
+    assert "200 application/json" in ran.out
+
+
+def test_both_tables_of_numbers_name_the_same_calls() -> None:
+    first, second = (set(each.numbers) for each in ARCHITECTURES.values())
+    assert first - second == {"iopl", "ioperm", "uselib"} and not second - first
+    assert filter_for("riscv64", tracing=True, inet=True) is None
+    assert os.path.basename(inside.__file__) == "inside.py"  # noqa: PTH119
