@@ -37,7 +37,7 @@ HARMLESS = [
     ("npx tsc --noEmit", ""),
     ("npx tsc -p tsconfig.build.json --outDir dist", "read tsconfig.build.json, write dist"),
     ("npx eslint src --ext .ts,.tsx --max-warnings 0", "read src"),
-    ("npx eslint --fix src/a.ts", "read src/a.ts, write src/a.ts, tree src/a.ts, fill src/a.ts"),
+    ("npx eslint --fix src/a.ts", "read src/a.ts, write src/a.ts"),
     ("npx prettier --check .", "read ."),
     ("npx prettier --write src/a.ts", "read src/a.ts, write src/a.ts, tree src/a.ts, fill src/a.ts"),
     ("npx vitest run src/a.test.ts -t name", ""),

@@ -185,6 +185,17 @@ PROCESSES = [
         f"ls -l /proc/self/fd | grep -q joey-secret && echo {MARK}",
         works_bare=False,
     ),
+    Attack(
+        "inherit any other descriptor",
+        python(
+            "import os\n"
+            "for fd in range(3, 256):\n"
+            "    try: place = os.readlink(f'/proc/self/fd/{fd}')\n"
+            "    except OSError: continue\n"
+            f"    if os.path.exists(f'/proc/self/fd/{{fd}}') or 'socket' in place: print('{MARK}', fd, place)"
+        ),
+        works_bare=False,
+    ),
     Attack("read the memory of the process that starts commands", f"head -c1 /proc/$PPID/mem && echo {MARK}; "
            f"readlink /proc/$PPID/fd/* && echo {MARK}", works_bare=False),
 ]  # fmt: skip

@@ -295,8 +295,16 @@ def _read(control: _socket.socket, length: int) -> bytes:
     return bytes(data)
 
 
+def _keep_only(control: int) -> None:
+    """Close what bubblewrap was handed, places of the disk outside among it, before any command could inherit it."""
+    os.set_inheritable(control, False)
+    os.closerange(3, control)
+    os.closerange(control + 1, 1 << 20)
+
+
 if __name__ == "__main__":
     try:
+        _keep_only(int(sys.argv[1]))
         main(_socket.socket(fileno=int(sys.argv[1])))
     except EOFError:
         sys.exit(0)
