@@ -9,7 +9,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -
 help: ## what can be run here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
-# Joey alone, for those who only want to see it; the tools of the house come with .installed.
+# Joey alone, for those who only want to try it; the development tools come with .installed.
 .venv/.joey: pyproject.toml constraints.txt
 	@echo "setting up .venv (once, about a minute)"
 	@$(PYTHON) -m venv .venv
@@ -41,14 +41,14 @@ help: ## what can be run here
 	@$(INSTALL) --editable '.[local]'
 	@touch $@
 
-# Your key is used if there is one, or the model that your settings name. Otherwise a small one is fetched, once.
+# Uses your key if there is one, or the model that your settings name. Otherwise a small one is downloaded, once.
 # Through the environment, so that quotes in a task stay what they are.
 export TASK
-run: .venv/.joey ## one real task in a scratch folder (TASK="…"): with your key, or a small model that is fetched once, 1.1 GB
+run: .venv/.joey ## a real task in a scratch folder (TASK="…"): with your key, or a small model that is downloaded once, 1.1 GB
 	@$(BIN)/python scripts/model_at_hand.py || { $(MAKE) --no-print-directory .venv/.local && $(BIN)/joey local install; }
 	@$(BIN)/joey scratch "$$TASK" $(if $(ALLOW),--allow "$(ALLOW)")
 
-demo: .venv/.joey ## one whole task, offline: a scripted model, and everything else real
+demo: .venv/.joey ## a whole task, offline: a scripted model, everything else real
 	@$(BIN)/joey demo
 
 # Two versions of some packages: tests/tools/test_real_edits.py edits one into the other. Without a registry it skips.
@@ -64,11 +64,11 @@ SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
 $(SMOL): | .venv/.installed
 	-@JOEY_MODELS=$(@D) $(BIN)/joey local install smol-135m
 
-# The browser of the system's, for the tests of browser_action. Where it cannot be installed they skip.
+# The system's browser, for the tests of browser_action. Where it cannot be installed they skip.
 .venv/.chromium: .venv/.installed
 	-@$(BIN)/python scripts/install_chromium.py && touch $@
 
-# The sandbox of commands. Where it cannot be installed, its tests skip, and Joey does with Landlock.
+# The sandbox of commands. Where it cannot be installed, its tests skip, and Joey uses Landlock.
 .venv/.bubblewrap: .venv/.installed
 	-@$(BIN)/python scripts/install_bubblewrap.py && touch $@
 
@@ -82,7 +82,7 @@ check: .venv/.installed ## lint, types, import layers, generated docs
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/docs.py --check
 
-bench: .venv/.bench .venv/.bubblewrap ## benchmarks, peers beside us in one run
+bench: .venv/.bench .venv/.bubblewrap ## benchmarks, beside other parsers in one run
 	$(BIN)/python -m bench
 
 # EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.
@@ -90,23 +90,23 @@ eval: .venv/.installed ## small tasks on the local model, in each protocol, with
 	@case "$(EVAL)" in *--model*|*--list*) ;; *) $(BIN)/joey local install ;; esac
 	@$(BIN)/python -m evals $(EVAL)
 
-fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; says how many inputs were tried (JOEY_FUZZ=N for N each)
+fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; prints how many inputs were tried (JOEY_FUZZ=N for N each)
 	@$(BIN)/python scripts/fuzz.py
 
-fix: .venv/.installed ## format, and mend what ruff can
+fix: .venv/.installed ## format, and fix what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: .venv/.installed ## write the generated parts of docs/ anew
+docs: .venv/.installed ## write the generated pages: reference, examples, layers
 	$(BIN)/python scripts/docs.py
 
 site: .venv/.site ## the documentation as a site with search, in build/site; fails on a link that leads nowhere
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict  # with --quiet it would not be strict
 
-screenshots: .venv/.installed ## take the pictures in docs/ anew, from the running program
+screenshots: .venv/.installed ## take the images in docs/ again, from the running program
 	$(BIN)/python scripts/screenshots.py
 
-snapshots: .venv/.installed ## draw the pictures anew that the tests of the terminal compare with
+snapshots: .venv/.installed ## draw the images again that the tests of the terminal compare with
 	JOEY_RENEW_SNAPSHOTS=1 $(BIN)/pytest tests/terminal/test_snapshots.py
 
 package: .venv/.release ## build into dist/, install the wheel alone in an empty environment, and run the demo there
@@ -122,5 +122,5 @@ upgrade: .venv/.installed ## write the newest versions of all packages to constr
 constraints: .venv/.installed .venv/.bench .venv/.site .venv/.release ## write the versions in .venv to constraints.txt
 	$(BIN)/python scripts/constraints.py
 
-clean: ## remove everything that was made here
+clean: ## remove everything that make created
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist tests/.cache
