@@ -167,6 +167,20 @@ def test_caches_are_joeys_and_kept(world: World) -> None:
     assert not (world.home / ".cache/tool").exists()
 
 
+def test_what_it_does_not_stop_is_in_the_guide(world: World) -> None:
+    """A test for each, so that the guide changes when one of them does."""
+    os.link(world.outside / "file", world.workspace / "linked-before")
+    sandbox = world.open("full", world.walls())
+    planted = "echo changed > linked-before; echo x > conftest.py; echo '{}' > package.json"
+    assert world.inside(planted, sandbox=sandbox).code == 0
+    assert (world.outside / "file").read_text() == "changed\n" and (world.workspace / "conftest.py").exists()
+    many = "mkdir many && cd many && touch $(seq 3000) && ls | wc -l"
+    assert world.inside(many, sandbox=sandbox).out == "3000\n"
+    guide = (Path(__file__).parents[2] / "docs/guides/sandbox.md").read_text()
+    for words in ("a hard link to one elsewhere", "tests, `package.json`", "the disk with many files"):
+        assert words in guide
+
+
 # The command line
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from joey.actions import RunCommand, WidenSandbox
-from joey.messages import ToolResult
+from joey.messages import ShownText, ToolResult
 from joey.policy.guarded import is_guarded
 from joey.policy.judge import judge
 from joey.policy.paths import Workspace
@@ -156,6 +156,13 @@ def test_what_is_needed_is_an_action_of_its_own(world: World) -> None:
     configured = SandboxSettings(network="on", writable=(str(world.outside),))
     assert ExecuteCommand(sandbox=configured).actions(params, context) == (RunCommand("make"),)
     assert ExecuteCommand(sandbox=SandboxSettings(mode="off")).actions(params, context) == (RunCommand("make"),)
+
+
+async def test_what_is_needed_is_shown_apart_from_the_command(world: World) -> None:
+    context = ToolContext(world.workspace, world.home / "storage")
+    plan = await ExecuteCommand().plan(ExecuteCommandParams(command="make", needs=("network", "/srv")), context)
+    assert plan.shown == (ShownText("Beyond the sandbox it needs: the network; to write in /srv.\n"),)
+    assert (await ExecuteCommand().plan(ExecuteCommandParams(command="make"), context)).shown == ()
 
 
 @pytest.mark.parametrize("need", ["network", "outside", "/srv"])

@@ -9,6 +9,7 @@ runs what was pushed, which a person sees.
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from pathlib import Path
 
@@ -42,10 +43,13 @@ _PATTERNS = tuple(
 )
 _EXACT = frozenset(pattern.casefold() for pattern in _PATTERNS if "*" not in pattern)
 """Names, and names below another with a slash between them."""
+_LAST_OF_TWO = frozenset(pattern.rpartition("/")[2] for pattern in _EXACT if "/" in pattern)
 _GLOBS = re.compile("|".join(fnmatch.translate(pattern.casefold()) for pattern in _PATTERNS if "*" in pattern))
 
 
-def is_guarded(path: Path) -> bool:
+def is_guarded(path: str | Path) -> bool:
     """Whether a file or folder is guarded, by its name alone: asked of every file of a walk."""
-    name = path.name.casefold()
-    return name in _EXACT or f"{path.parent.name.casefold()}/{name}" in _EXACT or _GLOBS.match(name) is not None
+    above, _, name = os.fspath(path).casefold().rpartition("/")
+    if name in _EXACT or _GLOBS.match(name):
+        return True
+    return name in _LAST_OF_TWO and f"{above.rpartition('/')[2]}/{name}" in _EXACT

@@ -180,8 +180,8 @@ class Holder:
         if hello := _HELLO.fullmatch(line):
             if self._hello is not None and not self._hello.done():
                 self._hello.set_result(Findings(int(hello[1]), hello[2] == b"1", int(hello[3])))
-        elif said := _LINE.fullmatch(line):
-            self._note(said[1], int(said[2]), int(said[3]))
+        elif report := _LINE.fullmatch(line):
+            self._note(report[1], int(report[2]), int(report[3]))
 
     def _note(self, what: bytes, number: int, value: int) -> None:
         waiting = self._running.pop(number, None) if what == b"ended" else self._starting.pop(number, None)

@@ -30,6 +30,7 @@ PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the sandbox's own
 _SYSTEM = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/run", "/var", "/opt")
 SKIPPED = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".nox", ".mypy_cache", "target", ".git"})
 """Folders of a workspace that are not looked through: large, and what lies in them runs only where they are used."""
+_IGNORE_FILES = (".joeyignore", ".rooignore")
 MAX_ENTRIES = 20_000
 MAX_COVERED = 400
 
@@ -177,35 +178,35 @@ def open_beneath(root: Path, relative: Path) -> int:
 
 def _covered(root: Path, walls: Walls) -> Iterator[tuple[Path, Kind]]:
     """The topmost files and folders of the workspace that are read-only or hidden, as far as it is looked through."""
-    found = 0
-    for path in walk(root, lambda path: _kind(path, walls) is None):
-        kind = _kind(path, walls)
+    found: set[str] = set()
+    hides = any((root / name).exists() for name in _IGNORE_FILES)
+    for text in walk(root, lambda text: text not in found):
+        kind = _kind(text, walls, hides=hides)
         if kind is not None:
-            found += 1
-            yield path, kind
-        if found >= MAX_COVERED:
+            found.add(text)
+            yield Path(text), kind
+        if len(found) >= MAX_COVERED:
             return
 
 
-def _kind(path: Path, walls: Walls) -> Kind | None:
-    if walls.guarded(path):  # ignore files are among these: git reads them, and they are no secret
+def _kind(text: str, walls: Walls, *, hides: bool) -> Kind | None:
+    if walls.guarded(text):  # ignore files are among these: git reads them, and they are no secret
         return "read"
-    return "closed" if walls.ignored(path) and not path.is_symlink() else None
+    return "closed" if hides and walls.ignored(path := Path(text)) and not path.is_symlink() else None
 
 
-def walk(root: Path, goes_into: Callable[[Path], bool]) -> Iterator[Path]:
+def walk(root: Path, goes_into: Callable[[str], bool]) -> Iterator[str]:
     """The files and folders of a workspace, nearest first, up to a number; without git's and the large ones' inside."""
-    left, seen = deque([root]), 0
+    left, seen = deque([str(root)]), 0
     while left and seen < MAX_ENTRIES:
-        for entry in _entries(left.popleft()):
+        for entry in entries_of(left.popleft()):
             seen += 1
-            path = Path(entry.path)
-            yield path
-            if entry.name not in SKIPPED and entry.is_dir(follow_symlinks=False) and goes_into(path):
-                left.append(path)
+            yield entry.path
+            if entry.is_dir(follow_symlinks=False) and entry.name not in SKIPPED and goes_into(entry.path):
+                left.append(entry.path)
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def entries_of(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)

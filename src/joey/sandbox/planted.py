@@ -14,11 +14,14 @@ from __future__ import annotations
 import os
 import re
 import struct
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from joey.sandbox.git import GUARDED, git_folders, led_to
-from joey.sandbox.mounts import walk
+from joey.sandbox.mounts import MAX_ENTRIES, SKIPPED, entries_of, walk
 
 _SLACK = 0.05
 """File systems take the time from a clock that ticks less often."""
@@ -35,37 +38,82 @@ _HARMLESS = re.compile(
 _URL_RUNS = re.compile(r"\s*(ext|fd)::", re.IGNORECASE)
 
 
-def planted(
-    workspace: Path, since: float, covered: frozenset[str], guarded: Callable[[Path], bool]
-) -> dict[Path, float]:
-    """The guarded files of a workspace that came to be since then (seconds since the epoch), but for covered ones, and
-    when."""
-    root, since = workspace.resolve(), since - _SLACK
-    found: dict[Path, None] = {}
-    repositories: dict[Path, None] = {}
-    for path in walk(root, lambda path: not guarded(path) and _changed(path / ".git") < since):
-        if path.name == ".git" or os.path.lexists(path / ".git"):
-            repositories[path if path.name == ".git" else path / ".git"] = None
-        elif guarded(path) and str(path) not in covered and _newest(path) >= since:
-            found[path] = None
-    for folder in git_folders(root):
-        repositories[folder.path] = None
-        repositories.update(dict.fromkeys(_submodules(folder.path, root, since)))
-    for repository in repositories:
-        found.update(dict.fromkeys(_in_git(repository, since, covered)))
-    return {path: _newest(path) for path in found}
+@dataclass(slots=True)
+class _Folder:
+    """What a folder held when it was looked at."""
+
+    looked_at: float
+    folders: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    is_repository: bool = False
 
 
-def _changed(path: Path) -> float:
+class Watch:
+    """Looks for planted files again and again. A folder whose inode did not change since it was looked at holds what it
+    held, so only those that changed are read again."""
+
+    def __init__(self, workspace: Path, guarded: Callable[[str], bool]) -> None:
+        self._root = str(workspace.resolve())
+        self._guarded = guarded
+        self._folders: dict[str, _Folder] = {}
+
+    def planted(self, since: float, covered: frozenset[str] = frozenset()) -> dict[Path, float]:
+        """The guarded files that came to be since then (seconds since the epoch), but for covered ones, and when."""
+        since -= _SLACK
+        found: dict[Path, None] = {}
+        repositories: dict[Path, None] = {}
+        for name, folder in self._walk(since):
+            if folder.is_repository:
+                repositories[Path(name, ".git")] = None
+            fresh = (Path(each) for each in folder.guarded if each not in covered)
+            found.update(dict.fromkeys(each for each in fresh if _newest(each) >= since))
+        root = Path(self._root)
+        for git in git_folders(root):
+            repositories[git.path] = None
+            repositories.update(dict.fromkeys(_submodules(git.path, root, since)))
+        for repository in repositories:
+            found.update(dict.fromkeys(_in_git(repository, since, covered)))
+        return {path: _newest(path) for path in found}
+
+    def _walk(self, since: float) -> Iterator[tuple[str, _Folder]]:
+        """The folders of the workspace, nearest first. What lies in a repository that was just made is its own."""
+        left, seen = deque([self._root]), 0
+        while left and seen < MAX_ENTRIES:
+            name = left.popleft()
+            folder = self._look(name)
+            seen += 1 + len(folder.folders)
+            if name != self._root and folder.is_repository and _changed(Path(name, ".git")) >= since:
+                yield name, _Folder(0.0, is_repository=True)
+                continue
+            yield name, folder
+            left.extend(folder.folders)
+
+    def _look(self, name: str) -> _Folder:
+        known = self._folders.get(name)
+        if known is not None and _changed(name) < known.looked_at - _SLACK:
+            return known
+        folder = self._folders[name] = _Folder(time.time())
+        entries = entries_of(name)
+        folder.is_repository = any(each.name == ".git" for each in entries)
+        folder.guarded = tuple(each.path for each in entries if each.name != ".git" and self._guarded(each.path))
+        folder.folders = tuple(
+            each.path
+            for each in entries
+            if each.is_dir(follow_symlinks=False) and each.name not in SKIPPED and each.path not in folder.guarded
+        )
+        return folder
+
+
+def _changed(path: Path | str) -> float:
     try:
-        return path.lstat().st_ctime
+        return os.lstat(path).st_ctime
     except OSError:
         return 0.0
 
 
 def _newest(path: Path) -> float:
     """When a file, or anything in a guarded folder, was changed last."""
-    inside = walk(path, lambda _path: True) if path.is_dir() and not path.is_symlink() else ()
+    inside = walk(path, lambda _text: True) if path.is_dir() and not path.is_symlink() else ()
     return max((_changed(each) for each in (path, *inside)), default=0.0)
 
 

@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -114,8 +114,10 @@ async def open_sandbox(walls: Walls) -> Sandbox:
     except (SandboxError, OSError) as error:
         why = _why(error)
     advice = INSTALL if bubblewrap.program() is None else _USERNS
+    # Without a network of its own, a sandbox cannot tell hosts apart.
+    fewer = replace(walls, network="none") if walls.network == "hosts" else walls
     try:
-        return await open_partial(walls, why, advice)
+        return await open_partial(fewer, why, advice)
     except (SandboxError, OSError) as error:
         return Sandbox(walls, Held("none", why=f"{why}; {_why(error)}", advice=advice))
 

@@ -1,4 +1,4 @@
-"""The filter for system calls: a small program that the kernel runs before each (classic BPF, built by hand).
+"""The filter for system calls: a small program that the kernel runs before each (classic BPF, built here).
 
 It is not the wall that keeps files and networks apart; namespaces or Landlock do that. It takes away what a command has
 no business with and what breaks out of sandboxes are made of: new namespaces, mounts, keyrings, io_uring, BPF, loading

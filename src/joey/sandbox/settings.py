@@ -62,7 +62,7 @@ class SandboxSettings:
         return "hosts" if self.hosts else "none"
 
 
-def nothing(_path: Path) -> bool:
+def nothing(_path: str | Path) -> bool:
     return False
 
 
@@ -79,7 +79,7 @@ class Walls:
     limits: Limits = field(default_factory=Limits)
     own: tuple[Path, ...] = ()
     """Folders of Joey's own, which are hidden whatever the settings say: journals, settings, keys."""
-    guarded: Callable[[Path], bool] = field(default=nothing, compare=False)
+    guarded: Callable[[str], bool] = field(default=nothing, compare=False)
     """Whether a file of the workspace may be read and not changed, because something runs it later."""
     ignored: Callable[[Path], bool] = field(default=nothing, compare=False)
     """Whether an ignore file hides a file of the workspace."""

@@ -68,8 +68,8 @@ async def _tried(sandbox: Sandbox, name: str, command: str, should_work: bool) -
         os.close(nothing)
     code = await process.wait()
     output = await asyncio.to_thread(_read, ours)
-    said = (output.strip().splitlines() or ["worked" if code == 0 else f"exit code {code}"])[0]
-    return Trial(name, (code == 0) == should_work, said.rpartition(": ")[2])
+    first = (output.strip().splitlines() or ["worked" if code == 0 else f"exit code {code}"])[0]
+    return Trial(name, (code == 0) == should_work, first.rpartition(": ")[2])
 
 
 def _read(descriptor: int) -> str:

@@ -88,7 +88,7 @@ class ToolContext:
     """Whether the policy lets a page of this address be opened without asking."""
     may_widen: Callable[[str], bool] = lambda _need: False
     """Whether the policy lets a command have this beyond its sandbox without asking."""
-    guarded: Callable[[Path], bool] = lambda _path: False
+    guarded: Callable[[str], bool] = lambda _path: False
     """Whether a file is one that something runs or obeys later, so that commands may not change it unnoticed."""
     approved_by: Callable[[], ApprovedBy] = lambda: "rule"
     """Who let this call run; known once it runs."""

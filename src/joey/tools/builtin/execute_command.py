@@ -14,9 +14,9 @@ from joey.filenames import quoted
 from joey.git import quiet_git_environment
 from joey.messages import ShownText, ToolResult
 from joey.sandbox import Sandbox, SandboxError, SandboxSettings
-from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.commands.artifacts import CommandRecord, write_record
-from joey.tools.commands.confinement import NotConfinedError, missing_needs, problem_with, sandbox_for
+from joey.tools.commands.confinement import NotConfinedError, describe_need, missing_needs, problem_with, sandbox_for
 from joey.tools.commands.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
 from joey.tools.commands.job import Job, start
 from joey.tools.commands.jobs import jobs_of, note_exit_code
@@ -83,6 +83,12 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
     def actions(self, params: ExecuteCommandParams, context: ToolContext) -> tuple[Action, ...]:
         more = missing_needs(self._sandbox, context.workspace, params.needs)
         return (RunCommand(params.command, params.cwd), *map(WidenSandbox, more))
+
+    async def plan(self, params: ExecuteCommandParams, context: ToolContext) -> Plan:
+        actions = self.actions(params, context)
+        wider = [describe_need(action.need) for action in actions if isinstance(action, WidenSandbox)]
+        shown = (ShownText(f"Beyond the sandbox it needs: {'; '.join(wider)}.\n"),) if wider else ()
+        return Plan(actions, lambda: self.run(params, context), shown)
 
     async def run(self, params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
         try:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from joey.filenames import quoted
 from joey.sandbox import Network, Sandbox, SandboxSettings, Walls, open_sandbox
 from joey.tools.base import Confined, ToolContext
 from joey.tools.closing import close_with_task
@@ -82,6 +83,12 @@ def _place(need: str) -> Path:
 def existing_places(names: Sequence[str]) -> tuple[Path, ...]:
     """Those of the places that exist; the others cannot be written to, nor made."""
     return tuple(each for each in map(_place, names) if each.exists())
+
+
+def describe_need(need: str) -> str:
+    """What is needed, in words for the user who decides."""
+    words = {NETWORK: "the network", OUTSIDE: "to run outside it, with everything that you may do yourself"}
+    return words.get(need, f"to write in {quoted(need)}")
 
 
 def problem_with(needs: Sequence[str], context: ToolContext) -> str | None:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.sandbox.mounts import open_beneath
-from joey.sandbox.planted import planted
+from joey.sandbox.planted import Watch
 from joey.tools.base import ToolContext
 from joey.tools.commands.job import Job
 from joey.tools.commands.jobs import jobs_of
 
 _NAMED = 10
-_KEY = "planted_files"
+_KEY, _WATCH = "planted_files", "watch_for_planted_files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Found:
         names = ", ".join(self.names[:_NAMED]) + (
             f" and {len(self.names) - _NAMED} more" if self.names[_NAMED:] else ""
         )
-        told = f"Careful: the command made or changed files that run or steer programs later: {names}."
+        notice = f"Careful: the command made or changed files that run or steer programs later: {names}."
         if self.moved_to is None:
-            return f"{told} Tell the user, unless they asked for exactly that."
+            return f"{notice} Tell the user, unless they asked for exactly that."
         return (
-            f"{told} They were moved aside to {self.moved_to}, because nobody approved the command. Tell the user. "
+            f"{notice} They were moved aside to {self.moved_to}, because nobody approved the command. Tell the user. "
             "If the task needs such a file, make it with an edit tool, which the user approves."
         )
 
@@ -49,7 +49,8 @@ async def look_for_planted(job: Job, context: ToolContext) -> Found | None:
     if sandbox is None:
         return None
     since = min(each.began for each in (job, *jobs_of(context)))
-    dated = await asyncio.to_thread(planted, context.workspace, since, sandbox.covered, context.guarded)
+    watch: Watch = context.state.setdefault(_WATCH, Watch(context.workspace, context.guarded))
+    dated = await asyncio.to_thread(watch.planted, since, sandbox.covered)
     known: dict[Path, float] = context.state.setdefault(_KEY, {})
     found = tuple(path for path, when in dated.items() if known.get(path) != when)
     known.update(dated)
