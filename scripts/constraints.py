@@ -44,8 +44,9 @@ def main(argv: list[str]) -> int:
         return 2
     before = pins(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     after = newest() if "--newest" in argv else installed(Requirement(f"joey[{','.join(EXTRAS)}]"))
-    FILE.write_text(written(after), encoding="utf-8")
     changes = changed(before, after)
+    if changes:  # `make` installs again when the file is newer than what is installed
+        FILE.write_text(written(after), encoding="utf-8")
     print("\n".join([*changes, f"constraints.txt: {len(after)} packages, {len(changes)} changed"]))
     return 0
 
