@@ -6,7 +6,7 @@ import asyncio
 import functools
 import resource
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
@@ -17,10 +17,14 @@ from joey import protocols
 from joey.chunks import Chunk
 from joey.events import Event, TurnStarted
 from joey.journal.store import TaskStore
-from joey.messages import ToolUseBlock
+from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.policy.settings import Settings
+from joey.providers import anthropic as anthropic_wire
 from joey.providers import open_model
+from joey.providers import openai as openai_wire
+from joey.providers.abilities import abilities_of
 from joey.providers.base import Provider, Request
+from joey.task.history import HistoryEncoder
 from joey.task.parts import Parts
 from joey.task.settings import TaskSettings
 from joey.task.task import Task
@@ -37,7 +41,7 @@ MODEL = "claude-haiku-4-5"
 
 
 def run() -> list[Table]:
-    return [*overhead(), *growth(), *many_at_once()]
+    return [*overhead(), *growth(), *requests(), *many_at_once()]
 
 
 def step(turn: int, last: int) -> Answer:
@@ -142,6 +146,38 @@ def growth() -> list[Table]:
     table.add("first hundred", "1.00")
     table.add("last hundred", f"{last / first:.2f}")
     return [table]
+
+
+# Requests of a conversation that grows
+
+
+def requests() -> list[Table]:
+    title = f"A request after {LONG:,} turns, up to the SDK (CPU time, microseconds)"
+    table = Table(title, ["", "first hundred", "last hundred", "ratio"])
+    encoders: dict[str, Callable[[], Any]] = {
+        "Anthropic": lambda: anthropic_wire.Encoder(abilities_of(MODEL)),
+        "OpenAI": lambda: openai_wire.Encoder(abilities_of("gpt-4.1")),
+    }
+    for protocol in ("native", "xml"):
+        for wire, encoder in encoders.items():
+            first, last = _encode(protocol, encoder())
+            table.add(f"{protocol}, {wire}", f"{first:.0f}", f"{last:.0f}", f"{last / first:.1f}")
+    return [table]
+
+
+def _encode(protocol: str, encoder: Any) -> tuple[float, float]:
+    """What a request costs in the first and in the last hundred turns."""
+    history, specs = HistoryEncoder(protocols.get(protocol)), tuple(tool.spec for tool in builtin_tools())
+    messages, times = [Message("user", (TextBlock("Count."),))], list[float]()
+    for turn in range(LONG):
+        call = ToolUseBlock(f"c{turn}", "update_todo_list", {"todos": f"[ ] step {turn}"})
+        messages.append(Message("assistant", (TextBlock(f"Turn {turn}."), call)))
+        messages.append(Message("user", (ToolResultBlock(call.id, (TextBlock("Kept. " * 200),)),)))
+        start = process_time()
+        tools = specs if protocol == "native" else ()
+        encoder.body(Request(MODEL, history.encode(messages, specs), tools=tools))
+        times.append(process_time() - start)
+    return sum(times[:100]) * 1e4, sum(times[-100:]) * 1e4
 
 
 # Many at once

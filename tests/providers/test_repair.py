@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from anthropic_shapes import message
 from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers.repair import INTERRUPTED, OPENING, merge_neighbours, repair
+from joey.providers.repair import INTERRUPTED, OPENING, Repairer, merge_neighbours, repair
 from vectors_data import cases
 
 OTHERWISE = {
@@ -124,3 +124,11 @@ def test_any_conversation_becomes_one_that_providers_take(talk: list[Message]) -
     assert not waiting
     assert repair(messages).messages == messages
     assert repair(messages).notes == ()
+
+
+@pytest.mark.property
+@given(CONVERSATIONS)
+def test_a_conversation_that_grew_is_repaired_like_one_that_came_at_once(talk: list[Message]) -> None:
+    growing = Repairer()
+    for length in (*range(len(talk) + 1), 1, len(talk)):
+        assert growing(talk[:length]) == repair(talk[:length])

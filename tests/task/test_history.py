@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from joey import protocols
 from joey.messages import Message, TextBlock, ToolUseBlock
-from joey.task.history import in_words_of
+from joey.task.history import HistoryEncoder
 from joey.toolspec import ToolSpec
 
 TOOL = ToolSpec(
@@ -16,10 +16,10 @@ SAID = Message(
 
 
 def test_numbers_and_booleans_are_plain_where_the_tool_says_what_they_are() -> None:
-    [message] = in_words_of(protocols.get("xml"), [SAID], [TOOL])
+    [message] = HistoryEncoder(protocols.get("xml")).encode([SAID], (TOOL,))
     lines = ["Reading.", "<read_file>", "<path>a</path>", "<line>3</line>", "<all>true</all>", "</read_file>"]
     assert message.content == (TextBlock("\n".join(lines)),)
 
 
 def test_native_calls_stay_as_they_are() -> None:
-    assert in_words_of(protocols.get("native"), [SAID], [TOOL]) == (SAID,)
+    assert HistoryEncoder(protocols.get("native")).encode([SAID], (TOOL,)) == (SAID,)

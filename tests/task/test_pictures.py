@@ -12,7 +12,7 @@ from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock
 from joey.pictures import PictureLimits
 from joey.providers.abilities import Abilities
 from joey.providers.base import Request
-from joey.providers.conversation import prepare
+from joey.providers.conversation import Preparation
 from joey.testing.script import reply
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.toolset import build_toolset
@@ -88,7 +88,7 @@ def conversation(count: int) -> list[Message]:
 def pictures_sent(messages: list[Message], limits: PictureLimits) -> list[bool]:
     """Of each picture, oldest first, whether it is sent."""
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
-    prepared = prepare(Request("m", tuple(messages), tools=tools), Abilities(pictures=limits))
+    prepared = Preparation(Abilities(pictures=limits)).prepare(Request("m", tuple(messages), tools=tools))
     flat = [part for message in prepared.messages for block in message.content for part in _parts(block)]
     return [
         isinstance(part, ImageBlock) for part in flat if isinstance(part, ImageBlock) or "is left out here" in part.text
@@ -125,5 +125,7 @@ def test_a_picture_that_another_model_took_and_this_one_would_refuse_is_left_out
 def test_messages_that_keep_their_pictures_stay_the_same_objects() -> None:
     messages = conversation(9)
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
-    prepared = prepare(Request("m", tuple(messages), tools=tools), Abilities(pictures=PictureLimits(most=8)))
+    prepared = Preparation(Abilities(pictures=PictureLimits(most=8))).prepare(
+        Request("m", tuple(messages), tools=tools)
+    )
     assert [one is other for one, other in zip(prepared.messages, messages, strict=True)].count(False) == 2

@@ -35,9 +35,8 @@ from joey.messages import (
 from joey.providers import failures, ids
 from joey.providers.abilities import Abilities
 from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
-from joey.providers.conversation import prepare
-from joey.providers.memo import Memo
-from joey.providers.repair import shape_of
+from joey.providers.conversation import Preparation
+from joey.providers.memo import Memo, Remembered
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
 
@@ -76,7 +75,7 @@ class AnthropicProvider(Provider):
     ) -> None:
         super().__init__(abilities)
         self._betas = tuple(betas)
-        self._encoder: Memo[Abilities, Encoder] = Memo(Encoder)
+        self._encoder: Memo[[Abilities], Encoder] = Memo(Encoder)
         if base_url is not None and not api_key and not any(map(os.environ.get, _KEY_VARIABLES)):
             api_key = "none"  # a local server wants no key, but the SDK wants one
         # Retrying is the caller's, who can show it.
@@ -148,14 +147,15 @@ class Encoder:
 
     def __init__(self, abilities: Abilities) -> None:
         self._abilities = abilities
-        self._shape = Memo(shape_of)
-        self._message = Memo(_message)
+        self._preparation = Preparation(abilities)
+        self._messages = Remembered(_message)
         self._tool = Memo(_tool)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The parameters of the request, without the transport's own."""
-        conversation = prepare(request, self._abilities, self._shape)
-        messages = [self._message(message) for message in conversation.messages]
+        conversation = self._preparation.prepare(request)
+        self._tool.next_round()
+        messages = list(self._messages(conversation.messages))
         _mark_for_cache(messages)
         parameters: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
         if conversation.system:

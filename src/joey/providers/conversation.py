@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
@@ -11,8 +11,9 @@ from joey.pictures import PictureLimits
 from joey.providers.abilities import Abilities
 from joey.providers.base import Request
 from joey.providers.encodable import encodable, encodable_message
+from joey.providers.memo import Memo, Remembered
 from joey.providers.plain import without_tool_blocks
-from joey.providers.repair import Shape, merge_neighbours, repair, shape_of
+from joey.providers.repair import Repairer, merge_neighbours, shape_of
 from joey.toolspec import ToolSpec
 
 _TAKES_NONE = "this model takes none"
@@ -29,29 +30,47 @@ class Conversation:
     tools: tuple[ToolSpec, ...]
 
 
-def prepare(request: Request, abilities: Abilities, shape: Callable[[Message], Shape] = shape_of) -> Conversation:
-    """The request's conversation, fit for a model with these abilities."""
-    tools = request.tools if abilities.tools else ()
-    messages: Sequence[Message] = [encodable_message(each) for each in repair(request.messages, shape).messages]
-    if not tools:
+class Preparation:
+    """Conversations for models with these abilities. It remembers what it made of each message of a conversation."""
+
+    def __init__(self, abilities: Abilities) -> None:
+        self._abilities = abilities
+        self._shape = Memo(shape_of)
+        self._repair = Repairer(self._shape)
+        self._with_tools = Remembered(self._accepted)
+        self._without_tools: Remembered[Message, Message] = Remembered(
+            lambda message: self._accepted(without_tool_blocks(message))
+        )
+        self._sizes = Remembered(_sizes)
+
+    def prepare(self, request: Request) -> Conversation:
+        """The request's conversation, as such a model takes it."""
+        self._shape.next_round()
+        abilities = self._abilities
+        tools = request.tools if abilities.tools else ()
         # Providers refuse calls in the history of a request without tools.
-        messages = merge_neighbours(map(without_tool_blocks, messages))
-    if not abilities.images:
-        messages = [_without_images(message) for message in messages]
-    else:
-        messages = _within(messages, abilities.pictures)
-    system = encodable(request.system)
-    if system and abilities.system == "none":
-        messages, system = _with_system_inside(system, messages), ""
-    return Conversation(system, tuple(messages), tools)
+        accepted = self._with_tools if tools else self._without_tools
+        messages = accepted(self._repair(request.messages).messages)
+        if abilities.images:
+            messages = _within(messages, abilities.pictures, self._sizes(messages))
+        system = encodable(request.system)
+        if system and abilities.system == "none":
+            messages, system = _with_system_inside(system, messages), ""
+        return Conversation(system, tuple(messages), tools)
+
+    def _accepted(self, message: Message) -> Message:
+        message = encodable_message(message)
+        return message if self._abilities.images else _without_images(message)
 
 
-def _within(messages: Sequence[Message], limits: PictureLimits) -> Sequence[Message]:
+def _within(
+    messages: Sequence[Message], limits: PictureLimits, sizes_of: Sequence[tuple[int, ...]]
+) -> Sequence[Message]:
     """The messages with as many pictures as one request may have: the oldest are left out, and what would be refused.
 
     Several at a time, so that the beginning of the conversation does not change with every new one.
     """
-    sizes = [len(picture.data) for message in messages for picture in _pictures(message)]
+    sizes = list(itertools.chain.from_iterable(sizes_of))
     why = [_TOO_LARGE if size > limits.refused_bytes else "" for size in sizes]
     excess, batch = len(sizes) - limits.most, max(1, limits.most // 4)
     left_out = -(-excess // batch) * batch if excess > 0 else 0
@@ -61,10 +80,14 @@ def _within(messages: Sequence[Message], limits: PictureLimits) -> Sequence[Mess
     if not any(why):
         return messages
     each, kept = iter(why), list[Message]()
-    for message in messages:
-        here = list(itertools.islice(each, len(_pictures(message))))
+    for message, pictures in zip(messages, sizes_of, strict=True):
+        here = list(itertools.islice(each, len(pictures)))
         kept.append(_without_images(message, here) if any(here) else message)
     return kept
+
+
+def _sizes(message: Message) -> tuple[int, ...]:
+    return tuple(len(picture.data) for picture in _pictures(message))
 
 
 def _pictures(message: Message) -> list[ImageBlock]:

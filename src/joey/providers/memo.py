@@ -1,31 +1,83 @@
-"""Remembering what was made of an object, so that a long conversation is not converted anew for each request."""
+"""Remembering what was made of objects, so that a long conversation is not converted again for each request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Generic, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Memo(Generic[K, V]):
-    """Calls `make` once for each object. Objects are told apart by identity, so they must not change.
+class Memo(Generic[P, V]):
+    """Calls `make` once for the same objects. They are told apart by identity, so they must not change.
 
-    The objects are held, or another could come to stand at the same address; when there are too many, all are let go.
+    The objects are held, or another could come to stand at the same address. `next_round` is for the beginning of a
+    request: what was used in none of the last `rounds` requests is let go, so no more is held than conversations that
+    are still going on. A few are remembered, since tasks and their subtasks can share a provider.
     """
 
-    def __init__(self, make: Callable[[K], V], *, limit: int = 20_000) -> None:
+    def __init__(self, make: Callable[P, V], *, rounds: int = 8) -> None:
         self._make = make
-        self._limit = limit
-        self._made: dict[int, tuple[K, V]] = {}
+        self._rounds = rounds
+        self._round = 0
+        self._made: dict[tuple[int, ...], tuple[tuple[object, ...], V]] = {}
+        self._before: dict[tuple[int, ...], tuple[tuple[object, ...], V]] = {}
 
-    def __call__(self, key: K) -> V:
-        known = self._made.get(id(key))
-        if known is not None:
-            return known[1]
-        if len(self._made) >= self._limit:
-            self._made.clear()
-        value = self._make(key)
-        self._made[id(key)] = (key, value)
-        return value
+    def __len__(self) -> int:
+        """How many results are held."""
+        return len(self._made) + len(self._before)
+
+    def next_round(self) -> None:
+        self._round += 1
+        if self._round % self._rounds == 0:
+            self._made, self._before = {}, self._made
+
+    def __call__(self, *keys: P.args, **_none: P.kwargs) -> V:
+        place = tuple(map(id, keys))
+        known = self._made.get(place)
+        if known is None:
+            known = self._before.pop(place, None) or (keys, self._make(*keys, **_none))
+            self._made[place] = known
+        return known[1]
+
+
+class Growing(Generic[K, V]):
+    """What is made of each item of a list that is seen again and again, each time with a few more at its end.
+
+    Only what is new costs a call: items that were there before, in the same places, are recognised by identity. Which
+    items came before one may matter for what is made of it: `make` gets them all, and the item's place.
+    """
+
+    def __init__(self, make: Callable[[Sequence[K], int], V]) -> None:
+        self._make = make
+        self._items: Sequence[K] = ()
+        self._made: list[V] = []
+
+    def __call__(self, items: Sequence[K]) -> Sequence[V]:
+        same = self._same(items)
+        self._made[same:] = [self._make(items, place) for place in range(same, len(items))]
+        self._items = tuple(items)  # a list might go on growing
+        return tuple(self._made)
+
+    def _same(self, items: Sequence[K]) -> int:
+        """How many items at the beginning are those of last time."""
+        shorter = min(len(items), len(self._items))
+        if all(map(is_, items, self._items)):
+            return shorter
+        return next(place for place in range(shorter) if items[place] is not self._items[place])
+
+
+class Remembered(Generic[K, V]):
+    """What is made of each message of a conversation by itself: at once if the conversation only grew, else looked up
+    message by message."""
+
+    def __init__(self, make: Callable[[K], V]) -> None:
+        self._memo = Memo(make)
+        self._growing: Growing[K, V] = Growing(lambda items, place: self._memo(items[place]))
+
+    def __call__(self, items: Sequence[K]) -> Sequence[V]:
+        self._memo.next_round()
+        return self._growing(items)

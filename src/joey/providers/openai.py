@@ -28,10 +28,9 @@ from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextB
 from joey.providers import failures, ids
 from joey.providers.abilities import Abilities
 from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
-from joey.providers.conversation import prepare
-from joey.providers.memo import Memo
+from joey.providers.conversation import Preparation
+from joey.providers.memo import Memo, Remembered
 from joey.providers.reasoning import ReasoningDetails
-from joey.providers.repair import shape_of
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
 
@@ -81,7 +80,7 @@ class OpenAIProvider(Provider):
             raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
         self._grammar_form = GRAMMAR_FORMS[grammar] if isinstance(grammar, str) else grammar
         self._fields = dict(fields or {})
-        self._encoder: Memo[Abilities, Encoder] = Memo(Encoder)
+        self._encoder: Memo[[Abilities], Encoder] = Memo(Encoder)
         key = api_key or os.environ.get(key_variable)
         if not key and base_url is None:
             raise failures.AuthError(f"there is no key: set {key_variable}.")
@@ -108,10 +107,10 @@ class OpenAIProvider(Provider):
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         abilities = self.abilities(request.model)
         parameters = self._encoder(abilities).body(request)
-        if request.grammar is not None and self._grammar_form is not None:
-            parameters["extra_body"] = self._grammar_form(request.grammar)
-        if self._fields:
-            parameters["extra_body"] = {**self._fields, **parameters.get("extra_body", {})}
+        grammar = self._grammar_form(request.grammar) if request.grammar is not None and self._grammar_form else {}
+        # The SDK looks at every part of its parameters and at nothing in an extra body, which is plain data.
+        parameters["extra_body"] = {**self._fields, **grammar, "messages": parameters["messages"]}
+        parameters["messages"] = ()
         began = False
         try:
             if abilities.streaming:
@@ -155,15 +154,18 @@ class Encoder:
 
     def __init__(self, abilities: Abilities) -> None:
         self._abilities = abilities
-        self._shape = Memo(shape_of)
-        self._message: Memo[Message, list[dict[str, Any]]] = Memo(lambda message: chat_messages(message, abilities))
+        self._preparation = Preparation(abilities)
+        self._messages: Remembered[Message, list[dict[str, Any]]] = Remembered(
+            lambda message: chat_messages(message, abilities)
+        )
         self._tool = Memo(_tool)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The parameters of the request, without the transport's own."""
         abilities = self._abilities
-        conversation = prepare(request, abilities, self._shape)
-        messages = [entry for message in conversation.messages for entry in self._message(message)]
+        conversation = self._preparation.prepare(request)
+        self._tool.next_round()
+        messages = list(itertools.chain.from_iterable(self._messages(conversation.messages)))
         if conversation.system:
             messages.insert(0, {"role": abilities.system, "content": conversation.system})
         parameters: dict[str, Any] = {"model": request.model, "messages": messages}

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import is_
 
 from joey.messages import Block, ImageBlock, Message, ReasoningBlock, Role, TextBlock, ToolResultBlock, ToolUseBlock
@@ -58,34 +59,61 @@ def shape_of(message: Message) -> Shape:
     return Shape(message.role, tidy and not any(map(_is_blank, message.content)), calls, answers)
 
 
-def is_sound(messages: Sequence[Message], shape: Callable[[Message], Shape] = shape_of) -> bool:
-    """Whether there is nothing to repair."""
-    role: Role = "user"
-    waiting: tuple[str, ...] = ()
-    seen: set[str] = set()
-    for message in messages:
-        known = shape(message)
-        if not known.tidy or known.role != role or known.answers != waiting:
+class _Soundness:
+    """Whether there is nothing to repair in a conversation, message by message."""
+
+    def __init__(self) -> None:
+        self._role: Role = "user"
+        self._waiting: tuple[str, ...] = ()
+        self._seen: set[str] = set()
+
+    def takes(self, message: Shape) -> bool:
+        """Whether a message of this shape may come next."""
+        if not message.tidy or message.role != self._role or message.answers != self._waiting:
             return False
-        waiting = known.calls
-        if waiting:
-            before = len(seen)
-            seen.update(waiting)
-            if len(seen) != before + len(waiting):
-                return False
-        role = "assistant" if role == "user" else "user"
-    return not waiting
+        self._waiting = message.calls
+        before = len(self._seen)
+        self._seen.update(message.calls)
+        self._role = "assistant" if self._role == "user" else "user"
+        return len(self._seen) == before + len(message.calls)
+
+    @property
+    def is_whole(self) -> bool:
+        return not self._waiting
 
 
-def repair(messages: Sequence[Message], shape: Callable[[Message], Shape] = shape_of) -> Repaired:
-    """The conversation with every call answered exactly once, and sides that take turns."""
-    if is_sound(messages, shape):
-        return Repaired(tuple(messages))
-    work = _Repair()
-    for message in merge_neighbours(messages):
-        work.add(message)
-    work.answer_open_calls()
-    return Repaired(tuple(work.messages), tuple(work.notes))
+class Repairer:
+    """Repairs a conversation before each request, and looks only at what is new in it while it is sound."""
+
+    def __init__(self, shape: Callable[[Message], Shape] = shape_of) -> None:
+        self._shape = shape
+        self._checked: Sequence[Message] = ()
+        self._soundness = _Soundness()
+
+    def __call__(self, messages: Sequence[Message]) -> Repaired:
+        """The conversation with every call answered exactly once, and sides that take turns."""
+        if self._is_sound(messages):
+            return Repaired(tuple(messages))
+        work = _Repair()
+        for message in merge_neighbours(messages):
+            work.add(message)
+        work.answer_open_calls()
+        return Repaired(tuple(work.messages), tuple(work.notes))
+
+    def _is_sound(self, messages: Sequence[Message]) -> bool:
+        known = len(self._checked)
+        if len(messages) < known or not all(map(is_, messages, self._checked)):
+            self._soundness, known = _Soundness(), 0
+        sound = all(self._soundness.takes(self._shape(message)) for message in islice(messages, known, None))
+        self._checked = tuple(messages) if sound else ()
+        if not sound:
+            self._soundness = _Soundness()
+        return sound and self._soundness.is_whole
+
+
+def repair(messages: Sequence[Message]) -> Repaired:
+    """The conversation, repaired once."""
+    return Repairer()(messages)
 
 
 def merge_neighbours(messages: Iterable[Message]) -> list[Message]:

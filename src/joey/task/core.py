@@ -37,6 +37,7 @@ from joey.policy.paths import Workspace
 from joey.providers.retry import Retry, with_retries
 from joey.task import wording
 from joey.task.claims import Claims
+from joey.task.history import HistoryEncoder
 from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
@@ -89,6 +90,7 @@ class TaskCore:
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._asked = 0
         self._registry: Registry | None = None
+        self.history = HistoryEncoder(parts.protocol)
         self._checkpoints: CheckpointStore | None = None
 
     # What happened

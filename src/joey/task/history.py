@@ -12,6 +12,7 @@ from joey.frames import neutral
 from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Protocol
+from joey.providers.memo import Growing, Memo
 from joey.toolspec import ToolSpec
 
 _HIDDEN = "[{count} earlier messages of this task are no longer shown.]"
@@ -40,19 +41,42 @@ def hideable(messages: Sequence[Message], keep: int) -> int:
     return 0
 
 
-def in_words_of(protocol: Protocol, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> tuple[Message, ...]:
-    """The same messages with calls and results as this protocol writes them; `tools` are those on offer."""
-    if not protocol.in_text:
-        return tuple(messages)
-    encoded: list[Message] = []
-    calls: tuple[ToolUseBlock, ...] = ()
-    for message in messages:
-        if message.role == "assistant":
-            calls = tuple(block for block in message.content if isinstance(block, ToolUseBlock))
-            encoded.append(Message("assistant", tuple(_said(protocol, message.content, tools))))
-        else:
-            encoded.append(Message("user", tuple(_answered(protocol, message.content, calls))))
-    return tuple(encoded)
+class HistoryEncoder:
+    """Conversations with calls and results as one protocol writes them.
+
+    What was made of a message is remembered: the next request has the same messages and two more, and gets the same
+    objects, of which the provider remembers in its turn what it made.
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._assistant = Memo(self._written)
+        self._user = Memo(self._answered)
+        self._tools: tuple[ToolSpec, ...] = ()
+        self._growing = Growing(self._encoded)
+
+    def encode(self, messages: Sequence[Message], tools: tuple[ToolSpec, ...] = ()) -> tuple[Message, ...]:
+        """The same messages in the words of the protocol; `tools` are those on offer."""
+        if not self._protocol.in_text:
+            return tuple(messages)
+        self._assistant.next_round()
+        self._user.next_round()
+        if tools is not self._tools:
+            self._tools, self._growing = tools, Growing(self._encoded)
+        return tuple(self._growing(messages))
+
+    def _encoded(self, messages: Sequence[Message], place: int) -> Message:
+        if messages[place].role == "assistant":
+            return self._assistant(messages[place], self._tools)
+        before = (messages[each] for each in range(place - 1, -1, -1))
+        return self._user(messages[place], next((each for each in before if each.role == "assistant"), None))
+
+    def _written(self, message: Message, tools: tuple[ToolSpec, ...]) -> Message:
+        return Message("assistant", tuple(_said(self._protocol, message.content, tools)))
+
+    def _answered(self, message: Message, last: Message | None) -> Message:
+        calls = tuple(block for block in last.content if isinstance(block, ToolUseBlock)) if last else ()
+        return Message("user", tuple(_answered(self._protocol, message.content, calls)))
 
 
 def _said(protocol: Protocol, content: Sequence[Block], tools: Sequence[ToolSpec]) -> list[Block]:

@@ -6,7 +6,7 @@ from joey.journal.replay import TaskState
 from joey.providers.base import Request
 from joey.task.compact import compact_prompt
 from joey.task.core import TaskCore
-from joey.task.history import in_words_of, visible
+from joey.task.history import visible
 from joey.task.prompt import Surroundings, system_prompt
 from joey.toolspec import ToolChoice, ToolSpec
 
@@ -22,7 +22,7 @@ def request_for(core: TaskCore, state: TaskState | None = None) -> Request:
     constrained = parts.protocol.in_text and parts.provider.takes_grammar
     return Request(
         model=parts.model,
-        messages=in_words_of(parts.protocol, visible(state or core.state), specs),
+        messages=core.history.encode(visible(state or core.state), specs),
         system=_system(core, specs),
         tools=() if parts.protocol.in_text else specs,
         tool_choice=choice,
