@@ -79,7 +79,7 @@ def test_full_is_what_leaves_no_room_for_a_reply(tmp_path: Path, window: int | N
     task = Task.start(kit.parts, "x")
     task.state.last_usage = replace(task.state.last_usage, input_tokens=used)
     assert nearly_full(task._core) is full
-    task._core.journal.close()
+    task.close()
 
 
 def test_where_nothing_was_counted_the_characters_are(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_where_nothing_was_counted_the_characters_are(tmp_path: Path) -> None:
     task._core.record(MessageAdded(Message("user", (TextBlock("x" * 40_000),))))
     task._core.record(TurnEnded(TokenUsage(), None))
     assert nearly_full(task._core)
-    task._core.journal.close()
+    task.close()
 
 
 # On demand
@@ -129,7 +129,7 @@ async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Answer
     await task.condense()
     assert len(kit.of(ContextKept)) == 1 and not kit.of(ContextShortened)
     assert task.state.hidden == 0
-    Task.resume(kit.parts, task.id)._core.journal.close()  # and the task is free again
+    Task.resume(kit.parts, task.id).close()  # and the task is free again
 
 
 async def test_what_is_condensed_already_is_left_alone(tmp_path: Path) -> None:

@@ -91,10 +91,11 @@ def test_the_next_reply_is_held_to_what_can_help(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [], protocol="xml", settings=replace(SETTINGS, compact=True, tool_choice="required"))
     (kit.workspace / "a.py").write_text("x = 1\n")
     kit.parts = replace(kit.parts, provider=ScriptedProvider([], takes_grammar=True))
-    core = Task.start(kit.parts, "Fix a.py")._core
+    task = Task.start(kit.parts, "Fix a.py")
+    core = task._core
     first = request_for(core).grammar or ""
     assert "<read_file>" in first and "<write_to_file>" not in first
     core.bar("write_to_file", ("read_file",))
     second = request_for(core).grammar or ""
     assert "<read_file>" in second and "<execute_command>" not in second
-    core.journal.close()
+    task.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import os
 import platform
 import sys
@@ -121,13 +122,14 @@ async def open_task(
         if entry is not None:
             asked = await asked_for(prompt, parts, mode=entry.state.mode if entry.state else "code")
             mode = options.mode or asked.mode
-            yield Task.resume(parts, entry.task_id, text=prompt, images=images, mode=mode, attached=asked.attached)
+            task = Task.resume(parts, entry.task_id, text=prompt, images=images, mode=mode, attached=asked.attached)
         else:
             setting = settings_in_force(workspace, options.flags).settings["mode"]
             asked = await asked_for(prompt, parts, mode=setting.value)
             with said_in(setting):
                 mode = options.mode or asked.mode or setting.value
                 task = Task.start(parts, prompt, mode=mode, images=images, attached=asked.attached)
+        with contextlib.closing(task):
             yield task
     finally:
         await asyncio.gather(servers.close(), parts.provider.close())

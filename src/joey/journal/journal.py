@@ -21,6 +21,7 @@ import fcntl
 import json
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -40,13 +41,14 @@ class JournalError(JoeyError):
 
 
 class Journal:
-    """The open journal of a running task."""
+    """The open journal of a running task. One that nobody has any more is closed, and its lock released with it."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time, patience: float = 5.0) -> None:
         self.path = path
         self._patience = patience
         self._clock = clock
         self._file = self._open()
+        self._close = weakref.finalize(self, os.close, self._file)
 
     def append(self, record: Record) -> None:
         line = json.dumps({**encode(record), "at": round(self._clock(), 3)}, separators=(",", ":")) + "\n"
@@ -57,9 +59,8 @@ class Journal:
         os.fdatasync(self._file)
 
     def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        self._file = -1
+        self._close()
 
     def __enter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -96,7 +96,9 @@ class Task:
         attached: Sequence[ResultBlock] = (),
         parent: TaskOpened | None = None,
     ) -> Self:
-        """A new task. Its journal is open from now on. `attached` is what the text brought along (joey.asking)."""
+        """A new task. Its journal is open from now on, until it has run or is closed.
+
+        `attached` is what the text brought along (joey.asking)."""
         if mode not in parts.modes:
             raise UsageError(f"there is no mode {mode!r}; there are: {', '.join(parts.modes)}")
         task_id = parts.new_id()
@@ -105,7 +107,8 @@ class Task:
         opened = TaskOpened(task_id, text, str(parts.workspace), mode, parts.label or parts.model, parts.protocol.name)
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
-        task._core.record(opened)
+        with _closed_on_failure(journal):
+            task._core.record(opened)
         return task
 
     @classmethod
@@ -124,19 +127,19 @@ class Task:
             raise UsageError(f"there is no mode {mode!r}; there are: {', '.join(parts.modes)}")
         path = parts.store.journal_path(task_id)
         journal = Journal(path)
-        state = replay(read_journal(path))
-        if state.opened is None:
-            journal.close()
-            raise UsageError(f"task {task_id} has nothing in its journal to go on with")
-        said: list[Block] = [TextBlock(text)] if text else []
-        parts = replace(parts, protocol=get(state.opened.protocol), workspace=Path(state.opened.workspace))
-        if not state.messages:
-            said = [TextBlock(state.opened.text), *said]
-        task = cls(parts, task_id, state, journal, [*said, *attached, *images])
-        if mode is not None and mode != state.mode:
-            task._core.record(ModeSet(mode))
-        if text:
-            task._core.asked_anew(text)
+        with _closed_on_failure(journal):
+            state = replay(read_journal(path))
+            if state.opened is None:
+                raise UsageError(f"task {task_id} has nothing in its journal to go on with")
+            said: list[Block] = [TextBlock(text)] if text else []
+            parts = replace(parts, protocol=get(state.opened.protocol), workspace=Path(state.opened.workspace))
+            if not state.messages:
+                said = [TextBlock(state.opened.text), *said]
+            task = cls(parts, task_id, state, journal, [*said, *attached, *images])
+            if mode is not None and mode != state.mode:
+                task._core.record(ModeSet(mode))
+            if text:
+                task._core.asked_anew(text)
         return task
 
     @property
@@ -178,6 +181,12 @@ class Task:
             self._cancelled = reason
             if self._running is not None:
                 self._running.cancel()
+
+    def close(self) -> None:
+        """Instead of `run`: release the journal of a task that is not going to run now. It can be resumed."""
+        if self._running is None:
+            self._over = True
+            self._core.journal.close()
 
     def abandon(self) -> None:
         """Before the process ends without waiting for the task: nothing that it started goes on running."""
@@ -495,3 +504,12 @@ def _said(said: UserSaid) -> list[Block]:
 
 def _block(call_id: str, result: ToolResult) -> ToolResultBlock:
     return ToolResultBlock(call_id, result.content, result.is_error)
+
+
+@contextlib.contextmanager
+def _closed_on_failure(journal: Journal) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        journal.close()
+        raise
