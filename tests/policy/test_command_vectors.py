@@ -28,7 +28,7 @@ STRICTER = re.compile(
     "|outside the workspace|needs approval|protected|only known when it runs|is not written out"
     "|may match it|denied by the rule"  # a deny rule that Roo does not see
     "|no rule names it|it is listed in|is not a remote|is not in node_modules|not a module|looks like an option"
-    "|is more than|, or holds, the workspace|would use the repository|cannot be read"
+    "|is more than|reaches the whole workspace|would use the repository|cannot be read"
 )
 
 MORE_LENIENT = re.compile(r"['\"]|^(?:env|time|timeout|nice|nohup|command|xargs|bash) ")

@@ -164,15 +164,26 @@ def test_the_group_decides_the_modes(place: Place) -> None:
     assert offered == {"code", "debug"}
 
 
-def test_an_edited_file_is_loaded_anew_even_within_one_tick_of_the_clock(place: Place) -> None:
-    place.write(COUNT)
+def test_an_edited_file_of_the_users_is_loaded_again_even_within_one_tick_of_the_clock(place: Place) -> None:
+    mine = place.user / "tools" / "mine.py"
+    mine.write_text(COUNT)
     first = place.only()
     assert place.only() is first
-    place.write(COUNT.replace("count_words", "count_wordz"))
+    mine.write_text(COUNT.replace("count_words", "count_wordz"))
     assert place.only().name == "count_wordz"
-    (place.tools / "mine.py").unlink()
+    mine.unlink()
     assert place.loader.load().tools == ()
-    assert not list(place.tools.glob("**/*.pyc"))
+    assert not list(mine.parent.glob("**/*.pyc"))
+
+
+def test_a_project_s_tools_are_what_they_were_when_the_task_began(place: Place) -> None:
+    place.write(COUNT)
+    first = place.only()
+    place.write("raise SystemExit('planted')")
+    place.write(COUNT.replace("count_words", "planted"), "planted.py")
+    assert place.only() is first, "what commands make in the workspace does not run in this process"
+    place.loader = CustomToolLoader(place.workspace, place.user, place.trust)
+    assert "planted" in {tool.name for tool in place.loader.load().tools}
 
 
 def test_nothing_of_an_untrusted_workspace_is_run(place: Place) -> None:
@@ -189,6 +200,7 @@ def test_the_user_s_own_tools_load_everywhere_and_the_project_s_win(place: Place
     assert place.only().origin == place.user / "tools" / "mine.py"
     place.trust.trust(place.workspace)
     place.write(COUNT, "other.py")
+    place.loader = CustomToolLoader(place.workspace, place.user, place.trust)
     assert place.only().origin == place.tools / "other.py"
 
 

@@ -68,7 +68,8 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
         "mise/config.toml", ".rtx.toml", ".tool-versions*", ".asdfrc", ".python-version", ".node-version", ".nvmrc",
         ".ruby-version", ".ruby-gemset", ".rvmrc", ".java-version", ".go-version", ".sdkmanrc", ".terraform-version",
         ".tfswitchrc", ".autoenv*", ".shadowenv.d", ".flox", "devbox.json", "devbox.d", ".devbox", "devenv.nix",
-        "devenv.yaml", "devenv.lock", "devenv.local.*", "flake.nix", "flake.lock", "shell.nix", ".devcontainer",
+        "devenv.yaml", "devenv.lock", "devenv.local.*", "flake.nix", "flake.lock", "shell.nix", "default.nix",
+        ".devcontainer",
         ".devcontainer.json", "devcontainer.json", ".gitpod", ".gitpod.*", ".idx", ".codesandbox", ".stackblitzrc",
         ".ona", "conda/activate.d", "conda/deactivate.d", "rust-toolchain", "rust-toolchain.toml", "bin/activate",
         "bin/activate.fish", "bin/activate.csh", "bin/activate.ps1", "bin/activate.nu", "bin/activate_this.py",
@@ -95,7 +96,8 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
         ".releaserc*", ".goreleaser.*",
     ),
     "where packages, toolchains and build tools come from": (
-        ".npmrc", "npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnp.*", ".pnpmfile.*", "bunfig.toml", ".bunfig.toml",
+        ".npmrc", "npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnp.*", ".pnpmfile.*", "pnpm-workspace.yaml",
+        "bunfig.toml", ".bunfig.toml",
         "pip.conf", "pip.ini", ".pip", ".pypirc", ".pydistutils.cfg", ".condarc", "condarc", "uv.toml", "poetry.toml",
         ".pdm.toml", ".pdm-python", ".cargo", ".bundle", ".gemrc", ".gem", ".bazelrc", "*.bazelrc", ".bazelversion",
         ".bazeliskrc", "tools/bazel", ".buckconfig*", ".pants.rc", ".pants.d", ".mvn", ".m2", ".mavenrc", ".sbtopts",
@@ -114,7 +116,7 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
     "debuggers and interpreters, when they start": (
         ".gdbinit*", ".gdbearlyinit", "gdbinit", "*-gdb.py", "*-gdb.gdb", ".lldbinit*", ".radare2rc", ".r2rc",
         ".pdbrc*", ".pythonrc*", ".pythonstartup*", "sitecustomize.py", "usercustomize.py", "sitecustomize",
-        "usercustomize", "*.pth", "*.egg-link", "pyvenv.cfg", ".venv", "site-packages", "dist-packages", ".ipython",
+        "usercustomize", "*.pth", "*.egg-link", "pyvenv.cfg", ".venv", "venv", "site-packages", "dist-packages", ".ipython",
         ".jupyter", "ipython_config.py", "jupyter_*_config.*", ".irbrc", ".pryrc", ".rdbgrc*", ".byebugrc",
         ".Rprofile", ".Renviron", "Rprofile.site", ".RData", ".octaverc", ".ghci", ".ocamlinit", ".iex.exs",
         ".erlang", ".sqliterc", ".psqlrc", ".mongorc.js", ".mongoshrc.js", ".my.cnf", ".mylogin.cnf", ".perldb",

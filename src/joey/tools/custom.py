@@ -103,11 +103,16 @@ class CustomTools:
 
 
 class CustomToolLoader:
-    """Loads custom tools, and files anew when their content has changed."""
+    """Loads custom tools: the user's again when their content has changed, a project's as they were at the first look.
+
+    Commands of the model can write in the workspace. What they make there must not run in this process, so a project's
+    file that came or changed since then counts only for the next loader, which is made for the next task.
+    """
 
     def __init__(self, workspace: Path, user: Path, trust: TrustStore) -> None:
         self._workspace, self._user, self._trust = workspace, user, trust
         self._loaded: dict[Path, tuple[str, CustomTools]] = {}
+        self._project: dict[Path, CustomTools] | None = None
 
     def load(self) -> CustomTools:
         """The tools of every file as it is now."""
@@ -119,8 +124,11 @@ class CustomToolLoader:
         if project and not self._trust.trusts(self._workspace):
             problems += [Problem(str(path), 1, f"not loaded: {_UNTRUSTED}") for path in project]
         else:
-            for path in project:
-                self._add(path, tools, problems)
+            if self._project is None:
+                self._project = {path: self._file(path) for path in project}
+            for found in self._project.values():
+                tools.update({tool.name: tool for tool in found.tools})
+                problems += found.problems
         return CustomTools(tuple(tools.values()), tuple(problems))
 
     def _add(self, path: Path, tools: dict[str, LeashedTool], problems: list[Problem]) -> None:

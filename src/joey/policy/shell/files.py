@@ -98,7 +98,7 @@ class Files:
             case "remove":
                 part = self._written(located)
                 if part.decision == "allow" and self.workspace.holds_protected(located):
-                    return part.worse(self.settings.writes_protected, "it is, or holds, the workspace itself")
+                    return part.worse(self.settings.writes_protected, "it reaches the whole workspace")
                 return part
             case "run":
                 return self._worked_in(located, "its code").stricter(self._read(located))

@@ -86,6 +86,8 @@ class _Run:
     variables: tuple[tuple[str, str], ...] = ()
     fed_by: Command | None = None
     """The command whose output it reads."""
+    has_input: bool = False
+    """Whether it is given something to read, by a pipe or from a file."""
     cover: Rule | None = None
     """The rest of the rule for the command that runs it: `timeout 60 pytest` names pytest, too."""
 
@@ -187,7 +189,9 @@ class _Judge:
         if rule is not None:
             yield _part(command.source, command.words, "allow", "exactly this command was allowed", rule)
             return
-        yield from self._judged(_Run(command.words, command.source, here, depth, command.assignments, fed_by))
+        given = command.joint == "|" or not all(redirect.writes for redirect in command.redirects)
+        run = _Run(command.words, command.source, here, depth, command.assignments, fed_by, given)
+        yield from self._judged(run)
         files = self._files(here)
         for redirect in command.redirects:
             self._written |= {self._absolute(base, redirect.target) for base in here if redirect.writes}
@@ -250,6 +254,8 @@ class _Judge:
         for name, value in (*run.variables, *(use.assignments if use is not None else ())):
             if problem := variable_problem(name, value, project_code=table is not None and table.project_code):
                 yield problem
+            elif name == "PYTHONPATH" and not self._all_inside(value.split(":"), run.here):
+                yield "PYTHONPATH leads out of the workspace"
         if use is not None and use.appends_input and _names_from_find(run.fed_by, use) is None:
             yield "which words it adds to the command is only known when it runs"
         if table is None or use is None:
@@ -258,6 +264,9 @@ class _Judge:
             yield from use.problems
             yield from self._replaced(run.name, table)
             yield from self._facts(run, use)
+
+    def _all_inside(self, folders: Iterable[str], here: frozenset[str]) -> bool:
+        return all(self._workspace.locate(folder, base).inside for folder in folders for base in here)
 
     def _facts(self, run: _Run, use: Use) -> Iterator[str]:
         name, folders = by_name(run.name), self._folders(use, run)
@@ -270,6 +279,8 @@ class _Judge:
             if rule is not None or self._settings.confined:
                 yield f"`{run.name}` is not a program Joey knows, and there are deny rules; allow it by its name"
             return
+        if run.has_input and not rule.open_end:
+            yield f"what `{run.name}` does with its input is not known"
         if rule.open_end or len(rule.words) == len(run.words):
             return
         if "/" in run.name and run.here == {self._workspace.root} and self._workspace.locate(run.name).inside:
@@ -388,7 +399,9 @@ def _spells_out(rule: Rule, texts: Sequence[str]) -> bool:
     """Whether the rule itself names what the table does not know."""
     if rule.any:
         return False
-    return len(rule.words) == len(texts) or (rule.open_end and len(rule.words) > 1 and _beyond_the_table(rule))
+    if len(rule.words) < 2:  # the name alone: what the program does without words is in its table
+        return False
+    return len(rule.words) == len(texts) or (rule.open_end and _beyond_the_table(rule))
 
 
 def _beyond_the_table(rule: Rule) -> bool:

@@ -153,7 +153,7 @@ _PRINTS = program("-f -h -q -v --force --help --version", "r*")
 
 PROGRAMS: dict[str, Program] = {
     "tar": program(reader=_tar),
-    "zip": program("-r -j -q -u -v -y -D -X -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -x=t -i=t --help", "w d*", check=_zip),
+    "zip": program("-r -j -q -u -v -y -D -X -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 -x=t -i=t --help", "w L*", check=_zip),
     "unzip": program("-a -b -c -j -l -n -o -p -q -t -v -z -Z -d=t", "r b", leading=True, check=_unzip),
     "gzip": program(_GZIP, "r*", check=_compressor(".gz")),
     "gunzip": program(_GZIP, "r*", check=_compressor(".gz", unpacks=True)),

@@ -198,7 +198,7 @@ _GO_COMMANDS: dict[str, Program] = {
         "init": program("", "t", words=True, check=_go()),
     }),
     "get": program("-u -t -v -x -d", "t*", words=True, check=_go()),
-    "doc": program("-all -c -cmd -short -src -u", "t*", words=True),
+    "doc": program("-all -c -cmd -short -src -u", "r*", words=True),
     "env": program("-json -changed", "t*", words=True, check=_go_env),
     "clean": program("-i -n -r -x -cache -testcache", "t*", words=True, check=_go()),
     "version": program("-m -v", "r*", words=True),

@@ -82,7 +82,7 @@ def _unittest(use: Use) -> Iterator[str]:
 def _server(use: Use) -> Iterator[str]:
     """`http.server` hands out a folder with all it holds."""
     if not use.has("-d", "--directory"):
-        use.files.append(("tree", Word(".")))
+        use.files.append(("follow", Word(".")))
     yield from ()
 
 
@@ -166,7 +166,7 @@ MODULES: dict[str, Program] = {
     "venv": program(
         "--without-pip --system-site-packages --prompt=t --upgrade-deps --symlinks --copies --upgrade", "w+"
     ),
-    "http.server": program("-b=t --bind=t -d=d --directory=d -p=t --protocol=t", "t", check=_server),
+    "http.server": program("-b=t --bind=t -d=L --directory=L -p=t --protocol=t", "t", check=_server),
     "json.tool": program("--indent=t --tab --no-indent --compact --sort-keys --json-lines --no-ensure-ascii", "r w"),
     "compileall": program("-q -f -l -r=t -j=t", "d*"),
     "py_compile": program("-q --quiet", "r+"),

@@ -289,7 +289,7 @@ PROGRAMS: dict[str, Program] = {
         --hide-error-codes --show-error-codes --show-error-code-links --pretty --no-pretty --no-color-output
         --no-error-summary --show-absolute-path --no-incremental --cache-dir=w --sqlite-cache --skip-version-check
         --show-traceback --tb --junit-xml=w --html-report=w --txt-report=w --xml-report=w --linecount-report=w
-        --any-exprs-report=w --explicit-package-bases --exclude=t -m=t --module=t -p=t --package=t
+        --any-exprs-report=w --explicit-package-bases --exclude=t
         --scripts-are-modules""",
         _LINTER, project_code=True, check=option_values,
     ),
