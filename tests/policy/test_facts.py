@@ -98,6 +98,14 @@ def test_git_asks_before_it_shows_what_may_be_hidden(root: Path) -> None:
     assert "an ignore file hides" in judge("git diff --cached", root).reason
 
 
+def test_in_the_sandbox_git_asks_as_well(root: Path) -> None:
+    (root / ".rooignore").write_text(".env\n")
+    workspace = replace(Workspace.of(root), home=str(root.parent / "home"))
+    confined = Settings(reads="allow", writes="allow", confined=True)
+    assert combine(judge_line("git log -p", confined, workspace, str(root))).decision == "ask"
+    assert combine(judge_line("git log --oneline", confined, workspace, str(root))).allowed
+
+
 def test_a_module_must_be_the_projects_own(root: Path) -> None:
     assert not judge("python -m timeit", root).allowed
     assert not judge("python -m mine", root).allowed

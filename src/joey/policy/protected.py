@@ -116,7 +116,8 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
     "debuggers and interpreters, when they start": (
         ".gdbinit*", ".gdbearlyinit", "gdbinit", "*-gdb.py", "*-gdb.gdb", ".lldbinit*", ".radare2rc", ".r2rc",
         ".pdbrc*", ".pythonrc*", ".pythonstartup*", "sitecustomize.py", "usercustomize.py", "sitecustomize",
-        "usercustomize", "*.pth", "*.egg-link", "pyvenv.cfg", ".venv", "venv", "site-packages", "dist-packages", ".ipython",
+        "usercustomize", "*.pth", "*.egg-link", "pyvenv.cfg", ".venv", "venv", "site-packages", "dist-packages",
+        ".ipython",
         ".jupyter", "ipython_config.py", "jupyter_*_config.*", ".irbrc", ".pryrc", ".rdbgrc*", ".byebugrc",
         ".Rprofile", ".Renviron", "Rprofile.site", ".RData", ".octaverc", ".ghci", ".ocamlinit", ".iex.exs",
         ".erlang", ".sqliterc", ".psqlrc", ".mongorc.js", ".mongoshrc.js", ".my.cnf", ".mylogin.cnf", ".perldb",

@@ -52,7 +52,7 @@ def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[s
         for remote in use.remotes:
             if not _knows(workspace, remote) and workspace.exists(posixpath.join(folder, remote)):
                 yield f"`{remote}` is not a remote of the repository, but a folder"
-    yield from _shown(use, workspace)
+    yield from shown_problems(use, workspace)
 
 
 _CHANGES_FILES = frozenset(
@@ -121,7 +121,8 @@ def _is_installed(workspace: Workspace, folder: str, tool: str) -> bool:
     return False
 
 
-def _shown(use: Use, workspace: Workspace) -> Iterator[str]:
+def shown_problems(use: Use, workspace: Workspace) -> Iterator[str]:
+    """Why git may show what an ignore file hides; no sandbox hides what is in a repository."""
     if use.from_top and not workspace.exists(posixpath.join(workspace.root, ".git")):
         yield "the repository is larger than the workspace"
     if not workspace.ignore.specs or not use.shows:

@@ -17,7 +17,13 @@ from dataclasses import dataclass, replace
 
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
-from joey.policy.shell.facts import changes_files, edits_files, fact_problems, makes_repository
+from joey.policy.shell.facts import (
+    changes_files,
+    edits_files,
+    fact_problems,
+    makes_repository,
+    shown_problems,
+)
 from joey.policy.shell.files import Files
 from joey.policy.shell.options import Program, Use, read_use
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
@@ -249,6 +255,8 @@ class _Judge:
         return table if table is not None and table.project_code else None
 
     def _problems(self, run: _Run, rule: Rule | None, table: Program | None, use: Use | None) -> Iterator[str]:
+        if self._confined and use is not None:
+            yield from shown_problems(use, self._workspace)
         if self._anything or self._confined:
             return
         for name, value in (*run.variables, *(use.assignments if use is not None else ())):
