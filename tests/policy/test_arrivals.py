@@ -28,6 +28,7 @@ RULES = " ".join(f"--allow {name}" for name in ("cp", "mv", "ln", "cat", "ls", "
         "mv sub/dl dl2 && cat dl2",
         "cp -a sub/dl dl2 && cat dl2",
         "cp -a sub/* . && cat dl",
+        "cp payload/A* .",
     ],
 )
 def test_a_link_that_a_line_copies_does_not_lead_outside(tmp_path: Path, line: str) -> None:
@@ -45,6 +46,7 @@ def test_a_link_that_a_line_copies_does_not_lead_outside(tmp_path: Path, line: s
         "mv src/a.py src/b.py && cat src/b.py",
         "cp src/a.py sub/x && cat sub/x",
         "mkdir n && cp src/a.py n",
+        "cp src/*.py conf/",
     ],
 )
 def test_what_was_named_can_be_used(tmp_path: Path, line: str) -> None:

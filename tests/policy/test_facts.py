@@ -87,6 +87,8 @@ def test_git_asks_before_it_shows_what_may_be_hidden(root: Path) -> None:
     assert judge("git show --stat", root).allowed
     assert "of the history" in judge("git show HEAD", root).reason
     assert judge("git show HEAD -- a.txt", root).allowed
+    assert judge("git log -p -1 a.txt", root).allowed
+    assert not judge("git grep a.txt", root).allowed or not judge("git grep a.txt HEAD", root).allowed
     assert judge("git show HEAD:.env", root).decision == "deny"
     assert judge("git grep --untracked x", root).allowed
     (root / ".env").write_text("secret\n")

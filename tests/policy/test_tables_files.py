@@ -75,7 +75,7 @@ FINE = {
     "cp a b": "read a, write b, write b/a",
     "cp src/a.py src/b.py build/": "read src/a.py, read src/b.py, write build/, write build/a.py, write build/b.py",
     "cp -r src build": "read src, write build, tree src, fill build, write build/src",
-    "cp src/*.py build/": "read src/*.py, write build/, fill build/",
+    "cp src/*.py build/": "read src/*.py, write build/, tree src/*.py, fill build/",
     "mv old.txt new.txt": "remove old.txt, write new.txt, tree old.txt, write new.txt/old.txt",
     "mv a b build": "remove a, remove b, write build, tree a, write build/a, tree b, write build/b",
     "rm -f output.log": "remove output.log",

@@ -121,11 +121,17 @@ def _is_installed(workspace: Workspace, folder: str, tool: str) -> bool:
     return False
 
 
+def _names_paths(use: Use, workspace: Workspace) -> bool:
+    """Whether the words without `--` name files that are there: git takes such a word for a path, or refuses it."""
+    words = use.operands[1:] if use.path[:1] == ("grep",) else use.operands
+    return use.separated is None and any(workspace.exists(posixpath.join(workspace.root, word.text)) for word in words)
+
+
 def shown_problems(use: Use, workspace: Workspace) -> Iterator[str]:
     """Why git may show what an ignore file hides; no sandbox hides what is in a repository."""
     if use.from_top and not workspace.exists(posixpath.join(workspace.root, ".git")):
         yield "the repository is larger than the workspace"
-    if not workspace.ignore.specs or not use.shows:
+    if not workspace.ignore.specs or not use.shows or _names_paths(use, workspace):
         return
     if use.shows == "history":
         yield "it may show files of the history that an ignore file hides; name the paths that you want (`-- src`)"

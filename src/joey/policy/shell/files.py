@@ -6,6 +6,7 @@ an ignore file hides is denied, what is outside, protected or holds credentials 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -46,7 +47,10 @@ class Files:
         """A folder gets files whose names are those below `sources`, or are not known if there are none."""
         yield from self.touched("write", target)
         for base in self.bases:
-            below = [self.workspace.below(self.workspace.locate(path, base)) for path in self._all(sources, base)]
+            paths = self._all(sources, base)
+            below = [self.workspace.below(self.workspace.locate(path, base)) for path in paths]
+            for name in sorted({posixpath.basename(path.rstrip("/")) for path in paths} - {"", ".", ".."}):
+                yield from self.touched("write", Word(posixpath.join(target.text, name)))
             if not below:
                 yield Part(target.text, "ask", "which files it writes is only known when it runs", kind="path")
             elif protected := next((each.protected for each in below if each.protected), None):

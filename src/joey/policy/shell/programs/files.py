@@ -71,6 +71,8 @@ def _into(source: Word, target: Word) -> Word:
 def _arrives(use: Use, source: Word, target: Word, *, whole: bool) -> None:
     """Notes what is written when `source` is put at, or into, `target`."""
     unknown = source.glob or source.below or basename(source.text) in ("", ".", "..")
+    if source.glob and ("tree", source) not in use.files:
+        use.files.append(("tree", source))
     if unknown or whole:
         use.files.append(("fill", target))
     if not unknown:
