@@ -62,7 +62,7 @@ class CallRunner:
         plan = prepared.plan
         if plan.refusal is not None:
             return plan.refusal
-        return await safely(resolved.name, plan.execute)
+        return await safely(resolved.name, plan.execute, context.storage)
 
     def _has_leave(self, call: ResolvedCall, prepared: Prepared) -> bool:
         question = Question(call, prepared.verdict, prepared.plan.shown)

@@ -21,6 +21,7 @@ from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict
 from joey.task.leave import denied
+from joey.task.unexpected import write_down
 from joey.tools.base import Plan, ToolContext, failed
 from joey.tools.modes.mode import Mode
 from joey.tools.registry import ResolvedCall
@@ -69,12 +70,16 @@ class Stopped:
 
 
 async def prepare(call: ResolvedCall, context: ToolContext, rules: Rules) -> Prepared | Stopped:
+    """What the call would do, judged. A tool or a policy that breaks here stops the call, and nothing else."""
+    prepared = await safely(call.name, lambda: _prepared(call, context, rules), context.storage)
+    return Stopped(prepared) if isinstance(prepared, ToolResult) else prepared
+
+
+async def _prepared(call: ResolvedCall, context: ToolContext, rules: Rules) -> Prepared | Stopped:
     declared = call.tool.actions(call.params, context)
     if refusal := rules.refusal(call, declared):
         return Stopped(failed(refusal), denied=True)
-    plan = await safely(call.name, lambda: call.tool.plan(call.params, context))
-    if isinstance(plan, ToolResult):
-        return Stopped(plan)
+    plan = await call.tool.plan(call.params, context)
     actions = tuple(dict.fromkeys((*declared, *plan.actions)))
     judged = (*actions, *(WritePath(str(target)) for target in plan.targets))
     if refusal := rules.refusal(call, judged):
@@ -82,10 +87,11 @@ async def prepare(call: ResolvedCall, context: ToolContext, rules: Rules) -> Pre
     return Prepared(plan, actions, rules.verdict(judged))
 
 
-async def safely(name: str, work: Callable[[], Awaitable[T]]) -> T | ToolResult:
-    """What the work returns; if it breaks, an error the model can read. A tool's bug must not end the task."""
+async def safely(name: str, work: Callable[[], Awaitable[T]], folder: Path) -> T | ToolResult:
+    """What the work returns; if it breaks, an error the model can read. A tool's bug must not end the task.
+
+    `folder` is where the details are kept."""
     try:
         return await work()
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer to the model, not an end
-        detail = str(error) or type(error).__name__
-        return failed(f"{name} failed unexpectedly: {detail}")
+        return failed(f"{name} failed unexpectedly: {write_down(error, folder)}")

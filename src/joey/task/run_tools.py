@@ -38,7 +38,7 @@ from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, always_allows
 from joey.task.one_call import Prepared, Stopped, prepare, safely
 from joey.task.trim import from_outside, trimmed_result
 from joey.tools.base import failed
-from joey.tools.registry import RejectedCall, ResolvedCall
+from joey.tools.registry import RejectedCall, Resolution, ResolvedCall
 
 
 class ToolRunner:
@@ -68,15 +68,21 @@ class ToolRunner:
 
     def _only_reads(self, call: ToolCallFinished) -> bool:
         """Whether this call may overlap with others: it only reads, and nobody is asked whose no would skip them."""
-        core, resolved = self._core, self._core.tools.resolve(call)
-        if not isinstance(resolved, ResolvedCall) or resolved.tool.group != "read":
+        core = self._core
+        try:
+            resolved = core.tools.resolve(call)
+            if not isinstance(resolved, ResolvedCall) or resolved.tool.group != "read":
+                return False
+            return core.rules.verdict(resolved.tool.actions(resolved.params, core.context())).allowed
+        except Exception:  # noqa: BLE001 - a tool that breaks here breaks again when it is called, and is answered then
             return False
-        return core.rules.verdict(resolved.tool.actions(resolved.params, core.context())).allowed
 
     async def _call(self, call: ToolCallFinished) -> ToolResult | None:
         if self._skip is not None:
             return self._answered(call, failed(self._skip))
-        resolved = self._core.tools.resolve(call)
+        resolved = await safely(call.name, lambda: self._resolve(call), self._core.storage)
+        if isinstance(resolved, ToolResult):
+            return self._answered(call, resolved)
         if isinstance(resolved, RejectedCall):
             return self._answered(call, from_outside(resolved.result))
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
@@ -99,6 +105,9 @@ class ToolRunner:
                 refusal = failed(f"{refusal.text}{self._core.claims.reminder}")
         self._core.repetition.ran(call.name, call.arguments, refusal.text, refused=True)
         return self._answered(call, from_outside(refusal))
+
+    async def _resolve(self, call: ToolCallFinished) -> Resolution:
+        return self._core.tools.resolve(call)
 
     def _stopped(self, call: ToolCallFinished, stopped: Stopped) -> ToolResult:
         if stopped.denied:
@@ -129,7 +138,7 @@ class ToolRunner:
         if _changes_something(prepared.actions):
             core.journal.sync()
         core.emit(ToolRunStarted(call.call_id, call.name))
-        ran = await safely(call.name, prepared.plan.execute)
+        ran = await safely(call.name, prepared.plan.execute, core.storage)
         if not ran.is_error:
             core.barred.clear()
         if isinstance(ran.effect, CompletionProposed) and core.claims:

@@ -22,6 +22,7 @@ from joey.events import (
     ContextKept,
     ContinueAnswered,
     ContinueRequested,
+    Event,
     SubtaskClosed,
     SubtaskOpened,
     TaskAborted,
@@ -65,6 +66,7 @@ from joey.task.reply import Reply
 from joey.task.rescue import calls_in_text
 from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn
+from joey.task.unexpected import write_down
 from joey.tools.closing import close_tools
 from joey.tools.commands.jobs import kill_jobs_now
 
@@ -197,18 +199,13 @@ class Task:
     async def run(self) -> TaskFinished:
         """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
         self._running = asyncio.current_task()
-        core = self._core
-        opened = core.state.opened
-        assert opened is not None
-        resumed = bool(core.state.messages)
-        core.emit(TaskStarted(opened.text, core.state.mode, opened.model, opened.protocol, opened.parent_id, resumed))
         try:
             return self._end(await self._outcome())
         finally:
             self._over = True
             await self._absorb_cancel()
-            await asyncio.shield(close_tools(core.context()))
-            core.journal.close()
+            await asyncio.shield(close_tools(self._core.context()))
+            self._core.journal.close()
 
     async def condense(self) -> None:
         """Instead of `run`: sum up the old part of the conversation, nothing else. Cancelled, it stays as it was."""
@@ -219,24 +216,47 @@ class Task:
             if self._cancelled is None:
                 raise
             self._core.emit(ContextKept(self._cancelled))
+        except JoeyError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, the conversation is as it was
+            self._tell(ContextKept(write_down(error, self._core.storage)))
         finally:
             self._over = True
             await self._absorb_cancel()
             self._core.journal.close()
 
     async def _outcome(self) -> TaskFinished:
-        """How the task ended. A cancellation that did not come through `send` is written down and goes on its way."""
-        if self._cancelled is None:  # it may have come before the task began
-            try:
+        """How the task ended. A cancellation that did not come through `send` is written down and goes on its way, and
+        so is a reader who went away: `joey run … | head`."""
+        try:
+            self._announce()
+            if self._cancelled is None:  # it may have come before the task began
                 return await self._loop()
-            except JournalError as error:
-                return TaskFinished("error", str(error))
-            except asyncio.CancelledError:
-                if self._cancelled is None:
-                    self._end(TaskFinished("cancelled", "interrupted"))
-                    raise
-        self._core.emit(TaskAborted(self._cancelled))
-        return TaskFinished("cancelled", self._cancelled)
+        except JoeyError as error:
+            return TaskFinished("error", str(error))
+        except (asyncio.CancelledError, BrokenPipeError):
+            if self._cancelled is None:
+                self._end(TaskFinished("cancelled", "interrupted"))
+                raise
+        except Exception as error:  # noqa: BLE001 - a bug of a front end, a provider or ours ends the task in words
+            return TaskFinished("error", f"the task failed unexpectedly: {write_down(error, self._core.storage)}")
+        self._tell(TaskAborted(self._cancelled or ""))
+        return TaskFinished("cancelled", self._cancelled or "")
+
+    def _announce(self) -> None:
+        state, opened = self._core.state, self._core.state.opened
+        assert opened is not None
+        resumed = bool(state.messages)
+        self._core.emit(TaskStarted(opened.text, state.mode, opened.model, opened.protocol, opened.parent_id, resumed))
+
+    def _tell(self, event: Event) -> None:
+        """One of the last events: what a front end does with it changes nothing any more."""
+        try:
+            self._core.emit(event)
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the end is written down, whoever cannot show it
+            write_down(error, self._core.storage)
 
     async def _absorb_cancel(self) -> None:
         """Our own cancellation, which may still be on its way when the loop has ended, must not hit our caller."""
@@ -250,7 +270,7 @@ class Task:
             self._core.record(TaskEnded(finished.outcome, finished.message))
         except JournalError as error:
             finished = TaskFinished("error", str(error))
-        self._core.emit(finished)
+        self._tell(finished)
         return finished
 
     # The loop
