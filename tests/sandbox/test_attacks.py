@@ -59,6 +59,26 @@ def connect(family: str, address: str, kind: str = "SOCK_STREAM") -> str:
     )
 
 
+def family(number: int, protocol: int = 0) -> str:
+    """A socket of this family; it happened if the filter did not refuse it, whether or not the kernel has such."""
+    return python(
+        "import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+        f"libc.socket({number}, 3, {protocol})\n"
+        f"print('refused' if ctypes.get_errno() in (errno.EAFNOSUPPORT, errno.EACCES) else '{MARK}')"
+    )
+
+
+def set_id(call: str) -> str:
+    """Leave a file with a set-user-id or set-group-id bit in the workspace."""
+    return python(
+        "import ctypes, os\nlibc = ctypes.CDLL(None)\nos.umask(0)\n"
+        "if os.path.exists('privileged'): os.unlink('privileged')\n"
+        f"try:\n    {call}\nexcept OSError as error: print(error)\n"
+        f"if os.path.exists('privileged') and os.stat('privileged').st_mode & 0o6000: print('{MARK}')\n"
+        "if os.path.exists('privileged'): os.unlink('privileged')"
+    )
+
+
 FIND_VICTIM = """
 import os, pathlib
 def victims():
@@ -149,6 +169,9 @@ NETWORK = [
     Attack("a socket in /tmp, like X11's", connect("AF_UNIX", "os.environ['X11']"), partial_stops=False),
     Attack("the cloud's metadata address", connect("AF_INET", "('169.254.169.254', 80)"), works_bare=False),
     Attack("a raw socket", connect("AF_PACKET", "('lo', 3)", "SOCK_RAW"), works_bare=False),
+    Attack("a socket to the host of a virtual machine", family(40), works_bare=False),
+    Attack("a socket for the kernel's ciphers", family(38), works_bare=False),
+    Attack("a socket for audit messages", family(16, 9), works_bare=False),
     Attack(
         "D-Bus",
         'for each in /run/dbus/system_bus_socket /run/user/*/bus; do [ -S "$each" ] && echo ' + MARK + "; done",
@@ -232,6 +255,22 @@ KERNEL = [
     Attack("make a node for the disk", f"mknod disk b 254 0 && head -c1 disk && echo {MARK}", works_bare=False),
     Attack("load a module", syscall(313, "0", "b''", "0", refused="EPERM"), works_bare=False),
 ]  # fmt: skip
+_FRESH = "os.close(os.open('privileged', os.O_CREAT | os.O_WRONLY, 0o755))"
+PRIVILEGED = [
+    Attack("set-user-id by chmod", set_id(f"{_FRESH}; os.chmod('privileged', 0o4755)")),
+    Attack("set-group-id by chmod", set_id(f"{_FRESH}; os.chmod('privileged', 0o2755)")),
+    Attack("set-user-id by fchmod", set_id("f = open('privileged', 'w'); os.fchmod(f.fileno(), 0o4755)")),
+    Attack("set-user-id by fchmodat", set_id(f"{_FRESH}; libc.fchmodat(-100, b'privileged', 0o4755, 0)")),
+    Attack("set-user-id by fchmodat2", set_id(f"{_FRESH}; libc.syscall(452, -100, b'privileged', 0o4755, 0)")),
+    Attack("set-user-id by open", set_id("os.open('privileged', os.O_CREAT | os.O_WRONLY, 0o4755)")),
+    Attack("set-user-id by creat", set_id("libc.creat(b'privileged', 0o4755)")),
+    Attack("set-user-id by mknod", set_id("os.mknod('privileged', 0o104755)")),
+    Attack("set-user-id by openat2", set_id(
+        "import struct; libc.syscall(437, -100, b'privileged', struct.pack('QQQ', 0o101, 0o4755, 0), 24)")),
+    Attack("set-user-id by a file without a name", set_id(
+        "f = os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o4755); "
+        "libc.linkat(-100, b'/proc/self/fd/%d' % f, -100, b'privileged', 0x400)")),
+]  # fmt: skip
 LATER = [
     Attack("plant a hook", f"echo evil > .git/hooks/pre-commit && echo {MARK}",
            exists("workspace/.git/hooks/pre-commit"), partial_stops=False),
@@ -259,7 +298,7 @@ LATER = [
     Attack("a job for at", f"touch /var/spool/cron/atjobs/joey-test /var/spool/at/joey-test && echo {MARK}",
            works_bare=False),
 ]  # fmt: skip
-ATTACKS = (*WRITES, *SECRETS, *NETWORK, *PROCESSES, *KERNEL, *LATER)
+ATTACKS = (*WRITES, *SECRETS, *NETWORK, *PROCESSES, *KERNEL, *PRIVILEGED, *LATER)
 
 
 def _received(world: World) -> bool:
@@ -375,3 +414,10 @@ def test_without_a_sandbox_it_is_an_attack(bare_world: World, attack: Attack) ->
     _put_back(bare_world)
     ran = bare_world.bare(attack.command, _paths(bare_world))
     assert ran.happened or attack.seen(bare_world), ran.out
+
+
+@pytest.mark.parametrize("level", ["full", "partial"])
+def test_with_the_network_there_is_still_no_socket_to_the_host_of_a_virtual_machine(world: World, level: str) -> None:
+    sandbox = world.open(level, world.walls(network="on"))
+    assert "refused" in world.inside(family(40), sandbox=sandbox).out
+    assert world.inside(family(2), sandbox=sandbox).happened

@@ -191,7 +191,7 @@ async def _open_full(walls: Walls, more: Sequence[Mount] = ()) -> Sandbox:
 
 
 def _hold_in_namespaces(program: str, walls: Walls, places: Layout) -> Holder:
-    found = filter_for(platform.machine(), tracing=True, inet=True)
+    found = filter_for(platform.machine(), tracing=True, sockets="network" if walls.network == "on" else "local")
     if found is None:
         raise SandboxError(f"there is no filter of system calls for {platform.machine()}")
     descriptor = os.memfd_create("joey-sandbox-filter")
@@ -259,7 +259,7 @@ def _hold_by_rules(walls: Walls, private: Path) -> tuple[str, Holder, Mapping[st
         holder = hold([seatbelt.PROGRAM, "-p", seatbelt.profile(walls, [private]), *_python(_INSIDE)])
         return "seatbelt, untested", holder, {"limits": limits, "landlock": (), "filter": b""}
     abi = landlock.version()
-    found = filter_for(platform.machine(), tracing=False, inet=walls.network == "on")
+    found = filter_for(platform.machine(), tracing=False, sockets="network" if walls.network == "on" else "unix")
     if not abi or found is None:
         raise SandboxError("the kernel has no Landlock" if not abi else f"no filter for {platform.machine()}")
     rules = landlock.rules(walls, [private], abi)
