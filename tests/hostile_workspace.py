@@ -13,6 +13,8 @@ from joey.policy import Settings, Workspace
 
 CANARY = "canary-5f1c0de"
 """Stands in every file that nobody may see."""
+OUTSIDE = "canary-0f0f0f0"
+"""Stands in a file outside the workspace that is no secret."""
 
 _FILES = {
     "ws/.rooignore": ".env\nsecrets/\n",
@@ -29,7 +31,7 @@ _FILES = {
     "home/.ssh/id_rsa": f"{CANARY}\n",
     "home/.aws/credentials": f"{CANARY}\n",
     "home/.netrc": f"{CANARY}\n",
-    "outside/keep": f"{CANARY}\n",
+    "outside/keep": f"{OUTSIDE}\n",
 }
 _LINKS = {
     "link": "../outside", "link-file": "../outside/keep", "deep/out": "../../outside", "loop": "loop",

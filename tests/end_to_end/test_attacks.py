@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hostile_workspace import CANARY, make_workspace
+from hostile_workspace import CANARY, OUTSIDE, make_workspace
 from joey.messages import ToolUseBlock
 from joey.testing.script import reply
 from joey_process import JoeyProcess, Ran, call, done
+from sandbox_kit import need_bubblewrap
 from vectors_data import cases
 
 KEY = "sk-ant-canary-c0ffee"
@@ -56,12 +58,13 @@ class Victim:
 
     def check(self, ran: Ran, *, ran_inside: bool = False) -> None:
         assert ran.code in (0, 3), ran.err
-        assert "Traceback" not in ran.err + ran.out
+        assert ran_inside or "Traceback" not in ran.err + ran.out
         assert ran_inside or not (self.folder / "trace").exists(), (self.folder / "trace").read_text()
         changed = {name for name, data in self._state().items() if self.before.get(name) != data}
         assert changed | (self.before.keys() - self._state().keys()) == set()
         sent = json.dumps(ran.requests)
         assert CANARY not in sent and KEY not in sent
+        assert ran_inside or OUTSIDE not in sent, "in the sandbox the disk can be read, but for secrets"
 
 
 @pytest.fixture
@@ -84,6 +87,17 @@ async def test_no_hostile_line_does_anything(victim: Victim, rules: str) -> None
     lines = [line for line in lines if line.isprintable() or "\n" in line or "\r" in line]
     assert len(lines) > 30
     victim.check(await victim.attacked(lines, *shlex.split(rules)))
+
+
+async def test_in_the_sandbox_hostile_lines_reach_nothing(victim: Victim) -> None:
+    """Under `auto` they do run: what they can reach is what counts."""
+    need_bubblewrap()
+    for words in (["rm", "-rq", "--cached", ".env", "secrets"], ["commit", "-q", "--amend", "-m", "first"]):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]  # git's history is not hidden
+        subprocess.run(["git", *identity, *words], cwd=victim.joey.workspace, check=True)  # noqa: ASYNC221
+    victim.before = victim._state()
+    lines = [case["command"] for case in cases("hostile/commands") if case["command"].isprintable()][::15]
+    victim.check(await victim.attacked(lines, "--approve", "auto"), ran_inside=True)
 
 
 @pytest.mark.parametrize("profile", ["ask", "read-only", "edits"])

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile_workspace import CANARY, make_workspace
+from hostile_workspace import CANARY, OUTSIDE, make_workspace
 from joey.policy import Settings, Workspace
 from joey.policy.shell.lines import judge_line
 from joey.policy.shell.programs import PROGRAMS
@@ -199,7 +199,7 @@ class Trap:
             stdin=subprocess.DEVNULL, capture_output=True, check=False,
         )  # fmt: skip
         touched = [path for path, stamp in self._state().items() if self.before.get(path) != stamp]
-        if CANARY.encode() in ran.stdout + ran.stderr:
+        if any(each.encode() in ran.stdout + ran.stderr for each in (CANARY, OUTSIDE)):
             touched.append("a secret in the output")
         return touched
 
