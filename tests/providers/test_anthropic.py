@@ -57,7 +57,7 @@ def test_the_request_has_the_shape_of_a_messages_request() -> None:
         ],
         "tools": [{"name": "read_file", "description": "Read it.", "input_schema": READ.schema}],
         "tool_choice": {"type": "auto", "disable_parallel_tool_use": False},
-        "extra_body": {"temperature": 0},
+        "temperature": 0,
     }
 
 
@@ -78,7 +78,7 @@ async def test_the_request_arrives_as_it_was_made(hello: LocalServer) -> None:
     await provider.close()
     (asked,) = hello.requests
     expected = Encoder(USUAL).body(request)
-    expected |= {"stream": True, "temperature": expected.pop("extra_body")["temperature"]}
+    expected |= {"stream": True}
     assert asked.body == expected
     assert asked.body["tool_choice"] == {"type": "tool", "name": "read_file", "disable_parallel_tool_use": True}
     assert asked.headers["anthropic-beta"] == "fine-grained-tool-streaming-2025-05-14"
@@ -112,7 +112,7 @@ def test_thinking_has_room_and_no_temperature() -> None:
     request = Request("claude", (TASK,), max_tokens=1000, temperature=0, reasoning=Reasoning(budget=4000))
     made = Encoder(USUAL).body(request)
     assert made["thinking"] == {"type": "enabled", "budget_tokens": 4000}
-    assert made["max_tokens"] > 4000 and "extra_body" not in made
+    assert made["max_tokens"] > 4000 and "temperature" not in made
     effort = Encoder(USUAL).body(Request("claude", (TASK,), reasoning=Reasoning("high")))
     assert effort["thinking"] == {"type": "adaptive"} and effort["output_config"] == {"effort": "high"}
 

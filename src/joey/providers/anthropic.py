@@ -127,8 +127,18 @@ class AnthropicProvider(Provider):
 
     async def _create(self, request: Request, abilities: Abilities, *, stream: bool) -> Any:
         headers = {"anthropic-beta": ",".join(betas)} if (betas := self._betas_for(request, stream)) else {}
-        create: Any = self._client.messages.create  # the body is made of plain data, not of the SDK's typed dicts
-        return await create(**self._encoder(abilities).body(request), stream=stream, extra_headers=headers)
+        body = {**self._encoder(abilities).body(request), "stream": stream}
+        # The SDK copies what it is given, part by part, unless it is what goes over the wire.
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        post: Any = self._client.post
+        return await post(
+            "/v1/messages",
+            cast_to=anthropic.types.Message,
+            content=content,
+            options={"headers": headers},
+            stream=stream,
+            stream_cls=anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent],
+        )
 
     def _betas_for(self, request: Request, stream: bool) -> list[str]:
         betas = list(self._betas)
@@ -167,8 +177,7 @@ class Encoder:
             parameters["stop_sequences"] = list(request.stop_sequences)
         _add_reasoning(parameters, request)
         if request.temperature is not None and self._abilities.temperature and "thinking" not in parameters:
-            # The SDK has no parameter for it any more; models that still take it do so in the body.
-            parameters["extra_body"] = {"temperature": request.temperature}
+            parameters["temperature"] = request.temperature
         return parameters
 
 
