@@ -4,6 +4,7 @@ would obey reaches it. The same commands through a pipe show that the text is ho
 from __future__ import annotations
 
 import ast
+import gc
 import asyncio
 import contextlib
 import io
@@ -178,7 +179,12 @@ SOURCE = Path(joey.__file__).parent
 
 def _nodes() -> Iterator[tuple[str, ast.AST]]:
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        gc.disable()  # collecting garbage while a tree is made trips Python 3.11 (CPython issue 106905)
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        finally:
+            gc.enable()
+        for node in ast.walk(tree):
             yield str(path.relative_to(SOURCE)), node
 
 

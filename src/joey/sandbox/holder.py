@@ -137,6 +137,7 @@ class Holder:
         for each in waiting:
             if not each.done():
                 each.set_exception(gone)
+                each.exception()  # whoever waits hears of it; where nobody does, nothing went wrong
         for ended in self._running.values():
             if not ended.done():
                 ended.set_result(-signal.SIGKILL)
