@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.asking.expand import _around
-from joey.frames import below_heading, framed, neutral
+from joey.frames import below_heading, framed, neutral, original
 from joey.mcp.listing import ListedTool
 from joey.mcp.tool import described
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
@@ -189,3 +189,13 @@ def test_no_words_make_the_writing_of_a_result_slow(protocol: str) -> None:
     """A pattern that went back over white space would not end within the time limit of a test."""
     for text in ("<" + " " * 1_000_000, "&" + "amp;" * 200_000, "[" * 200_000, "<\\" * 200_000):
         assert get(protocol).encode_results([ToolResultBlock("1", (TextBlock(neutral(text)),))])
+
+
+@pytest.mark.property
+@given(
+    st.lists(st.sampled_from(["<", "\\", "/", "feedback", "answer", "input", ">", "\n", " ", "x", "user_message"])).map(
+        "".join
+    )
+)
+def test_what_was_broken_can_be_put_back(text: str) -> None:
+    assert original(neutral(text)) == text

@@ -16,16 +16,15 @@ import re
 
 _UNSEEN = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,8}"
 """What may stand inside a mark and still let it pass for one."""
-_ANYWHERE = re.compile(
-    rf"<(?=\\*{_UNSEEN}/?{_UNSEEN}(?:environment_details|user_message|feedback|answer|mentioned)\b)", re.IGNORECASE
-)
+_OURS = rf"{_UNSEEN}/?{_UNSEEN}(?:environment_details|user_message|feedback|answer|mentioned)\b"
+_ANYWHERE = re.compile(rf"<(?=\\*{_OURS})", re.IGNORECASE)
+_BROKEN_ANYWHERE = re.compile(rf"<\\(?=\\*{_OURS})", re.IGNORECASE)
 _BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_AT_LINE_START = re.compile(
-    rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})"
-    r"<(?=\\*(?:/?(?:input|command|skill)[ \t]{0,8}>|(?:command|skill)[ \t]{1,8}name[ \t]{0,8}=))",
-    re.IGNORECASE,
-)
-_HEADING = re.compile(rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})\[(?=\\*Tool (?:Use|Result)\b)", re.IGNORECASE)
+_LINE_START = rf"((?:\A|[{_BREAKS}])[ \t\u200b\ufeff]{{0,200}})"
+_COMMON = r"(?:/?(?:input|command|skill)[ \t]{0,8}>|(?:command|skill)[ \t]{1,8}name[ \t]{0,8}=)"
+_AT_LINE_START = re.compile(rf"{_LINE_START}<(?=\\*{_COMMON})", re.IGNORECASE)
+_BROKEN_AT_LINE_START = re.compile(rf"{_LINE_START}<\\(?=\\*{_COMMON})", re.IGNORECASE)
+_HEADING = re.compile(rf"{_LINE_START}\[(?=\\*Tool (?:Use|Result)\b)", re.IGNORECASE)
 
 _SECTION = re.compile("^([ \t\u200b\ufeff]{0,200})(?=\\\\*(?:#|Server ))")
 
@@ -35,6 +34,13 @@ def neutral(text: str) -> str:
     if "<" not in text:
         return text
     return _AT_LINE_START.sub(r"\1<\\", _ANYWHERE.sub(r"<\\", text))
+
+
+def original(text: str) -> str:
+    """What `neutral` was given: for text that a model copies from what it was shown into an edit."""
+    if "<\\" not in text:
+        return text
+    return _BROKEN_AT_LINE_START.sub(r"\1<", _BROKEN_ANYWHERE.sub("<", text))
 
 
 def framed(name: str, text: str, /, **attributes: str) -> str:

@@ -4,9 +4,9 @@ would obey reaches it. The same commands through a pipe show that the text is ho
 from __future__ import annotations
 
 import ast
-import gc
 import asyncio
 import contextlib
+import gc
 import io
 import json
 import os

@@ -286,3 +286,12 @@ def test_a_name_that_is_one_tool_s_own_beats_the_alias_of_another() -> None:
 def test_a_limit_of_one_is_in_the_singular() -> None:
     resolved = registry().resolve(ToolUseBlock("1", "ask_followup_question", {"question": "Which?", "follow_up": []}))
     assert isinstance(resolved, RejectedCall) and "at least 1 item, at most 4 items" in resolved.message
+
+
+def test_marks_that_were_shown_broken_are_whole_in_an_edit() -> None:
+    code = next(mode for mode in BUILTIN_MODES if mode.slug == "code")
+    tools = Registry(build_toolset(code, builtin_tools()))
+    call = ToolUseBlock("1", "write_to_file", {"path": "a.jsx", "content": "<\\Feedback a={1}>\n<\\\\answer>"})
+    resolved = tools.resolve(call)
+    assert isinstance(resolved, ResolvedCall)
+    assert resolved.params.model_dump()["file_text"] == "<Feedback a={1}>\n<\\answer>"

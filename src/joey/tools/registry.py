@@ -25,6 +25,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from joey.events import ToolCallFinished
+from joey.frames import original
 from joey.messages import ToolResult, ToolUseBlock
 from joey.schema.describe import expected, got
 from joey.schema.references import Schema, members, properties, resolve
@@ -92,7 +93,8 @@ class Registry:
 
     def _checked(self, call_id: str, tool: Tool[Any], called: str, arguments: JsonValue) -> Resolution:
         checker = _Check(tool)
-        params = checker.params(arguments)
+        # What is edited may hold marks of ours, which the model was shown broken.
+        params = checker.params(_as_in_files(arguments) if tool.group == "edit" else arguments)
         if params is not None:
             return ResolvedCall(call_id, called, tool, params, tuple(checker.repairs))
         problems = "\n".join(f"- {problem}" for problem in checker.problems)
@@ -113,6 +115,14 @@ class Registry:
         near = difflib.get_close_matches(_plain(name), names, n=3, cutoff=0.5)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
         return f'There is no tool "{name}". {hint}Tools you can call: {", ".join(names)}.'
+
+
+def _as_in_files(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return original(value)
+    if isinstance(value, list):
+        return [_as_in_files(each) for each in value]
+    return {key: _as_in_files(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _by_every_name(entries: Sequence[Any]) -> dict[str, Any]:
