@@ -293,3 +293,23 @@ def test_submodules_are_found_in_every_version_of_the_index(world: World, versio
         world.git("add", "-N", "later", cwd=git)
     world.git("update-index", "--index-version", version, cwd=git)
     assert list(gitlinks((git / ".git/index").read_bytes())) == [b"a/link", b"zz/deeper/link"]
+
+
+async def test_a_place_in_the_workspace_is_never_given_again(task: Task) -> None:
+    """It is writable already; given again it would lie over what is protected or hidden."""
+    for name in (".git/hooks", ".vscode", ".env", "."):
+        result = await task.run("true", needs=(str(task.world.workspace / name),))
+        assert result.is_error and "needs:" in result.text, name
+
+
+async def test_what_is_given_is_what_was_judged(task: Task) -> None:
+    """A folder that becomes a link to somewhere else between the two is not followed."""
+    place, other = task.world.root / "given", task.world.root / "elsewhere"
+    place.mkdir()
+    other.mkdir()
+    context = task.context
+    plan = await ExecuteCommand().plan(ExecuteCommandParams(command=f"touch {other}/x", needs=(str(place),)), context)
+    place.rmdir()
+    place.symlink_to(other)
+    result = await plan.execute()
+    assert not (other / "x").exists(), result.text

@@ -87,7 +87,7 @@ def layout(walls: Walls, more: Iterable[Mount] = ()) -> Layout:
             *_visible(root),
             *_caches(root, made),
             *_workspace(root, walls, made),
-            *(Mount("write", str(each.resolve())) for each in walls.writable),
+            *(_opened("write", each, Path("/"), made) for each in walls.writable),
             *more,
         ]
         hidden = list(_hidden(walls, root, found))

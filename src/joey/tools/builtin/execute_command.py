@@ -16,7 +16,15 @@ from joey.messages import ShownText, ToolResult
 from joey.sandbox import Sandbox, SandboxError, SandboxSettings
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.commands.artifacts import CommandRecord, write_record
-from joey.tools.commands.confinement import NotConfinedError, describe_need, missing_needs, problem_with, sandbox_for
+from joey.tools.commands.confinement import (
+    NotConfinedError,
+    badly_named,
+    describe_need,
+    missing_needs,
+    problem_with,
+    resolved_needs,
+    sandbox_for,
+)
 from joey.tools.commands.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
 from joey.tools.commands.job import Job, start
 from joey.tools.commands.jobs import jobs_of, note_exit_code
@@ -85,6 +93,11 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         return (RunCommand(params.command, params.cwd), *map(WidenSandbox, more))
 
     async def plan(self, params: ExecuteCommandParams, context: ToolContext) -> Plan:
+        needs = resolved_needs(params.needs)
+        if wrong := badly_named(params.needs) or problem_with(needs, context):
+            refusal = failed(f"Error: {wrong}. Nothing was run.")
+            return Plan((), lambda: self.run(params, context), refusal=refusal)
+        params = params.model_copy(update={"needs": needs})
         actions = self.actions(params, context)
         wider = [describe_need(action.need) for action in actions if isinstance(action, WidenSandbox)]
         shown = (ShownText(f"Beyond the sandbox it needs: {'; '.join(wider)}.\n"),) if wider else ()
@@ -99,7 +112,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             return failed(f"Error: the working directory {quoted(params.cwd or '.')} does not exist. Nothing was run.")
         if "\0" in params.command:
             return failed("Error: the command holds a NUL character, which no command line can. Nothing was run.")
-        if wrong := problem_with(params.needs, context):
+        if wrong := badly_named(params.needs) or problem_with(params.needs, context):
             return failed(f"Error: {wrong}. Nothing was run.")
         try:
             sandbox = await sandbox_for(params.command, params.needs, self._sandbox, context)

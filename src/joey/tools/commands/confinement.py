@@ -62,6 +62,12 @@ async def _close(context: ToolContext) -> None:
     sandboxes.close()
 
 
+def resolved_needs(needs: Sequence[str]) -> tuple[str, ...]:
+    """The needs with every path as it is now, links followed: what is judged is what is given, whatever a process puts
+    in the place of a folder meanwhile."""
+    return tuple(dict.fromkeys(each if each in (NETWORK, OUTSIDE) else str(_place(each)) for each in needs))
+
+
 def missing_needs(settings: SandboxSettings, workspace: Path, needs: Sequence[str]) -> tuple[str, ...]:
     """What of `needs` a command does not have anyway; each is an action that the policy judges."""
     if settings.mode == "off":
@@ -73,7 +79,7 @@ def missing_needs(settings: SandboxSettings, workspace: Path, needs: Sequence[st
 def _has(need: str, settings: SandboxSettings, has: Sequence[Path]) -> bool:
     if need == NETWORK:
         return settings.network == "on"
-    return need != OUTSIDE and any(_place(need).is_relative_to(each) for each in has)
+    return need != OUTSIDE and any(Path(need).is_relative_to(each) for each in has)
 
 
 def _place(need: str) -> Path:
@@ -91,14 +97,20 @@ def describe_need(need: str) -> str:
     return words.get(need, f"to write in {quoted(need)}")
 
 
+def badly_named(needs: Sequence[str]) -> str | None:
+    """A need that is none, for the model; None if all are."""
+    wrong = (each for each in needs if each not in (NETWORK, OUTSIDE) and not each.startswith(("/", "~/")))
+    return next((f'needs: {need!r} is not "network", "outside" or an absolute path' for need in wrong), None)
+
+
 def problem_with(needs: Sequence[str], context: ToolContext) -> str | None:
-    """What is wrong with `needs`, for the model; None if nothing is."""
+    """What is wrong with needs that are resolved, for the model; None if nothing is."""
     for need in needs:
         if need in (NETWORK, OUTSIDE):
             continue
-        if not need.startswith(("/", "~/")):
-            return f'needs: {need!r} is not "network", "outside" or an absolute path'
-        place = _place(need)
+        place = Path(need)
+        if place.is_relative_to(context.workspace.resolve()):
+            return f"needs: {need} is in the workspace, which needs no naming; what is protected there stays so"
         if not place.exists():
             return f"needs: {need} does not exist; name an existing folder"
         if context.storage.resolve().is_relative_to(place) or context.workspace.resolve().is_relative_to(place):
@@ -145,7 +157,7 @@ def _walls(needs: Sequence[str], settings: SandboxSettings, context: ToolContext
         context.workspace,
         network="on" if NETWORK in needs else network,
         hosts=settings.hosts,
-        writable=(*existing_places(settings.writable), *(_place(each) for each in needs if each != NETWORK)),
+        writable=(*existing_places(settings.writable), *(Path(each) for each in needs if each != NETWORK)),
         hide=settings.hide,
         show=settings.show,
         limits=settings.limits,
