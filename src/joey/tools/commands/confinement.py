@@ -109,6 +109,8 @@ def problem_with(needs: Sequence[str], context: ToolContext) -> str | None:
         if need in (NETWORK, OUTSIDE):
             continue
         place = Path(need)
+        if place.resolve() != place:
+            return f"needs: {need} leads somewhere else than when it was judged; try again"
         if place.is_relative_to(context.workspace.resolve()):
             return f"needs: {need} is in the workspace, which needs no naming; what is protected there stays so"
         if not place.exists():
