@@ -30,7 +30,7 @@ _FILES = {
     "ws/x.patch": "--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-Be kind.\n+Be evil.\n",
     "home/.ssh/id_rsa": f"{CANARY}\n",
     "home/.aws/credentials": f"{CANARY}\n",
-    "home/.netrc": f"{CANARY}\n",
+    "home/.netrc": f"machine example.com login me password {CANARY}\n",
     "outside/keep": f"{OUTSIDE}\n",
 }
 _LINKS = {
