@@ -264,6 +264,9 @@ class _Judge:
                 yield problem
             elif name == "PYTHONPATH" and not self._all_inside(value.split(":"), run.here):
                 yield "PYTHONPATH leads out of the workspace"
+        installs = use is not None and use.path[:1] == ("pip",) and by_name(run.name).startswith("python")
+        if installs and rule is not None and not {"pip", "*"} & set(rule.words):
+            yield "a rule for Python does not say that packages may be installed; allow `python -m pip`"
         if use is not None and use.appends_input and _names_from_find(run.fed_by, use) is None:
             yield "which words it adds to the command is only known when it runs"
         if table is None or use is None:

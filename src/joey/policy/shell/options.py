@@ -370,12 +370,17 @@ _GUESSED = re.compile(r"(?:ftp|dict|ldap|imap|smtp|pop3)\.", re.IGNORECASE)
 """Names of hosts for which curl speaks another protocol, if none is given."""
 
 
+_NUMBER = re.compile(r"(?:0[xX])?[0-9a-fA-F]*\d[0-9a-fA-F]*(?:\.(?:0[xX])?[0-9a-fA-F]+)*\.?")
+
+
 def _address(text: str) -> Iterator[str]:
     """An address of http or https, with nothing in it that curl expands or that logs in somewhere."""
     match = _ADDRESS.fullmatch(text)
     guessed = match is not None and not match["scheme"] and _GUESSED.match(match["host"])
     if match is None or guessed or "{" in text or "[" in text:
         yield f"`{text}` is not a plain http or https address"
+    elif _NUMBER.fullmatch(match["host"]) and not match["host"].startswith("127."):
+        yield f"`{text}` names a machine by its number, which may be one of this network"
 
 
 _VALUES: dict[Kind, Callable[[str], Iterator[str]]] = {"u": _address, "s": sed_problems, "a": awk_problems}

@@ -148,7 +148,7 @@ _view = files.shows(files.patch)
 _names = files.shows(files.never)
 
 _STASH_PUSH = (
-    "-m=t --message=t -u --include-untracked -a --all -k --keep-index --no-keep-index -q --quiet -p --patch -S --staged"
+    "-m=t --message=t -u --include-untracked -k --keep-index --no-keep-index -q --quiet -p --patch -S --staged"
 )
 
 _SUBCOMMANDS: dict[str, Program] = {
@@ -259,7 +259,7 @@ _SUBCOMMANDS: dict[str, Program] = {
         "list": program(_LOG, "t*", check=_view),
         "show": program(f"{_LOG} -u --include-untracked --only-untracked", "t*", check=_view),
         "push": program(_STASH_PUSH, "t*", check=files.changes("write")),
-        "save": program("-u --include-untracked -a --all -k --keep-index --no-keep-index -q --quiet -p --patch", "t*"),
+        "save": program("-u --include-untracked -k --keep-index --no-keep-index -q --quiet -p --patch", "t*"),
         "pop": program("--index -q --quiet", "t"),
         "apply": program("--index -q --quiet", "t"),
         "drop": program("-q --quiet", "t"),
