@@ -256,6 +256,14 @@ class SandboxReported:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesLeftBehind:
+    """When the commands of the task had ended, files lay in the workspace that run or steer programs later: which, and
+    where they are now. The last event before the end."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRunFinished:
     """A call was carried out, refused or could not work; the result says which."""
 
@@ -431,6 +439,7 @@ TaskEvent: TypeAlias = (
     | ToolRunStarted
     | ToolRunProgressed
     | SandboxReported
+    | FilesLeftBehind
     | ToolRunFinished
     | ApprovalRequested
     | ApprovalAnswered

@@ -93,6 +93,19 @@ async def test_nothing_outlives_joey_even_if_it_is_killed(joey: JoeyProcess) -> 
         assert await asyncio.to_thread(all_ended_in, joey.workspace)
 
 
+async def test_what_is_planted_at_the_very_end_is_moved_aside_and_the_user_is_warned(joey: JoeyProcess) -> None:
+    loop = "(while :; do echo evil > CLAUDE.md; done) >/dev/null 2>&1 &"
+    ran = await joey.run([command(loop), command("true"), done()], "go", "--approve", "auto", "--json")
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    kinds = [each["event"]["type"] if "event" in each else each["type"] for each in events]
+    assert kinds[-2:] == ["files_left_behind", "task_finished"], kinds
+    assert not (joey.workspace / "CLAUDE.md").exists() and "CLAUDE.md" in ran.out.splitlines()[-2]
+    (journal,) = (joey.home / ".local/state/joey/tasks").glob("*/journal.jsonl")
+    assert "files_found" in journal.read_text()
+    told = await joey.run([command(loop), done()], "go", "--approve", "auto")
+    assert "! commands left files behind that run or steer programs later: CLAUDE.md" in told.err, told.err
+
+
 # Where there is less
 
 

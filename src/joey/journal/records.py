@@ -85,6 +85,13 @@ class RunConfined:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesFound:
+    """Commands left files behind that run or steer programs later: what the user was warned of."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """A call was answered."""
 
@@ -161,6 +168,7 @@ Record: TypeAlias = (
     | UserTookBack
     | RunBegan
     | RunConfined
+    | FilesFound
     | RunEnded
     | TurnEnded
     | ModeSet

@@ -95,7 +95,7 @@ def _folder(path: Path) -> GitFolder:
     guarded = [
         *_existing(path, GUARDED),
         *(place for each in _inside(path / "worktrees") for place in _existing(each, _OF_WORKTREES)),
-        *(place for each in _modules(path / "modules") for place in _existing(each, GUARDED)),
+        *(place for each in module_folders(path) for place in _existing(each, GUARDED)),
     ]
     return GitFolder(path, tuple(guarded))
 
@@ -110,6 +110,11 @@ def _inside(folder: Path) -> list[Path]:
     except OSError:
         return []
     return found[:_MAX_FOLDERS]
+
+
+def module_folders(git_folder: Path) -> Iterator[Path]:
+    """The git folders of its submodules, and of theirs."""
+    return _modules(git_folder / "modules")
 
 
 def _modules(folder: Path) -> Iterator[Path]:

@@ -13,16 +13,19 @@ import contextlib
 import marshal
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from joey.errors import JoeyError
 
 _START_TIMEOUT = 20.0
+_END_TIMEOUT = 5.0
 _LINE = re.compile(rb"(started|failed|ended) (\d{1,9}) (\d{1,9})")
 _HELLO = re.compile(rb'hello \{"writable_outside": (\d{1,4}), "route": ([01]), "pid": (\d{1,9})\}')
 _MAX_LINE = 200
@@ -120,16 +123,29 @@ class Holder:
         with contextlib.suppress(OSError):
             self._send_now(_framed(("signal", pid, int(number))), ())
 
+    @property
+    def children(self) -> tuple[int, ...]:
+        """The processes of commands and what they left behind, as far as they are nobody else's children."""
+        first = _children(self.process.pid) if self._has_monitor else [self.process.pid]
+        return tuple(each for parent in first for each in _children(parent))
+
+    @property
+    def _has_monitor(self) -> bool:
+        """Whether the process inside has ids of its own: then bubblewrap waits outside."""
+        return self.findings is not None and self.findings.pid != self.process.pid
+
     def close(self) -> None:
-        """End the sandbox and everything in it, at once."""
+        """End the sandbox and everything in it. When this returns, none of it can do anything any more."""
         if self.closed:
             return
         self.closed = True
+        first = [_watched(each) for each in _children(self.process.pid)] if self._has_monitor else []
         with contextlib.suppress(RuntimeError):  # the loop may be gone already
             asyncio.get_running_loop().remove_reader(self.socket)
         self.socket.close()
         self.process.kill()
         self.process.wait()
+        _wait_for([each for each in first if each is not None])
         self.failure = self._last_line()
         os.close(self.report)
         gone = SandboxError("the sandbox has ended")
@@ -198,6 +214,29 @@ class Holder:
             text = os.pread(self.report, _MAX_REPORT, 0).decode("utf-8", "replace").strip()
             return text.splitlines()[-1].strip() if text else ""
         return ""
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        tasks = Path(f"/proc/{pid}/task").iterdir()
+        return [int(each) for task in tasks for each in (task / "children").read_text("ascii").split()]
+    except OSError:
+        return []
+
+
+def _watched(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process has ended."""
+    try:
+        return os.pidfd_open(pid)
+    except (OSError, AttributeError):
+        return None
+
+
+def _wait_for(processes: Sequence[int]) -> None:
+    """The first process of a PID namespace ends only after all the others in it."""
+    for each in processes:
+        select.select([each], [], [], _END_TIMEOUT)
+        os.close(each)
 
 
 def _framed(message: Any) -> bytes:

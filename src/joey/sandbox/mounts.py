@@ -25,6 +25,8 @@ from joey.sandbox.git import git_folders
 from joey.sandbox.hidden import CACHES, READABLE_CACHES, hidden_places, homes
 from joey.sandbox.settings import Walls
 
+Identity: TypeAlias = tuple[int, int]
+"""A file whatever its name is: device and inode."""
 Kind: TypeAlias = Literal["read", "write", "closed", "empty", "passage", "link"]
 PRIVATE = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - the sandbox's own
 _SYSTEM = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys", "/run", "/var", "/opt")
@@ -53,8 +55,9 @@ class Layout:
     descriptors: list[int] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     """Variables that lead programs to the places made for them."""
-    covered: frozenset[str] = frozenset()
-    """The files of the workspace that cannot be changed."""
+    covered: dict[str, Identity] = field(default_factory=dict)
+    """The files of the workspace that cannot be changed. Their names may come to stand for others, where a folder above
+    them is renamed."""
     writes: bool = True
     """Whether the workspace is writable."""
 
@@ -131,19 +134,31 @@ def _workspace(root: Path, walls: Walls, made: Layout) -> Iterator[Mount]:
             yield Mount("read", str(root), str(root), is_folder=True)
         return
     yield Mount("write", str(root), str(root), is_folder=True)
-    covered = set()
     for folder in git_folders(root):
         yield _opened("write", folder.path, root, made)
         for each in folder.guarded:
-            covered.add(str(each))
+            _cover(each, made)
             yield from _read_only(each, root, made)
     for each, kind in _covered(root, walls):
-        covered.add(str(each))
+        _cover(each, made)
         if kind == "read":
             yield from _read_only(each, root, made)
         else:
             yield Mount(kind, str(each), is_folder=each.is_dir())
-    made.covered = frozenset(covered)
+
+
+def _cover(path: Path, made: Layout) -> None:
+    if not path.is_symlink() and (found := identity(path)) is not None:
+        made.covered[str(path)] = found
+
+
+def identity(path: Path | str) -> Identity | None:
+    """Which file this is, links not followed; None if there is none."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _read_only(path: Path, root: Path, made: Layout) -> Iterator[Mount]:

@@ -1,12 +1,15 @@
 """What a command planted: files that run or steer something later, which were not there before.
 
 What exists is covered by a mount; what does not exist cannot be (a mount over nothing would leave an empty file on the
-disk). So after a command the workspace is looked through for guarded files that are newer than its start. The time of
-the last change of an inode decides: no program can set it.
+disk). So the guarded files are listed before the first command, by the identity of their inodes, and looked for again
+after each. Planted is one that is not what was there before: another inode under that name, also one that was moved
+there with the folder it lies in; or the same, changed since the command began. The time of the last change of an inode
+decides about that: no program can set it.
 
-In git folders everything changes all the time; there only what git runs or follows is looked at. A submodule counts as
-well: git enters the folders that the index names as such. A repository that was just made or cloned is as it should
-be, unless it has hooks, or configuration beyond what git itself writes; its files are those that somebody committed.
+In git folders everything changes all the time; there only what git runs or follows is looked at, in whatever folder git
+would take for its own, `.git` or not. A submodule counts as well: git enters the folders that the index names as such.
+A repository that was just made or cloned is as it should be, unless it has hooks, or configuration beyond what git
+itself writes; its files are those that somebody committed.
 """
 
 from __future__ import annotations
@@ -16,12 +19,12 @@ import re
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from joey.sandbox.git import GUARDED, git_folders, led_to
-from joey.sandbox.mounts import MAX_ENTRIES, SKIPPED, entries_of, walk
+from joey.sandbox.git import GUARDED, git_folders, led_to, module_folders
+from joey.sandbox.mounts import MAX_ENTRIES, SKIPPED, Identity, entries_of, identity, walk
 
 _SLACK = 0.05
 """File systems take the time from a clock that ticks less often."""
@@ -29,7 +32,8 @@ _GITLINK = 0o160000
 _MAX_INDEX = 64 * 1024 * 1024
 _MAX_CONFIG = 1024 * 1024
 _HARMLESS = re.compile(
-    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf)"
+    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf"
+    r"|sharedrepository)|receive\.denynonfastforwards"
     r"|user\.(name|email)|init\.defaultbranch|extensions\.(objectformat|refstorage|worktreeconfig|partialclone)"
     r"|remote\.[^\n]*\.(url|fetch|pushurl|tagopt|prune|promisor|partialclonefilter)|remote\.pushdefault"
     r"|branch\.[^\n]*\.(remote|merge|rebase|description|pushremote)|push\.default|pull\.(rebase|ff)|commit\.gpgsign"
@@ -38,63 +42,110 @@ _HARMLESS = re.compile(
 _URL_RUNS = re.compile(r"\s*(ext|fd)::", re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A file that was not there like this before. One that `lay_elsewhere` was guarded there, and is as it was."""
+
+    path: Path
+    when: float
+    lay_elsewhere: bool = False
+
+
 @dataclass(slots=True)
 class _Folder:
     """What a folder held when it was looked at."""
 
     looked_at: float
+    identity: Identity | None
     folders: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
-    is_repository: bool = False
+    git: tuple[str, ...] = ()
+    """What in it git would take for a git folder, itself perhaps."""
 
 
 class Watch:
     """Looks for planted files again and again. A folder whose inode did not change since it was looked at holds what it
-    held, so only those that changed are read again."""
+    held, so only those that changed are read again. It is made before the first command runs."""
 
     def __init__(self, workspace: Path, guarded: Callable[[str], bool]) -> None:
         self._root = str(workspace.resolve())
         self._guarded = guarded
         self._folders: dict[str, _Folder] = {}
+        self._links: tuple[float, tuple[Path, ...]] = (-1.0, ())
+        self._repositories: dict[str, Identity | None] = {}
+        self._whole = True
+        """Whether the workspace is small enough to be looked through to its end."""
+        self._looked_at = time.time()
+        self._known = {str(path): identity(path) for path, _own in self._watched(float("inf"))}
 
-    def planted(self, since: float, covered: frozenset[str] = frozenset()) -> dict[Path, float]:
-        """The guarded files that came to be since then (seconds since the epoch), but for covered ones, and when."""
+    def planted(self, since: float, covered: Mapping[str, Identity]) -> list[Planted]:
+        """The guarded files that are not what they were when this was last asked, while commands ran that began at
+        `since` (seconds since the epoch). What is covered and has been there cannot have been changed by commands."""
         since -= _SLACK
-        found: dict[Path, None] = {}
+        began = time.time()
+        present: dict[str, Identity | None] = {}
+        found = []
+        for path, own in self._watched(since):
+            present[str(path)] = identity(path)
+            if not own and (new := self._judged(path, since, covered)) is not None:
+                found.append(new)
+        self._known, self._looked_at = present, began
+        return found
+
+    def _judged(self, path: Path, since: float, covered: Mapping[str, Identity]) -> Planted | None:
+        now = identity(path)
+        same = now is not None and self._known.get(str(path)) == now
+        above = covered.get(str(path.parent))  # as the folder of git's hooks is
+        if now is None or (same and (covered.get(str(path)) == now or (above and above == identity(path.parent)))):
+            return None
+        when = _newest(path)
+        # What was made after the last look and before the command began is the user's, and so is what is out of sight.
+        if when < since and (same or not self._whole or when >= self._looked_at):
+            return None
+        if path.name in ("config", "config.worktree") and is_harmless_config(path):
+            return None
+        return Planted(path, when, lay_elsewhere=when < since and now in self._known.values())
+
+    def _watched(self, since: float) -> Iterator[tuple[Path, bool]]:
+        """Everything that is looked at, and whether it is a new repository's own."""
         repositories: dict[Path, None] = {}
-        for name, folder in self._walk(since):
-            if folder.is_repository:
-                repositories[Path(name, ".git")] = None
-            fresh = (Path(each) for each in folder.guarded if each not in covered)
-            found.update(dict.fromkeys(each for each in fresh if _newest(each) >= since))
+        for folder, own in self._walk(since):
+            repositories.update((Path(each), None) for each in folder.git)
+            yield from ((Path(each), own) for each in folder.guarded)
         root = Path(self._root)
         for git in git_folders(root):
             repositories[git.path] = None
-            repositories.update(dict.fromkeys(_submodules(git.path, root, since)))
-        for repository in repositories:
-            found.update(dict.fromkeys(_in_git(repository, since, covered)))
-        return {path: _newest(path) for path in found}
+            repositories.update(dict.fromkeys(self._submodules(git.path, root)))
+        self._repositories = {str(each): identity(each) for each in repositories}
+        found = dict.fromkeys(path for each in repositories for path in _in_git(each))
+        yield from ((path, False) for path in found)
 
-    def _walk(self, since: float) -> Iterator[tuple[str, _Folder]]:
+    def _walk(self, since: float) -> Iterator[tuple[_Folder, bool]]:
         """The folders of the workspace, nearest first. What lies in a repository that was just made is its own."""
-        left, seen = deque([self._root]), 0
+        left, seen = deque([(self._root, False)]), 0
         while left and seen < MAX_ENTRIES:
-            name = left.popleft()
+            name, own = left.popleft()
             folder = self._look(name)
             seen += 1 + len(folder.folders)
-            if name != self._root and folder.is_repository and _changed(Path(name, ".git")) >= since:
-                yield name, _Folder(0.0, is_repository=True)
-                continue
-            yield name, folder
-            left.extend(folder.folders)
+            own = own or (name != self._root and self._was_made(f"{name}/.git", since))
+            yield folder, own
+            left.extend((each, own) for each in folder.folders)
+        self._whole = not left
+
+    def _was_made(self, git: str, since: float) -> bool:
+        now = identity(git)
+        return now is not None and self._repositories.get(git) != now and _changed(git) >= since
 
     def _look(self, name: str) -> _Folder:
-        known = self._folders.get(name)
-        if known is not None and _changed(name) < known.looked_at - _SLACK:
+        known, now = self._folders.get(name), identity(name)
+        if known is not None and known.identity == now and _changed(name) < known.looked_at - _SLACK:
             return known
-        folder = self._folders[name] = _Folder(time.time())
+        folder = self._folders[name] = _Folder(time.time(), now)
         entries = entries_of(name)
-        folder.is_repository = any(each.name == ".git" for each in entries)
+        names = {each.name for each in entries}
+        folder.git = tuple(each.path for each in entries if each.name == ".git")
+        if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):
+            folder.git = (*folder.git, name)
         folder.guarded = tuple(each.path for each in entries if each.name != ".git" and self._guarded(each.path))
         folder.folders = tuple(
             each.path
@@ -102,6 +153,14 @@ class Watch:
             if each.is_dir(follow_symlinks=False) and each.name not in SKIPPED and each.path not in folder.guarded
         )
         return folder
+
+    def _submodules(self, git_folder: Path, root: Path) -> tuple[Path, ...]:
+        """The git folders of submodules, as the index names them: git enters them whenever it is run."""
+        index = git_folder / "index"
+        changed = _changed(index)
+        if changed != self._links[0] or time.time() - changed < 1:
+            self._links = changed, tuple(root / os.fsdecode(each) / ".git" for each in _links_in(index))
+        return tuple(each for each in self._links[1] if os.path.lexists(each))
 
 
 def _changed(path: Path | str) -> float:
@@ -117,31 +176,38 @@ def _newest(path: Path) -> float:
     return max((_changed(each) for each in (path, *inside)), default=0.0)
 
 
-def _in_git(repository: Path, since: float, covered: frozenset[str]) -> Iterator[Path]:
-    """What in a git folder, or in place of one, would make git run or follow something new."""
+def _in_git(repository: Path) -> Iterator[Path]:
+    """What there is in a git folder, or in place of one, that makes git run or follow something."""
     if repository.is_symlink() or not repository.is_dir():
         named = None if repository.is_symlink() else led_to(repository)
         if named is not None:  # a worktree or a submodule, as git makes them
-            yield from _in_git(named, since, covered)
-        elif _changed(repository) >= since and str(repository) not in covered:
+            yield from _in_git(named)
+        else:
             yield repository
         return
     for name in GUARDED:
         path = repository / name
-        if str(path) in covered or not os.path.lexists(path):
-            continue
         if name == "hooks":
-            yield from (each for each in _hooks(path) if _changed(each) >= since or _changed(path) >= since)
-        elif _changed(path) >= since and not (name == "config" and is_harmless_config(path)):
+            yield from _hooks(path)
+        elif os.path.lexists(path):
             yield path
-    for worktree in (repository / "worktrees").glob("*/config.worktree"):
-        if _changed(worktree) >= since and str(worktree) not in covered and not is_harmless_config(worktree):
-            yield worktree
+    yield from (repository / "worktrees").glob("*/config.worktree")
+    yield from (each for each in (repository / "worktrees").glob("*/commondir") if not _is_usual(each))
+    for module in module_folders(repository):
+        yield from _in_git(module)
+
+
+def _is_usual(commondir: Path) -> bool:
+    """Whether a worktree's git folder leads to the repository that it lies in."""
+    try:
+        return commondir.is_file() and commondir.stat().st_size < 100 and commondir.read_bytes().strip() == b"../.."
+    except OSError:
+        return False
 
 
 def _hooks(folder: Path) -> list[Path]:
     if folder.is_symlink() or not folder.is_dir():
-        return [folder]
+        return [folder] if os.path.lexists(folder) else []
     return [each for each in folder.iterdir() if not each.name.endswith(".sample")]
 
 
@@ -176,20 +242,11 @@ def _is_harmless(entry: tuple[str, str]) -> bool:
 # Submodules, as the index names them
 
 
-def _submodules(git_folder: Path, root: Path, since: float) -> Iterator[Path]:
-    """The git folders of submodules, if the index was changed meanwhile: git enters them whenever it is asked."""
-    index = git_folder / "index"
-    if _changed(index) < since:
-        return
+def _links_in(index: Path) -> list[bytes]:
     try:
-        data = index.read_bytes() if index.stat().st_size <= _MAX_INDEX else b""
-        names = list(gitlinks(data))
+        return list(gitlinks(index.read_bytes() if index.stat().st_size <= _MAX_INDEX else b""))
     except (OSError, ValueError, struct.error, IndexError):
-        return
-    for name in names:
-        path = root / os.fsdecode(name) / ".git"
-        if os.path.lexists(path):
-            yield path
+        return []
 
 
 def gitlinks(index: bytes) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 from joey.sandbox import bubblewrap, landlock, seatbelt
 from joey.sandbox.hidden import homes
 from joey.sandbox.holder import ConfinedProcess, Findings, Holder, SandboxError, hold
-from joey.sandbox.mounts import Layout, Mount, layout, too_broad
+from joey.sandbox.mounts import Identity, Layout, Mount, layout, too_broad
 from joey.sandbox.proxy import Proxy
 from joey.sandbox.seccomp import filter_for
 from joey.sandbox.settings import Walls
@@ -64,7 +64,7 @@ class Sandbox:
     holder: Holder | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that commands in it need on top of their own."""
-    covered: frozenset[str] = frozenset()
+    covered: Mapping[str, Identity] = field(default_factory=dict)
     """Files of the workspace that commands cannot change."""
     hidden: frozenset[str] = frozenset()
     """Places that commands do not see."""
@@ -76,6 +76,12 @@ class Sandbox:
     @property
     def is_open(self) -> bool:
         return self.holder is not None and not self.holder.closed
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no command runs in it, nor anything that one left behind."""
+        served = 0 if self.proxy is None else 1
+        return not self.is_open or self.holder is None or len(self.holder.children) <= served
 
     @property
     def covered_names(self) -> frozenset[str]:

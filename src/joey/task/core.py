@@ -18,6 +18,7 @@ from joey.effects import SubtaskStarted
 from joey.events import (
     CompletionRequested,
     Event,
+    FilesLeftBehind,
     ModeChanged,
     QuestionRequested,
     Request,
@@ -28,7 +29,7 @@ from joey.events import (
     UserMessageTakenBack,
 )
 from joey.journal.journal import Journal
-from joey.journal.records import ModeSet, Record, RunConfined, UserSaid, UserTookBack
+from joey.journal.records import FilesFound, ModeSet, Record, RunConfined, UserSaid, UserTookBack
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock, ResultBlock, TextBlock, ToolResult
 from joey.pictures import fitted
@@ -184,6 +185,7 @@ class TaskCore:
             guarded=is_guarded,
             approved_by=lambda: self._approved_by(call_id),
             confined=lambda confined: self._note_confined(call_id, confined),
+            warn=self._warn,
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
             state=self._tool_state,
         )
@@ -196,6 +198,12 @@ class TaskCore:
         if confined != self._confined:
             self._confined = confined
             self.emit(SandboxReported(confined.level, confined.network, confined.message))
+
+    def _warn(self, message: str) -> None:
+        try:
+            self.record(FilesFound(message))
+        finally:
+            self.emit(FilesLeftBehind(message))
 
     async def fitted(self, blocks: list[B]) -> list[B | ImageBlock | TextBlock]:
         """The blocks with every picture as the model takes it. All that enters the conversation passes here."""

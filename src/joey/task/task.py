@@ -200,12 +200,24 @@ class Task:
         """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
         self._running = asyncio.current_task()
         try:
-            return self._end(await self._outcome())
+            finished = await self._outcome()
+        except BaseException:
+            await self._stop(TaskFinished("cancelled", "interrupted"))
+            raise
+        return await self._stop(finished)
+
+    async def _stop(self, finished: TaskFinished) -> TaskFinished:
+        """Close what tools opened, which may have something to report, and then write down the end."""
+        self._over = True
+        try:
+            try:
+                await self._absorb_cancel()
+                await asyncio.shield(close_tools(self._core.context()))
+            finally:
+                finished = self._end(finished)
         finally:
-            self._over = True
-            await self._absorb_cancel()
-            await asyncio.shield(close_tools(self._core.context()))
             self._core.journal.close()
+        return finished
 
     async def condense(self) -> None:
         """Instead of `run`: sum up the old part of the conversation, nothing else. Cancelled, it stays as it was."""
@@ -226,8 +238,8 @@ class Task:
             self._core.journal.close()
 
     async def _outcome(self) -> TaskFinished:
-        """How the task ended. A cancellation that did not come through `send` is written down and goes on its way, and
-        so is a reader who went away: `joey run … | head`."""
+        """How the task ended. A cancellation that did not come through `send` goes on its way once it is written down,
+        and so does a reader who went away: `joey run … | head`."""
         try:
             self._announce()
             if self._cancelled is None:  # it may have come before the task began
@@ -236,7 +248,6 @@ class Task:
             return TaskFinished("error", str(error))
         except (asyncio.CancelledError, BrokenPipeError):
             if self._cancelled is None:
-                self._end(TaskFinished("cancelled", "interrupted"))
                 raise
         except Exception as error:  # noqa: BLE001 - a bug of a front end, a provider or ours ends the task in words
             return TaskFinished("error", f"the task failed unexpectedly: {write_down(error, self._core.storage)}")

@@ -18,6 +18,7 @@ from joey.events import (
     ContextShortened,
     ContinueRequested,
     Event,
+    FilesLeftBehind,
     ModeChanged,
     QuestionAnswered,
     QuestionRequested,
@@ -115,6 +116,8 @@ def _conversation_line(event: Event) -> str | None:
             return f"({hidden} messages {'summed up' if summary else 'hidden'}{gained})"
         case SandboxReported(level, _, message):
             return f"{'' if level == 'full' else '! '}sandbox: {message}"
+        case FilesLeftBehind(message):
+            return f"! {message}"
         case ContextKept(reason):
             return f"! nothing was condensed: {reason}"
         case UserMessageTakenBack(text):

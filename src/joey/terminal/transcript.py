@@ -26,6 +26,7 @@ from joey.events import (
     ContinueAnswered,
     ContinueRequested,
     Event,
+    FilesLeftBehind,
     ModeChanged,
     QuestionAnswered,
     QuestionRequested,
@@ -344,7 +345,16 @@ class Transcript:
 
 def notable(event: Event) -> bool:
     """Whether the event is told in a line of its own. Turns are not: the footer counts them."""
-    lines = (ModeChanged, ContextShortened, ContextKept, SandboxReported, SubtaskOpened, SubtaskClosed, TaskAborted)
+    lines = (
+        ModeChanged,
+        ContextShortened,
+        ContextKept,
+        SandboxReported,
+        FilesLeftBehind,
+        SubtaskOpened,
+        SubtaskClosed,
+        TaskAborted,
+    )
     return isinstance(event, lines)
 
 

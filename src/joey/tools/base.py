@@ -94,6 +94,8 @@ class ToolContext:
     """Who let this call run; known once it runs."""
     confined: Callable[[Confined], None] = lambda _confined: None
     """Is told what held the command that this call runs."""
+    warn: Callable[[str], None] = lambda _text: None
+    """Warns the user of what no result can tell any more, since the task is ending."""
     progress: Callable[[str], None] = lambda _text: None
     """Shows the user live output while the tool runs."""
     state: dict[str, Any] = field(default_factory=dict)

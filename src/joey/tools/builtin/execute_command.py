@@ -30,7 +30,7 @@ from joey.tools.commands.job import Job, start
 from joey.tools.commands.jobs import jobs_of, note_exit_code
 from joey.tools.commands.output import CommandOutput
 from joey.tools.commands.own_process import hide_own_process
-from joey.tools.commands.planted import look_for_planted
+from joey.tools.commands.planted import look_for_planted, watch_for_planted
 from joey.tools.commands.shaping import collapse_repeats, shorten_output
 from joey.tools.commands.walls import wall_hint
 from joey.tools.commands.wording import ending, size
@@ -127,6 +127,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         given = command_environment(os.environ, self._environment.keep, self._environment.withhold)
         variables = {**given.variables, **quiet_git_environment()}
         hide_own_process()
+        await watch_for_planted(sandbox, context)
         try:
             job = await start(
                 params.command, cwd, output, context.progress,
@@ -149,7 +150,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             jobs_of(context).remove(job)
         _keep_record(job)
         note_exit_code(context, job)
-        found = await look_for_planted(job, context)
+        found = await look_for_planted(context)
         return self._told(job, params, notice, str(found or ""), killed=killed)
 
     async def _wait(self, job: Job, params: ExecuteCommandParams) -> bool:

@@ -1,0 +1,164 @@
+"""What commands plant by moving folders, as repositories under other names, and after the last look of all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from joey.policy.guarded import is_guarded
+from joey.tools.base import ApprovedBy, ToolContext
+from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
+from joey.tools.closing import close_tools
+from sandbox_kit import World, a_world, need_bubblewrap
+
+
+class Task:
+    """A task in the workspace of the world, and what the user was warned of."""
+
+    def __init__(self, world: World) -> None:
+        self.workspace = world.workspace
+        self.warnings: list[str] = []
+        self.approved_by: ApprovedBy = "sandbox"
+        self.context = ToolContext(
+            world.workspace,
+            world.home / ".local/state/joey/tasks/2",
+            guarded=is_guarded,
+            approved_by=lambda: self.approved_by,
+            warn=self.warnings.append,
+        )
+
+    async def run(self, command: str, *, background: bool = False) -> str:
+        params = ExecuteCommandParams(command=command, background=background)
+        return (await ExecuteCommand(watched=0.3).run(params, self.context)).text
+
+    async def comes_back(self, name: str) -> None:
+        """Wait until something that runs has planted it again."""
+        for _ in range(2000):
+            if (self.workspace / name).exists():
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"{name} did not come back")
+
+    async def end(self) -> None:
+        await close_tools(self.context)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as made:
+        for name in ("sub/.envrc", "sub/.vscode/tasks.json", "pkg/AGENTS.md", "other/AGENTS.md"):
+            (made.workspace / name).parent.mkdir(parents=True, exist_ok=True)
+            (made.workspace / name).write_text("mine\n")
+        yield made
+
+
+@pytest.fixture
+async def task(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Task]:
+    need_bubblewrap()
+    monkeypatch.setenv("HOME", str(world.home))
+    made = Task(world)
+    yield made
+    await made.end()
+
+
+EVIL_CONFIG = "printf '[core]\\n\\tbare = false\\n\\tworktree = ..\\n\\tfsmonitor = evil\\n'"
+MODULE = ".git/modules/m/config"
+BARE = "mkdir -p docs/objects docs/refs && echo 'ref: refs/heads/master' > docs/HEAD"
+BY_MOVING = {
+    "a file": ("mv sub sub2 && mkdir sub && echo evil > sub/.envrc", "sub/.envrc"),
+    "a folder": ("mv sub s2 && mkdir -p sub/.vscode && echo evil > sub/.vscode/tasks.json", "sub/.vscode"),
+    "what agents obey": ("mv pkg pkg2 && mkdir pkg && echo evil > pkg/AGENTS.md", "pkg/AGENTS.md"),
+    "in two steps": ("mkdir new && echo evil > new/AGENTS.md && mv pkg pkg2 && mv new pkg", "pkg/AGENTS.md"),
+    "from a folder that is not looked into": (
+        "mkdir -p node_modules/x && echo evil > node_modules/x/AGENTS.md; sleep 0.2; mv node_modules/x fresh",
+        "fresh/AGENTS.md",
+    ),
+    "a bare repository": (f"{BARE} && {EVIL_CONFIG} > docs/config", "docs/config"),
+    "hooks of a bare repository": (f"{BARE} && mkdir docs/hooks && echo x > docs/hooks/pre-commit", "docs/hooks/pre"),
+    "one that leads elsewhere": ("mkdir docs && echo 'ref: x' > docs/HEAD && echo ../e > docs/commondir", "docs/comm"),
+    "a module": (
+        f"mkdir -p .git/modules/m && cp -r .git/objects .git/refs .git/HEAD .git/modules/m && {EVIL_CONFIG} > {MODULE}",
+        MODULE,
+    ),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), BY_MOVING.values(), ids=BY_MOVING)
+async def test_what_takes_the_place_of_a_guarded_file_is_moved_aside(task: Task, command: str, name: str) -> None:
+    result = await task.run(command)
+    assert "moved aside" in result and name in result, result
+    assert not list(task.workspace.glob(name + "*"))
+    assert "Careful" not in await task.run("true")
+
+
+async def test_what_was_hidden_by_one_command_and_moved_by_the_next_is_found(task: Task) -> None:
+    assert "Careful" not in await task.run("mkdir -p node_modules/x && echo evil > node_modules/x/.envrc")
+    await asyncio.sleep(0.2)
+    assert "fresh/.envrc" in await task.run("mv node_modules/x fresh")
+
+
+async def test_a_guarded_file_that_moves_with_its_folder_is_reported_and_stays(task: Task) -> None:
+    await asyncio.sleep(0.2)
+    result = await task.run("mv pkg renamed")
+    assert "renamed/AGENTS.md" in result and "moved aside" not in result
+    assert (task.workspace / "renamed/AGENTS.md").read_text() == "mine\n"
+
+
+async def test_a_bare_repository_as_git_makes_it_is_nothing_to_report(task: Task) -> None:
+    result = await task.run(
+        "git init -q --bare store && git push -q store HEAD:refs/heads/x; git clone -q --bare . two"
+    )
+    assert "Careful" not in result, result
+
+
+async def test_what_the_user_writes_between_commands_stays_theirs(task: Task) -> None:
+    await task.run("true")
+    await asyncio.sleep(0.2)
+    new = task.workspace / "replacement"
+    new.write_text("the user's\n")
+    new.replace(task.workspace / "pkg/AGENTS.md")
+    (task.workspace / "CLAUDE.md").write_text("the user's\n")
+    await asyncio.sleep(0.2)
+    assert "Careful" not in await task.run("touch one")
+    assert (task.workspace / "CLAUDE.md").exists()
+    # The mount went with the file that was replaced; what commands change now is found all the same.
+    assert "pkg/AGENTS.md" in await task.run("echo evil >> pkg/AGENTS.md")
+
+
+LOOP = "(while :; do echo evil > .gdbinit; mkdir -p .claude; echo {} > .claude/settings.json; sleep 0.01; done)"
+
+
+@pytest.mark.parametrize("redirection", ["", " >/dev/null 2>&1 </dev/null"])
+async def test_what_is_planted_after_the_last_command_is_moved_aside_with_a_warning(
+    task: Task, redirection: str
+) -> None:
+    await task.run(f"{LOOP}{redirection} &")
+    await task.run("true")
+    await task.comes_back(".gdbinit")
+    await task.end()
+    assert not (task.workspace / ".gdbinit").exists() and not (task.workspace / ".claude").exists()
+    assert len(task.warnings) == 1 and "moved aside to" in task.warnings[0] and ".gdbinit" in task.warnings[0]
+
+
+async def test_one_that_plants_once_between_two_commands_is_found(task: Task) -> None:
+    await task.run("(sleep 0.5; echo evil > CLAUDE.md; sleep 0.2) >/dev/null 2>&1 &")
+    await asyncio.sleep(1.2)
+    assert "CLAUDE.md" in await task.run("true")
+
+
+async def test_what_a_command_planted_that_the_user_approved_stays_and_is_named_at_the_end(task: Task) -> None:
+    task.approved_by = "user"
+    await task.run(f"{LOOP} &")
+    (task.workspace / ".gdbinit").unlink()
+    await task.comes_back(".gdbinit")
+    await task.end()
+    assert (task.workspace / ".gdbinit").exists() and ".gdbinit" in task.warnings[0]
+
+
+async def test_a_task_without_plants_ends_without_a_warning(task: Task) -> None:
+    await task.run("sleep 1000", background=True)
+    await task.run("touch one")
+    await task.end()
+    assert task.warnings == [] and (task.workspace / "sub/.envrc").exists()
