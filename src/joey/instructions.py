@@ -212,13 +212,14 @@ def _skipped(name: str) -> bool:
 
 def _read(place: Place, path: Path) -> RuleFile:
     name = place.name(path)
-    if not place.holds(path):
-        return RuleFile(name, problem="it is a link that leads elsewhere")
     try:
+        real = path.resolve()
+        if not real.is_relative_to(place.root.resolve()):
+            return RuleFile(name, problem="it is a link that leads elsewhere")
         # A character has at most four bytes; a longer file is cut anyway, and its whole length is not needed.
-        data = read_start(path, LIMIT * 4 + 4)
-    except OSError as error:
-        return RuleFile(name, problem=error.strerror or "it cannot be opened")
+        data = read_start(real, LIMIT * 4 + 4)
+    except (OSError, RuntimeError) as error:
+        return RuleFile(name, problem=getattr(error, "strerror", None) or "it cannot be opened")
     whole = len(data) < LIMIT * 4 + 4
     text = data.decode("utf-8-sig", "strict" if whole else "ignore") if _is_text(data, whole=whole) else None
     return RuleFile(name, problem="it is not UTF-8 text") if text is None else RuleFile(name, text.strip())

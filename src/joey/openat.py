@@ -1,10 +1,11 @@
 """Folders held open, so that a path that was judged cannot come to mean another place.
 
-A path is looked up again at each use: between the approval of a write and the write, a folder on the
-way can be replaced by a link that leads anywhere. So a writer starts from a resolved path, in which nothing is a link,
-and opens it folder by folder from the root, following none (`open_folder`). From then on it works inside the
-descriptor: `Place` is a name in an open folder, and every operation on it uses the two. Whatever happens to the path
-meanwhile, the descriptor stays the folder that was opened; `is_still` tells whether the path still leads there.
+A path is looked up again at each use: between the approval of a call and what it does, a file or a folder on the
+way can be replaced by a link that leads anywhere. So whoever reads or writes starts from a resolved path, in which
+nothing is a link, and opens it folder by folder from the root, following none (`open_folder`, `place_of`). From then on
+it works inside the descriptor: `Place` is a name in an open folder, and every operation on it uses the two. Whatever
+happens to the path meanwhile, the descriptor stays the folder that was opened; `is_still` tells whether the path still
+leads there.
 """
 
 from __future__ import annotations
@@ -77,6 +78,27 @@ def open_folder(path: Path, made: Callable[[Place], None] | None = None) -> int:
             os.close(descriptor)
         descriptor = below
     return descriptor
+
+
+@contextmanager
+def opened_folder(path: Path) -> Iterator[int]:
+    """A folder given by its resolved path, open to be listed. Raises as `open_folder` does."""
+    folder = open_folder(path)
+    try:
+        with _readable(folder) as readable:
+            yield readable
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def place_of(path: Path) -> Iterator[Place]:
+    """The place of a resolved path, its folder open meanwhile. Raises as `open_folder` does."""
+    folder = open_folder(path.parent)
+    try:
+        yield Place(folder, path.name or ".")
+    finally:
+        os.close(folder)
 
 
 def is_still(path: Path, descriptor: int) -> bool:

@@ -5,6 +5,9 @@ to an entry of /proc whose size is 0 and whose content is not. Every file of a w
 regular file, opened so that opening cannot block, checked on the descriptor (what was opened, not what the path named a
 moment before), and read piece by piece up to a limit whatever size it claims.
 
+A path that was resolved and then judged is read by `open_resolved` or `read_resolved`: what is opened is that very
+path, and a link that was put on it since is not followed (`joey.openat`). Everything that a model is shown is read so.
+
 What cannot be read is an OSError with words in `strerror`, so that callers report it as they report any other.
 """
 
@@ -17,9 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from joey.openat import place_of
+
 MAX_CONFIG = 512 * 1024
 """Bytes of a file that people write for Joey: settings, modes, servers, rules."""
 _PIECE = 1024 * 1024
+_FOR_READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -39,20 +45,18 @@ class FileTooLargeError(OSError):
 def read_regular(path: Path | str, limit: int = MAX_CONFIG) -> bytes:
     """The bytes of a regular file. Raises OSError: FileTooLargeError beyond the limit, NotRegularError for the rest."""
     with open_regular(path) as descriptor:
-        if os.fstat(descriptor).st_size > limit:
-            raise _too_large(path, limit)
-        pieces, size = [], 0
-        while piece := os.read(descriptor, min(_PIECE, limit + 1 - size)):
-            pieces.append(piece)
-            size += len(piece)
-            if size > limit:
-                raise _too_large(path, limit)
-    return b"".join(pieces)
+        return _whole(descriptor, path, limit)
 
 
-def read_start(path: Path | str, length: int) -> bytes:
-    """The first bytes of a regular file, however long it is."""
-    with open_regular(path) as descriptor:
+def read_resolved(path: Path, limit: int = MAX_CONFIG) -> bytes:
+    """The same for a resolved path; no link is followed. Raises LinkInPathError besides, where one is on the path."""
+    with open_resolved(path) as descriptor:
+        return _whole(descriptor, path, limit)
+
+
+def read_start(path: Path, length: int) -> bytes:
+    """The first bytes of a regular file, however long it is, given by its resolved path."""
+    with open_resolved(path) as descriptor:
         pieces, size = [], 0
         while size < length and (piece := os.read(descriptor, min(_PIECE, length - size))):
             pieces.append(piece)
@@ -62,7 +66,12 @@ def read_start(path: Path | str, length: int) -> bytes:
 
 def read_regular_text(path: Path | str, limit: int = MAX_CONFIG) -> str:
     """The text of a UTF-8 file, line ends as in Python. Raises UnicodeDecodeError besides."""
-    text = read_regular(path, limit).decode("utf-8-sig")
+    return plain_text(read_regular(path, limit))
+
+
+def plain_text(data: bytes) -> str:
+    """The text in the bytes of a UTF-8 file, line ends as in Python. Raises UnicodeDecodeError."""
+    text = data.decode("utf-8-sig")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -70,12 +79,42 @@ def read_regular_text(path: Path | str, limit: int = MAX_CONFIG) -> str:
 def open_regular(path: Path | str) -> Iterator[int]:
     """A descriptor of a regular file, for reading."""
     _check(path, os.stat(path))  # noqa: PTH116 - before it is opened: opening some devices already does something
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(path, _FOR_READING)
     try:
         _check(path, os.fstat(descriptor))
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def open_resolved(path: Path) -> Iterator[int]:
+    """A descriptor of a regular file, for reading, given by its resolved path; no link is followed on the way there.
+
+    Raises LinkInPathError where there is a link now, besides what `open_regular` raises.
+    """
+    with place_of(path) as place:
+        status = place.status()
+        if not stat.S_ISLNK(status.st_mode):
+            _check(path, status)
+        descriptor = place.open(_FOR_READING)
+    try:
+        _check(path, os.fstat(descriptor))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _whole(descriptor: int, path: Path | str, limit: int) -> bytes:
+    if os.fstat(descriptor).st_size > limit:
+        raise _too_large(path, limit)
+    pieces, size = [], 0
+    while piece := os.read(descriptor, min(_PIECE, limit + 1 - size)):
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            raise _too_large(path, limit)
+    return b"".join(pieces)
 
 
 def _check(path: Path | str, status: os.stat_result) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from joey.formats import FormatError
 from joey.formats.yaml import read_yaml
-from joey.regular_files import read_regular_text
+from joey.regular_files import plain_text, read_resolved
 
 MOST_BYTES = 256 * 1024
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -36,9 +36,10 @@ class Document:
 def read_document(path: Path, within: Path | None = None) -> Document:
     """Read a file. With `within`, only if it really is there: a project's link must not lead out of the project."""
     try:
-        if within is not None and not path.resolve().is_relative_to(within.resolve()):
+        real = path.resolve()
+        if within is not None and not real.is_relative_to(within.resolve()):
             raise UnusableFileError(f"it is a link that leads out of {within}")
-        text = read_regular_text(path, MOST_BYTES)
+        text = plain_text(read_resolved(real, MOST_BYTES))
     except UnicodeDecodeError as error:
         raise UnusableFileError(f"it is not UTF-8 (byte {error.start})") from None
     except (OSError, RuntimeError) as error:

@@ -28,6 +28,7 @@ from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import Seen, walk
 from joey.errors import UsageError
 from joey.folders import make_private, private_file
+from joey.openat import place_of
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was looked at may change again without its times telling."""
@@ -239,7 +240,8 @@ def under(path: str, folders: frozenset[str]) -> bool:
 
 def read_file(path: str, most: int) -> bytes:
     """A regular file's content. What has become a link or a pipe meanwhile is not followed and does not block."""
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with place_of(Path(path)) as place:
+        file = place.open(os.O_RDONLY | os.O_NONBLOCK)
     try:
         data = os.read(file, _PIECE)
         if len(data) < _PIECE:  # most files, and the end of them

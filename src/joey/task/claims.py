@@ -20,13 +20,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
 from joey.filenames import quoted
-from joey.regular_files import read_regular
+from joey.regular_files import read_resolved
 from joey.task.trim import trimmed
 from joey.tools.textfile import NotTextError, read_text
 
@@ -53,11 +53,20 @@ class Claims:
     """What was done for a request, and not looked at since. Made when it comes: what exists then is not missed.
 
     `most` is how many characters may be shown. `underway` is a task that was interrupted: what was done is not known.
+    `hidden` says which (resolved) paths are not to be shown: a path may lead elsewhere than when it was written to.
     """
 
     def __init__(
-        self, task: str, workspace: Path, most: int, *, touched: Collection[str] = (), underway: bool = False
+        self,
+        task: str,
+        workspace: Path,
+        most: int,
+        *,
+        touched: Collection[str] = (),
+        underway: bool = False,
+        hidden: Callable[[Path], bool] = lambda _path: False,
     ) -> None:
+        self._hidden = hidden
         self._workspace = workspace
         self._most = most
         self.asks = task.rstrip().endswith("?")
@@ -138,8 +147,9 @@ class Claims:
 
     def _text(self, path: str) -> str | None:
         try:
-            return read_text(read_regular(self._workspace / path)).text
-        except (OSError, NotTextError):
+            found = (self._workspace / path).resolve()
+            return None if self._hidden(found) else read_text(read_resolved(found)).text
+        except (OSError, RuntimeError, NotTextError):
             return None
 
 

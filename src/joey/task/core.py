@@ -168,7 +168,13 @@ class TaskCore:
         if settings.compact:
             most = settings.most_of_a_result or _MOST_SHOWN
             touched = self._claims.touched if self._claims else ()
-            self._claims = Claims(text, self.parts.workspace, most, touched=touched, underway=underway)
+            self._claims = Claims(
+                text, self.parts.workspace, most, touched=touched, underway=underway, hidden=self._not_shown
+            )
+
+    def _not_shown(self, path: Path) -> bool:
+        located = self.paths.locate(str(path))
+        return located.problem is not None or located.hidden_by is not None or not located.inside
 
     def context(self, call_id: str = "") -> ToolContext:
         """The world as a tool sees it in this call."""

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Literal
 
 from joey.filenames import quoted
-from joey.messages import ResultBlock, TextBlock
+from joey.messages import ResultBlock, TextBlock, ToolResult
 from joey.policy.paths import Workspace
 from joey.task.changes import changes, commit
 from joey.task.programs import MOST, run_program
-from joey.tools.base import ToolContext
+from joey.tools.base import ParamsT, Tool, ToolContext, failed
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
 from joey.tools.commands.environment import command_environment
@@ -56,9 +56,18 @@ class WorkspaceSources:
         if kind is None:
             return None
         if kind == "folder":
-            listing = await ListFiles().run(ListFilesParams(path=path), self._context())
+            listing = await self._run(ListFiles(), ListFilesParams(path=path))
             return (*listing.content, TextBlock(await self._contents(path, Path(located.resolved))))
-        return (await ReadFile(sees_images=self.sees_images).run(ReadFileParams(path=path), self._context())).content
+        return (await self._run(ReadFile(sees_images=self.sees_images), ReadFileParams(path=path))).content
+
+    async def _run(self, tool: Tool[ParamsT], params: ParamsT) -> ToolResult:
+        """What a tool reads, if the files that it resolved are the workspace's: a path may lead elsewhere by then."""
+        plan = await tool.plan(params, self._context())
+        for source in plan.sources:
+            located = self.paths.locate(str(source))
+            if located.problem or not located.inside or located.hidden_by:
+                return failed("Not shown: it was replaced while it was read; try again.")
+        return await plan.execute()
 
     def _context(self) -> ToolContext:
         return ToolContext(
@@ -95,7 +104,7 @@ class WorkspaceSources:
             return "", _NO_ROOM
         if await asyncio.to_thread(_size, path) > _LARGEST_IN_A_FOLDER:
             return "", "larger than 1 MB"
-        result = await ReadFile().run(ReadFileParams(path=shown), self._context())
+        result = await self._run(ReadFile(), ReadFileParams(path=shown))
         if result.is_error or result.text.partition("\n")[2].startswith("Image file"):
             return "", "not text"
         return (result.text, "") if len(result.text) <= room else ("", _NO_ROOM)

@@ -1,8 +1,8 @@
 """Between a call and the doing of it: what it would do is looked at and judged.
 
 The order matters. What the call declares is judged before its plan looks at anything, because a plan reads files and
-its errors quote them; what the plan adds is judged again, and so are the files that it would write, resolved: those
-are written or none, so a link that is put on the path between these steps cannot lead elsewhere. Only then may anyone
+its errors quote them; what the plan adds is judged again, and so are the files that it would read or write, resolved:
+those or none, so a link that is put on the path between these steps cannot lead elsewhere. Only then may anyone
 be asked, with the plan to show. Asking and executing are left to whoever runs the call: a task writes down each step,
 `joey tools --try` does not.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from joey.actions import Action, WritePath
+from joey.actions import Action, ReadPath, WritePath
 from joey.messages import ToolResult
 from joey.policy.judge import judge
 from joey.policy.paths import Workspace
@@ -43,12 +43,11 @@ class Rules:
     def verdict(self, actions: Sequence[Action]) -> Verdict:
         return judge(actions, self.policy, self.paths, headless=self.headless)
 
-    def refusal(self, call: ResolvedCall, actions: Sequence[Action]) -> str | None:
-        """Why this can never run here: the mode says so, or a policy that denies it."""
+    def refusal(self, call: ResolvedCall, actions: Sequence[Action], verdict: Verdict) -> str | None:
+        """Why this can never run here: the mode says so, or the verdict of the policy on it."""
         mode_says = file_refusal(call.name, call.tool.group, self.mode, actions, self.folder)
         if mode_says is not None:
             return mode_says
-        verdict = self.verdict(actions)
         return denied(verdict.reason, "") if verdict.decision == "deny" else None
 
 
@@ -77,14 +76,16 @@ async def prepare(call: ResolvedCall, context: ToolContext, rules: Rules) -> Pre
 
 async def _prepared(call: ResolvedCall, context: ToolContext, rules: Rules) -> Prepared | Stopped:
     declared = call.tool.actions(call.params, context)
-    if refusal := rules.refusal(call, declared):
+    if refusal := rules.refusal(call, declared, rules.verdict(declared)):
         return Stopped(failed(refusal), denied=True)
     plan = await call.tool.plan(call.params, context)
     actions = tuple(dict.fromkeys((*declared, *plan.actions)))
     judged = (*actions, *(WritePath(str(target)) for target in plan.targets))
-    if refusal := rules.refusal(call, judged):
+    judged = (*judged, *(ReadPath(str(source)) for source in plan.sources))
+    verdict = rules.verdict(judged)
+    if refusal := rules.refusal(call, judged, verdict):
         return Stopped(failed(refusal), denied=True)
-    return Prepared(plan, actions, rules.verdict(judged))
+    return Prepared(plan, actions, verdict)
 
 
 async def safely(name: str, work: Callable[[], Awaitable[T]], folder: Path) -> T | ToolResult:

@@ -98,6 +98,8 @@ class ToolContext:
     """Warns the user of what no result can tell any more, since the task is ending."""
     progress: Callable[[str], None] = lambda _text: None
     """Shows the user live output while the tool runs."""
+    reading: Callable[[Path], None] = lambda _path: None
+    """Is given each file, resolved, that a plan looks into before the call is approved."""
     state: dict[str, Any] = field(default_factory=dict)
     """What tools remember during a task (todo list, file versions seen, running jobs), each under its own key."""
 
@@ -114,6 +116,8 @@ class Plan:
     instead: tuple[str, ...] = ()
     targets: tuple[Path, ...] = ()
     """The files it would change, resolved. They are judged like the actions: a path may lead elsewhere by then."""
+    sources: tuple[Path, ...] = ()
+    """The files and folders it would read, resolved; judged likewise. Just these are opened, and no link."""
 
 
 class Tool(ABC, Generic[ParamsT]):

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
+from joey.openat import LinkInPathError
 from joey.tools.base import ToolContext
+
+REPLACED = "it was replaced while it was read; try again"
 
 
 class UnusablePathError(ValueError):
@@ -27,6 +33,35 @@ def locate(context: ToolContext, given: str) -> Path:
         raise UnusablePathError(f"the path cannot be followed: {reason(problem)}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The paths of a call, each resolved once, while it is planned: those are judged, and those are opened."""
+
+    places: Mapping[str, Path | UnusablePathError]
+
+    @classmethod
+    def locate(cls, context: ToolContext, given: Iterable[str]) -> Self:
+        return cls({path: _located(context, path) for path in given})
+
+    @property
+    def resolved(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys(place for place in self.places.values() if isinstance(place, Path)))
+
+    def path(self, given: str) -> Path:
+        """The resolved path. Raises UnusablePathError if what was given is none."""
+        place = self.places[given]
+        if isinstance(place, Path):
+            return place
+        raise place
+
+
+def _located(context: ToolContext, given: str) -> Path | UnusablePathError:
+    try:
+        return locate(context, given)
+    except UnusablePathError as problem:
+        return problem
+
+
 def name_for(context: ToolContext, path: Path) -> str:
     """What the model calls this path: relative to the workspace if it is inside, with forward slashes."""
     root = context.workspace.resolve()
@@ -35,4 +70,6 @@ def name_for(context: ToolContext, path: Path) -> str:
 
 def reason(problem: BaseException) -> str:
     """Why the system refused, without the path and the number that Python puts around it."""
+    if isinstance(problem, LinkInPathError):
+        return REPLACED
     return problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)

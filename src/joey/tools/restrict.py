@@ -32,7 +32,11 @@ def file_refusal(tool_name: str, group: Group, mode: Mode, actions: Iterable[Act
         if not isinstance(action, WritePath):
             continue
         for rule in dict.fromkeys(rules):
-            if not all(rule.permits(path) for path in judged_paths(action.path, workspace)):
+            try:
+                paths = judged_paths(action.path, workspace)
+            except OSError as error:  # it changes while it is followed
+                return f"{quoted(action.path)} cannot be followed ({error.strerror}); try again."
+            if not all(map(rule.permits, paths)):
                 return _refusal(tool_name, mode, rule, action.path) + _problem(rule, action.path)
     return None
 

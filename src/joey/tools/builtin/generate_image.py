@@ -6,6 +6,7 @@ import asyncio
 import base64
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -59,11 +60,12 @@ class GenerateImage(Tool[GenerateImageParams]):
 
     async def plan(self, params: GenerateImageParams, context: ToolContext) -> Plan:
         original: Original | None = None
-        refusal, targets = None, dict[str, Path]()
+        refusal, targets, read = None, dict[str, Path](), list[Path]()
+        watched = replace(context, reading=read.append)
         try:
             targets = {name: _target(context, name) for name in _possible_names(params.path)}
             self._check_key()
-            original = await asyncio.to_thread(_original, context, params.image) if params.image else None
+            original = await asyncio.to_thread(_original, watched, params.image) if params.image else None
         except (UnusablePathError, ChangeFailed, ImageError) as problem:
             refusal = failed(f"Error: {problem}")
         return Plan(
@@ -72,6 +74,7 @@ class GenerateImage(Tool[GenerateImageParams]):
             shown=(ShownText(f"{params.prompt}\n\n{self._who()} would make it."),),
             refusal=refusal,
             targets=tuple(targets.values()),
+            sources=tuple(read),
         )
 
     def _check_key(self) -> None:
@@ -157,6 +160,7 @@ def _original(context: ToolContext, name: str) -> Original:
     path = locate(context, name)
     if context.ignored(path):
         raise UnusablePathError(f"{quoted(name)} is hidden by an ignore file.")
+    context.reading(path)
     data = read_present(path, name)
     if data is None:
         raise UnusablePathError(f"there is no {quoted(name)}.")

@@ -10,8 +10,9 @@ from pydantic import Field
 from joey.actions import Action, ReadPath
 from joey.filenames import quoted
 from joey.messages import ToolResult
-from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
-from joey.tools.paths import UnusablePathError, locate
+from joey.openat import LinkInPathError
+from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.paths import Found, UnusablePathError, reason
 from joey.tools.searching.listing import Listing, list_folder
 
 LIMIT = 200
@@ -35,16 +36,26 @@ class ListFiles(Tool[ListFilesParams]):
     def actions(self, params: ListFilesParams, context: ToolContext) -> tuple[Action, ...]:
         return (ReadPath(params.path),)
 
+    async def plan(self, params: ListFilesParams, context: ToolContext) -> Plan:
+        found = Found.locate(context, [params.path])
+        return Plan(self.actions(params, context), lambda: self._answer(params, context, found), sources=found.resolved)
+
     async def run(self, params: ListFilesParams, context: ToolContext) -> ToolResult:
+        return await (await self.plan(params, context)).execute()
+
+    async def _answer(self, params: ListFilesParams, context: ToolContext, found: Found) -> ToolResult:
         try:
-            folder = locate(context, params.path)
+            folder = found.path(params.path)
         except UnusablePathError as problem:
             return failed(f"Error: {problem}")
         if refusal := _why_not(folder, params, context):
             return failed(f"Error: {refusal}")
-        listing = await asyncio.to_thread(
-            list_folder, folder, recursive=params.recursive, limit=self._limit, hidden=context.ignored
-        )
+        try:
+            listing = await asyncio.to_thread(
+                list_folder, folder, recursive=params.recursive, limit=self._limit, hidden=context.ignored
+            )
+        except LinkInPathError as problem:
+            return failed(f"Error: {quoted(params.path)} cannot be listed: {reason(problem)}.")
         return ok(_text(listing, self._limit))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,12 @@ from joey.actions import Action, ReadPath
 from joey.extract import DocumentError
 from joey.filenames import quoted
 from joey.messages import ImageBlock, ToolResult
+from joey.openat import names_in, place_of
 from joey.pictures import can_shrink, picture_type
-from joey.regular_files import open_regular
-from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
+from joey.regular_files import open_resolved
+from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import MAX_LINE, number_lines
-from joey.tools.paths import UnusablePathError, locate, reason
+from joey.tools.paths import Found, UnusablePathError, reason
 from joey.tools.reading.documents import extract, is_document
 from joey.tools.reading.excerpt import excerpt
 from joey.tools.reading.kinds import describe_binary
@@ -110,16 +112,23 @@ class ReadFile(Tool[ReadFileParams]):
         paths = [file.path for file in params.files] or [params.path]
         return tuple(ReadPath(path) for path in dict.fromkeys(paths))
 
+    async def plan(self, params: ReadFileParams, context: ToolContext) -> Plan:
+        found = Found.locate(context, [file.path for file in params.files] or [params.path])
+        return Plan(self.actions(params, context), lambda: self._answer(params, context, found), sources=found.resolved)
+
     async def run(self, params: ReadFileParams, context: ToolContext) -> ToolResult:
+        return await (await self.plan(params, context)).execute()
+
+    async def _answer(self, params: ReadFileParams, context: ToolContext, found: Found) -> ToolResult:
         if len(params.files) > self._max_files:
             return failed(
                 f"Error: {len(params.files)} files in one call; at most {self._max_files} can be read at once. "
                 "Read them in smaller groups."
             )
         if not params.files:
-            parts = [await self._read(params.path, context, self._span_of(params))]
+            parts = [await self._read(params.path, found, context, self._span_of(params))]
         else:
-            parts = [await self._read(each.path, context, _ranges_of(each)) for each in params.files]
+            parts = [await self._read(each.path, found, context, _ranges_of(each)) for each in params.files]
         return _result(parts)
 
     def _span_of(self, params: ReadFileParams) -> _Show:
@@ -127,9 +136,9 @@ class ReadFile(Tool[ReadFileParams]):
             return lambda lines: _one_span(lines, params)
         return lambda lines: "\n".join(lines[: min(params.limit, MAX_LINES)])
 
-    async def _read(self, given: str, context: ToolContext, show: _Show) -> _Part:
+    async def _read(self, given: str, found: Found, context: ToolContext, show: _Show) -> _Part:
         try:
-            path = _visible(context, given)
+            path = _visible(context, found.path(given))
             part, version = await asyncio.to_thread(self._opened, path, context, show)
         except (_ReadError, UnusablePathError, DocumentError) as problem:
             return _Part(f"File: {quoted(given)}\nError: {problem}", failed=True)
@@ -140,7 +149,7 @@ class ReadFile(Tool[ReadFileParams]):
         """What is shown of a file, and which version of it that is."""
         _check(path, context)
         try:
-            with open_regular(path) as file:
+            with open_resolved(path) as file:
                 return self._shown(path, file, show), digest_of(file)
         except OSError as problem:
             raise _ReadError(f"it cannot be read: {reason(problem)}.") from None
@@ -189,8 +198,7 @@ def _text(data: bytes, show: _Show) -> str:
     )
 
 
-def _visible(context: ToolContext, given: str) -> Path:
-    path = locate(context, given)
+def _visible(context: ToolContext, path: Path) -> Path:
     if context.ignored(path):
         raise _ReadError("an ignore file hides it. Work without it, or ask the user to make it readable.")
     return path
@@ -199,15 +207,17 @@ def _visible(context: ToolContext, given: str) -> Path:
 def _check(path: Path, context: ToolContext) -> None:
     """Why there is nothing to open, in words that help to find what was meant."""
     try:
-        if path.is_dir():
-            raise _ReadError("it is a directory, not a file. Use list_files to see what is in it.")
-        if not path.exists():
-            raise _ReadError(f"there is no such file.{_what_there_is(path, context)}")
-        if not path.is_file():
-            raise _ReadError("it is no ordinary file (a device, a pipe or a socket).")
-        _check_size(path.stat().st_size, _MAX_FILE)
+        with place_of(path) as place:
+            status = place.status()
+    except (FileNotFoundError, NotADirectoryError):
+        raise _ReadError(f"there is no such file.{_what_there_is(path, context)}") from None
     except OSError as problem:
         raise _ReadError(f"it cannot be read: {reason(problem)}.") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise _ReadError("it is a directory, not a file. Use list_files to see what is in it.")
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+        raise _ReadError("it is no ordinary file (a device, a pipe or a socket).")
+    _check_size(status.st_size, _MAX_FILE)
 
 
 def _check_size(size: int, most: int) -> None:
@@ -233,7 +243,8 @@ def _what_there_is(path: Path, context: ToolContext) -> str:
     """The file of that name in other letter case, or with another suffix, if there is one; else what is in its folder,
     since not every model has a tool to list it."""
     try:
-        beside = sorted(each.name for each in path.parent.iterdir() if not context.ignored(each))
+        with place_of(path) as place:
+            beside = sorted(name for name in names_in(place.folder) if not context.ignored(path.parent / name))
     except OSError:
         return " Nor is there such a folder."
     near = [name for name in beside if name.lower() == path.name.lower() or Path(name).stem == path.stem]

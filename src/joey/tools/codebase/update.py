@@ -25,6 +25,7 @@ from pathlib import Path, PurePath
 from typing import TypeVar
 
 from joey.folders import make_private
+from joey.openat import place_of
 from joey.tools.codebase.model import Embedder
 from joey.tools.codebase.pieces import cut
 from joey.tools.codebase.store import CutFile, FileState, IndexProblemError, IndexStore
@@ -197,8 +198,7 @@ class Updating:
         way = cutter(PurePath(path).suffix.lower())
         try:
             # The state is that of the open file: what is read is what was looked at, and no link is followed.
-            number = os.open(self._root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with open(number, "rb") as file:  # noqa: PTH123 - a descriptor
+            with place_of(self._root / path) as place, place.reading() as file:
                 info = os.fstat(file.fileno())
                 data = file.read(LARGEST_FILE + 1) if stat.S_ISREG(info.st_mode) else b""
         except OSError as error:

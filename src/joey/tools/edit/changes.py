@@ -35,7 +35,7 @@ from pathlib import Path
 from joey.errors import JoeyError
 from joey.filenames import quoted
 from joey.openat import LinkInPathError, Place, flush_folder, is_still, names_in, open_folder
-from joey.regular_files import read_regular
+from joey.regular_files import NotRegularError, read_resolved
 from joey.tools.edit.temporaries import is_left_over, temporary_beside
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -87,17 +87,19 @@ class FileChange:
         return self.old == self.new
 
 
-def read_present(path: Path, name: str) -> bytes | None:
-    """The bytes of a regular file, None if there is no such file. Anything else cannot be edited."""
+def read_present(path: Path, name: str, *, as_link: bool = False) -> bytes | None:
+    """The bytes of a regular file, None if there is no such file. Anything else cannot be edited. No link is
+    followed, since the path is resolved; with `as_link` one at its end is, for where the link itself is to go."""
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise ChangeFailed(f"{quoted(name)} is a folder, not a file.")
-        if not stat.S_ISREG(mode):
-            raise ChangeFailed(f"{quoted(name)} is not a regular file.")
-        return read_regular(path, MAX_FILE)
+        return read_resolved(Path(os.path.realpath(path)) if as_link else path, MAX_FILE)
     except FileNotFoundError:
         return None
+    except IsADirectoryError:
+        raise ChangeFailed(f"{quoted(name)} is a folder, not a file.") from None
+    except NotRegularError:
+        raise ChangeFailed(f"{quoted(name)} is not a regular file.") from None
+    except LinkInPathError:
+        raise ChangeFailed(_BECAME_A_LINK.format(quoted(name))) from None
     except NotADirectoryError:
         raise ChangeFailed(f"{quoted(name)} cannot be a file: a part of its path is a file, not a folder.") from None
     except OSError as error:
@@ -241,7 +243,7 @@ class _Commit:
     def _present(self, change: FileChange) -> bytes | None:
         """What the file holds now. Where the entry itself is to go, it may be a link, and what it leads to counts."""
         if change.path.parent not in self.folders or change.new is None:
-            return read_present(change.path, change.name)
+            return read_present(change.path, change.name, as_link=change.new is None)
         place = self._place(change.path)
         try:
             with place.reading() as file:  # fails for a link

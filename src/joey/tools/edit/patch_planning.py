@@ -97,7 +97,7 @@ class _Table:
         return f"{quoted(section.path)}: added."
 
     def _delete(self, section: DeleteFile) -> str:
-        entry = self._entry(section.path, named_path(self.context, section.path))
+        entry = self._entry(section.path, named_path(self.context, section.path), as_link=True)
         if entry.new is None:
             raise EditRefused(f"{quoted(section.path)}: cannot be deleted, it does not exist.")
         entry.new = None
@@ -140,12 +140,13 @@ class _Table:
                 f"{quoted(name)}: cannot be moved, {quoted(target)} exists. Delete it first, or choose another name."
             )
         source = named_path(self.context, name)
-        here = self._entry(name, source)
+        here = self._entry(name, source, as_link=True)
         there.new, there.like = data, source if here.old is not None else None
         here.new = None
 
-    def _entry(self, name: str, path: Path) -> _Entry:
+    def _entry(self, name: str, path: Path, *, as_link: bool = False) -> _Entry:
         if path not in self.entries:
-            data = read_present(path, name)
+            self.context.reading(path)
+            data = read_present(path, name, as_link=as_link)
             self.entries[path] = _Entry(name, data, data)
         return self.entries[path]

@@ -66,7 +66,7 @@ class Source:
 
 def real_path(context: ToolContext, name: str) -> Path:
     """The file behind a path: relative to the workspace, links followed."""
-    return Path(os.path.realpath(named_path(context, name)))
+    return _followed(named_path(context, name), name)
 
 
 def named_path(context: ToolContext, name: str) -> Path:
@@ -84,16 +84,26 @@ def named_path(context: ToolContext, name: str) -> Path:
         raise EditRefused(f"{quoted(name)} names a folder. Give the path of a file; its folders are made with it.")
     whole = context.workspace / name
     path = Path(os.path.normpath(whole))
-    if os.path.realpath(whole) != os.path.realpath(path):
+    if _followed(whole, name) != _followed(path, name):
         raise EditRefused(
             f"{quoted(name)}: '..' behind a symbolic link can mean two files. Give the path without '..'."
         )
-    return Path(os.path.realpath(path.parent)) / path.name
+    return _followed(path.parent, name) / path.name
+
+
+def _followed(path: Path, name: str) -> Path:
+    """A path with its links followed. One that changes meanwhile (a folder that becomes a link) is refused."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        words = f"{quoted(name)} cannot be followed: {error.strerror}. Nothing was changed; try again."
+        raise EditRefused(words) from None
 
 
 def open_source(context: ToolContext, name: str) -> Source | None:
     """A text file to be edited; None if it is not there. Raises EditRefused if it cannot be edited."""
     path = real_path(context, name)
+    context.reading(path)
     data = read_present(path, name)
     try:
         return None if data is None else Source(name, path, data, read_text(data))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from dataclasses import replace
+from pathlib import Path
 
 from joey.actions import Action, WritePath
 from joey.messages import ToolResult
@@ -21,8 +23,11 @@ class EditTool(Tool[ParamsT]):
         """Work the edit out without changing anything. Raises EditRefused if it cannot be made."""
 
     async def plan(self, params: ParamsT, context: ToolContext) -> Plan:
-        actions = self.actions(params, context)
-        return await plan_edit(context, lambda: self.prepare(params, context), actions, params)
+        actions, read = self.actions(params, context), list[Path]()
+        watched = replace(context, reading=read.append)
+        plan = await plan_edit(context, lambda: self.prepare(params, watched), actions, params)
+        # A refusal quotes what was read, so that is judged, too: as a change, which is what the call declares.
+        return replace(plan, targets=tuple(dict.fromkeys((*plan.targets, *read))))
 
     async def run(self, params: ParamsT, context: ToolContext) -> ToolResult:
         return await (await self.plan(params, context)).execute()

@@ -5,6 +5,9 @@ level is always complete, whatever the limit. Not shown: what .gitignore, .ignor
 folder, of the folders above it up to the repository's root, and of those below), and what the ignore file of the
 workspace hides. Shown but not entered: hidden folders, folders of installed packages and caches, symbolic links to
 folders. Naming such a folder as the one to list lifts that for the folder itself.
+
+The folder is given by its resolved path. Each folder is opened from the root down without following a link, so that
+one that was replaced by a link since it was seen is not entered; for the first folder that is a LinkInPathError.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from pathspec import GitIgnoreSpec
 
 from joey.filenames import quoted
 from joey.gitpatterns import git_patterns
+from joey.openat import LinkInPathError, opened_folder
 from joey.regular_files import read_regular
 from joey.tools.paths import reason
 
@@ -96,9 +100,9 @@ class _Walk:
     def _visit(self, folder: str, rules: _Rules | None) -> None:
         is_first = folder == str(self._folder)
         rules = _rules_in(folder, rules)
-        for entry in self._sorted_entries(folder):
-            is_folder = _is_folder(entry)
-            if self._is_left_out(entry, rules, is_folder=is_folder):
+        for entry in self._sorted_entries(folder, is_first=is_first):
+            is_folder = entry.is_folder
+            if self._is_left_out(entry, rules):
                 continue
             if not is_first and len(self.listing.entries) >= self._limit:
                 self.listing.cut = True
@@ -108,30 +112,49 @@ class _Walk:
             if is_folder and self._may_enter(entry, name):
                 self._waiting.append((entry.path, rules))
 
-    def _sorted_entries(self, folder: str) -> list[os.DirEntry[str]]:
+    def _sorted_entries(self, folder: str, *, is_first: bool) -> list[_Entry]:
         try:
-            with os.scandir(folder) as entries:
-                return sorted(entries, key=lambda entry: _natural(entry.name))
+            return sorted(_entries(folder), key=lambda entry: _natural(entry.name))
         except OSError as problem:
+            if is_first and isinstance(problem, LinkInPathError):
+                raise
             name = os.path.relpath(folder, self._folder).replace(os.sep, "/")
             self.listing.unreadable.append(f"{quoted(name + '/')} ({reason(problem)})")
             return []
 
-    def _is_left_out(self, entry: os.DirEntry[str], rules: _Rules | None, *, is_folder: bool) -> bool:
+    def _is_left_out(self, entry: _Entry, rules: _Rules | None) -> bool:
         if entry.name == ".git":
             return True
-        if rules is not None and rules.hide(entry.path, is_folder=is_folder and not entry.is_symlink()):
+        if rules is not None and rules.hide(entry.path, is_folder=entry.is_folder and not entry.is_link):
             return True
         try:
             return self._hidden(Path(entry.path).resolve())
         except (OSError, RuntimeError):  # a loop of links leads nowhere, so that nothing is hidden there
             return False
 
-    def _may_enter(self, entry: os.DirEntry[str], name: str) -> bool:
-        if entry.name.startswith(".") or entry.name in NOT_ENTERED or entry.is_symlink():
+    def _may_enter(self, entry: _Entry, name: str) -> bool:
+        if entry.name.startswith(".") or entry.name in NOT_ENTERED or entry.is_link:
             self.listing.not_entered.append(f"{name}/")
             return False
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    path: str
+    is_folder: bool
+    """Also if it is a link to one."""
+    is_link: bool
+
+
+def _entries(folder: str) -> list[_Entry]:
+    """What is in a folder, looked at while it is open."""
+    with opened_folder(Path(folder)) as descriptor, os.scandir(descriptor) as found:
+        return [
+            _Entry(each.name, f"{folder.rstrip('/')}/{each.name}", _is_folder(each), each.is_symlink())
+            for each in found
+        ]
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

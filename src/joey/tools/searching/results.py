@@ -49,6 +49,10 @@ class Results:
         self._lines += 1 + line.text.count("\n", 0, -1)
         self._last = line
 
+    def drop(self, path: str) -> None:
+        """Forget what was found in a file."""
+        self.count -= len(self.files.pop(path))
+
     def _continues(self, line: FoundLine) -> bool:
         last = self._last
         if last is None or last.path != line.path or last.number is None or line.number is None:

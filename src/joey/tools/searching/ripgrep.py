@@ -49,6 +49,10 @@ class FoundLine:
     matched: bool
     columns: tuple[int, int] = (0, 0)
     """Where in the text the first match begins and ends."""
+    raw: bytes = b""
+    """The text as bytes, as ripgrep read them (UTF-16 as UTF-8)."""
+    cut: bool = False
+    """Only the beginning of a line that is too long."""
 
 
 @cache
@@ -81,8 +85,8 @@ async def search(arguments: Sequence[str], cwd: Path) -> AsyncGenerator[FoundLin
     found_something = False
     limits = _Limits(process)
     try:
-        async for record in _records(process.stdout):
-            line = _found_line(record)
+        async for record, is_cut in _records(process.stdout):
+            line = _shortened_line(record) if is_cut else _found_line(record)
             if line is not None:
                 found_something = True
                 yield line
@@ -148,37 +152,40 @@ async def _drain(stream: asyncio.StreamReader) -> None:
         pass
 
 
-async def _records(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """The lines of the stream. Of one that is too long only the beginning and the end."""
-    pending = bytearray()
+async def _records(stream: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, bool]]:
+    """The lines of the stream. Of one that is too long only the beginning and the end: then True comes with it."""
+    pending, is_cut = bytearray(), False
     while chunk := await stream.read(_CHUNK):
         *complete, rest = chunk.split(b"\n")
         for line in complete:
-            yield bytes(pending + line)
+            yield bytes(pending + line), is_cut
             pending.clear()
+            is_cut = False
         pending += rest
         if len(pending) > _MAX_RECORD:
             del pending[_MAX_RECORD // 2 : -_KEPT_END]
+            is_cut = True
     if pending:
-        yield bytes(pending)
+        yield bytes(pending), is_cut
 
 
 def _found_line(record: bytes) -> FoundLine | None:
     try:
         message = json.loads(record)
     except ValueError:
-        return _shortened_line(record)
+        return None
     if message["type"] not in ("match", "context"):
         return None
     data = message["data"]
-    text, matched = _text(data["lines"]), message["type"] == "match"
+    raw, matched = _bytes(data["lines"]), message["type"] == "match"
+    text = raw.decode("utf-8", "replace")
     columns = _columns(data["lines"], data["submatches"], text) if matched else (0, 0)
-    return FoundLine(_path(data["path"]), data["line_number"], text, matched, columns)
+    return FoundLine(_path(data["path"]), data["line_number"], text, matched, columns, raw)
 
 
-def _text(value: dict[str, str]) -> str:
+def _bytes(value: dict[str, str]) -> bytes:
     """Text as ripgrep gives it: as it is, or in base64 where it is no UTF-8."""
-    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
 
 
 def _path(value: dict[str, str]) -> str:
@@ -198,7 +205,8 @@ def _columns(lines: dict[str, str], submatches: list[dict[str, Any]], text: str)
 
 
 _LONG_RECORD = re.compile(
-    rb'\{"type":"(match|context)","data":\{"path":(\{[^}]*\}),"lines":\{"text":"((?:[^"\\]|\\.){0,2000})', re.DOTALL
+    rb'\{"type":"(match|context)","data":\{"path":(\{[^}]*\}),"lines":\{"(text|bytes)":"((?:[^"\\]|\\.){0,2000})',
+    re.DOTALL,
 )
 
 
@@ -209,7 +217,9 @@ def _shortened_line(record: bytes) -> FoundLine | None:
         return None
     number = re.search(rb'"line_number":(\d+)', record[-_KEPT_END:])
     try:
-        path, text = _path(json.loads(found[2])), json.loads(b'"' + found[3] + b'"')
+        path, text = _path(json.loads(found[2])), json.loads('"' + found[4].decode("utf-8", "ignore") + '"')
+        raw = _bytes({found[3].decode(): text})
     except ValueError:
         return None
-    return FoundLine(path, int(number[1]) if number else None, text + " ...", found[1] == b"match")
+    text = raw.decode("utf-8", "replace")
+    return FoundLine(path, int(number[1]) if number else None, text + " ...", found[1] == b"match", raw=raw, cut=True)
