@@ -51,6 +51,8 @@ def world() -> Iterator[World]:
         for name in ("sub/.envrc", "sub/.vscode/tasks.json", "pkg/AGENTS.md", "other/AGENTS.md"):
             (made.workspace / name).parent.mkdir(parents=True, exist_ok=True)
             (made.workspace / name).write_text("mine\n")
+        (made.workspace / ".gdbinit").symlink_to("pkg/AGENTS.md")
+        made.git("worktree", "add", "-q", "tree")
         yield made
 
 
@@ -74,6 +76,11 @@ BY_MOVING = {
     "from a folder that is not looked into": (
         "mkdir -p node_modules/x && echo evil > node_modules/x/AGENTS.md; sleep 0.2; mv node_modules/x fresh",
         "fresh/AGENTS.md",
+    ),
+    "in place of a link": ("rm .gdbinit && echo evil > .gdbinit", ".gdbinit"),
+    "where a worktree leads": (
+        "cd .git/worktrees && mv tree old && cp -r old tree && echo ../../../evil > tree/commondir",
+        ".git/worktrees/tree/commondir",
     ),
     "a bare repository": (f"{BARE} && {EVIL_CONFIG} > docs/config", "docs/config"),
     "hooks of a bare repository": (f"{BARE} && mkdir docs/hooks && echo x > docs/hooks/pre-commit", "docs/hooks/pre"),
@@ -127,7 +134,7 @@ async def test_what_the_user_writes_between_commands_stays_theirs(task: Task) ->
     assert "pkg/AGENTS.md" in await task.run("echo evil >> pkg/AGENTS.md")
 
 
-LOOP = "(while :; do echo evil > .gdbinit; mkdir -p .claude; echo {} > .claude/settings.json; sleep 0.01; done)"
+LOOP = "(while :; do echo evil > .lldbinit; mkdir -p .claude; echo {} > .claude/settings.json; sleep 0.01; done)"
 
 
 @pytest.mark.parametrize("redirection", ["", " >/dev/null 2>&1 </dev/null"])
@@ -136,10 +143,10 @@ async def test_what_is_planted_after_the_last_command_is_moved_aside_with_a_warn
 ) -> None:
     await task.run(f"{LOOP}{redirection} &")
     await task.run("true")
-    await task.comes_back(".gdbinit")
+    await task.comes_back(".lldbinit")
     await task.end()
-    assert not (task.workspace / ".gdbinit").exists() and not (task.workspace / ".claude").exists()
-    assert len(task.warnings) == 1 and "moved aside to" in task.warnings[0] and ".gdbinit" in task.warnings[0]
+    assert not (task.workspace / ".lldbinit").exists() and not (task.workspace / ".claude").exists()
+    assert len(task.warnings) == 1 and "moved aside to" in task.warnings[0] and ".lldbinit" in task.warnings[0]
 
 
 async def test_one_that_plants_once_between_two_commands_is_found(task: Task) -> None:
@@ -151,10 +158,10 @@ async def test_one_that_plants_once_between_two_commands_is_found(task: Task) ->
 async def test_what_a_command_planted_that_the_user_approved_stays_and_is_named_at_the_end(task: Task) -> None:
     task.approved_by = "user"
     await task.run(f"{LOOP} &")
-    (task.workspace / ".gdbinit").unlink()
-    await task.comes_back(".gdbinit")
+    (task.workspace / ".lldbinit").unlink()
+    await task.comes_back(".lldbinit")
     await task.end()
-    assert (task.workspace / ".gdbinit").exists() and ".gdbinit" in task.warnings[0]
+    assert (task.workspace / ".lldbinit").exists() and ".lldbinit" in task.warnings[0]
 
 
 async def test_a_task_without_plants_ends_without_a_warning(task: Task) -> None:
@@ -162,3 +169,13 @@ async def test_a_task_without_plants_ends_without_a_warning(task: Task) -> None:
     await task.run("touch one")
     await task.end()
     assert task.warnings == [] and (task.workspace / "sub/.envrc").exists()
+
+
+async def test_a_command_that_is_cancelled_leaves_nothing_behind_unnoticed(task: Task) -> None:
+    running = asyncio.create_task(task.run("echo evil > CLAUDE.md; sleep 1000"))
+    await task.comes_back("CLAUDE.md")
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await task.end()
+    assert not (task.workspace / "CLAUDE.md").exists() and "CLAUDE.md" in task.warnings[0]

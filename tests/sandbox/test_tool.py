@@ -143,7 +143,18 @@ async def test_a_wall_is_named_with_how_to_ask(task: Task, command: str, wall: s
     assert "needs" in result.text
 
 
-@pytest.mark.parametrize("command", ["exit 3", "echo 'Read-only file system'", "cat no-such-file", "ls /root/x/y"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "exit 3",
+        "echo 'Read-only file system'",
+        "cat no-such-file",
+        "ls /root/x/y",
+        "python3 -c \"open('nofile')\"",
+        "echo 'Read-only file system'; exit 1",
+        "echo FileNotFoundError; exit 1",
+    ],
+)
 async def test_other_failures_are_not_blamed_on_a_wall(task: Task, command: str) -> None:
     assert "sandbox" not in (await task.run(command)).text
 

@@ -2,7 +2,7 @@
 
 Programs report a wall in their own words ("Read-only file system", "Could not resolve host"). A model that does not
 know of the wall goes looking for another cause, or for a way around. So the result names the wall. Only commands that
-failed are looked at, and only the end of their output.
+failed are looked at, and only the end of their output; and words alone are not enough where a place must be named.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from joey.tools.commands.exit_status import ExitStatus
 _LOOKED_AT = 20_000
 _NETWORK = re.compile(
     r"network is unreachable|could not resolve|temporary failure in name resolution|name or service not known"
-    r"|ENETUNREACH|EAI_AGAIN|ENOTFOUND|getaddrinfo|no route to host|unable to resolve|failed to resolve"
-    r"|nameresolutionerror|dns error|network error|unknown host|failed to lookup address|connection error",
+    r"|\bENETUNREACH\b|\bEAI_AGAIN\b|\bENOTFOUND\b|getaddrinfo|no route to host|unable to resolve|failed to resolve"
+    r"|nameresolutionerror|dns error|unknown host|failed to lookup address",
     re.IGNORECASE,
 )
-_READ_ONLY = re.compile(r"read-only file system|EROFS|os error 30", re.IGNORECASE)
-_DENIED = re.compile(r"permission denied|EACCES|operation not permitted|EPERM|os error 13", re.IGNORECASE)
-_MEMORY = re.compile(r"memory ?error|cannot allocate memory|out of memory|heap out of memory|ENOMEM", re.IGNORECASE)
+_READ_ONLY = re.compile(r"read-only file system|\bEROFS\b|\bos error 30\b", re.IGNORECASE)
+_DENIED = re.compile(r"permission denied|\bEACCES\b|operation not permitted|\bEPERM\b|\bos error 13\b", re.IGNORECASE)
+_MEMORY = re.compile(r"memory ?error|cannot allocate memory|out of memory|heap out of memory|\bENOMEM\b", re.IGNORECASE)
 _FORKS = re.compile(r"resource temporarily unavailable|cannot fork", re.IGNORECASE)
 _ASK = (
     "If the task needs it, run the command again with needs: {needs}; the user decides. Do not look for a way around."
@@ -49,7 +49,7 @@ def _walls(command: str, output: str, sandbox: Sandbox) -> Iterator[str]:
             "run or steer programs are read-only for commands. Use the edit tools, which the user approves, or, if the "
             'task needs the command itself, needs: ["outside"].'
         )
-    elif _READ_ONLY.search(output):
+    elif any(_READ_ONLY.search(line) and "/" in f"{line}{command}" for line in output.splitlines()):
         yield (
             "The sandbox stopped this: commands can write only in the workspace and in /tmp, which is empty for each "
             "task and is theirs alone. " + _ASK.format(needs='["/the/folder/to/write/in"]')
