@@ -160,6 +160,27 @@ def test_a_file_deleted_between_the_walk_and_the_reading_is_no_problem(workshop:
     assert workshop.paths("delete group") == ["a.py"]
 
 
+def test_a_folder_that_becomes_a_link_between_the_walk_and_the_reading_is_not_followed(workshop: Workshop) -> None:
+    workshop.write("a.py", function("delete_user"))
+    folder = workshop.write("src/b.py", function("delete_group")).parent
+    outside = workshop.root.parent / "outside"
+    outside.mkdir()
+    (outside / "b.py").write_text(function("outer_secret"))
+
+    def link_after_the_first_look() -> bool:
+        if not folder.is_symlink():
+            folder.rename(workshop.root.parent / "kept")
+            folder.symlink_to(outside)
+        return False
+
+    workshop.build(stopped=link_after_the_first_look)
+    folder.unlink()
+    (workshop.root.parent / "kept").rename(folder)
+    with IndexStore(workshop.index.file, read_only=True) as store:
+        assert store.files().keys() == {"a.py", "src/b.py"}
+        assert store.counts().files == 2 and store.counts().texts == 1
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_cannot_be_read_is_tried_again(workshop: Workshop) -> None:
     path = workshop.write("a.py", function("delete_user"))
