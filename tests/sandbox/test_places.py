@@ -215,3 +215,34 @@ def test_the_command_line_runs_a_command_inside(world: World) -> None:
     assert joey(world, "--", "sh", "-c", "kill -9 $$").returncode == 137
     wrong = joey(world, "make", "test")
     assert wrong.returncode == 2 and "joey sandbox -- make test" in wrong.stderr
+
+
+def test_what_a_guarded_link_leads_to_is_covered_too(world: World) -> None:
+    for link, target in (
+        ("CLAUDE.md", "ag/a.md"),
+        (".idea", "conf"),
+        (".zed", "."),
+        (".nvim.lua", "gone"),
+        (".exrc", ".exrc"),
+    ):
+        if target.endswith(".md"):
+            (world.workspace / "ag").mkdir()
+            (world.workspace / target).write_text("mine\n")
+        if target == "conf":
+            (world.workspace / "conf").mkdir()
+        (world.workspace / link).symlink_to(target)
+    sandbox = world.open("full", world.walls())
+    assert world.inside(f"echo evil > ag/a.md && echo {MARK}", sandbox=sandbox).code != 0
+    assert world.inside(f"echo evil > conf/tasks.json && echo {MARK}", sandbox=sandbox).code != 0
+    assert (world.workspace / "ag/a.md").read_text() == "mine\n"
+    assert world.inside("echo fine > ag/b.md", sandbox=sandbox).code == 0
+
+
+def test_the_git_file_of_a_linked_worktree_is_covered(world: World) -> None:
+    world.git("worktree", "add", "-q", str(world.root / "linked"))
+    sandbox = world.open("full", world.walls(world.root / "linked"))
+    before = (world.root / "linked/.git").read_text()
+    for command in ("echo 'gitdir: ./evil' > .git", "mv .git other", "rm -f .git"):
+        assert world.inside(command, sandbox=sandbox).code != 0, command
+    assert (world.root / "linked/.git").read_text() == before
+    assert world.inside("git commit -q --allow-empty -m x", sandbox=sandbox).code == 0

@@ -139,6 +139,9 @@ def _workspace(root: Path, walls: Walls, made: Layout) -> Iterator[Mount]:
         for each in folder.guarded:
             _cover(each, made)
             yield from _read_only(each, root, made)
+    if (root / ".git").is_file():  # of a linked worktree or a submodule: it names the folder that git obeys
+        _cover(root / ".git", made)
+        yield from _read_only(root / ".git", root, made)
     for each, kind in _covered(root, walls):
         _cover(each, made)
         if kind == "read":
@@ -162,8 +165,15 @@ def identity(path: Path | str) -> Identity | None:
 
 
 def _read_only(path: Path, root: Path, made: Layout) -> Iterator[Mount]:
-    if not path.is_symlink():  # a link cannot be covered: what takes its place is looked for afterwards
+    if not path.is_symlink():
         yield _opened("read", path, root, made)
+        return
+    # A link cannot be covered: what takes its place is looked for afterwards. What it leads to can.
+    target = Path(os.path.realpath(path))
+    inside = target != root and target.is_relative_to(root) and ".git" not in target.relative_to(root).parts
+    if inside and target.exists() and not target.is_symlink() and str(target) not in made.covered:
+        _cover(target, made)
+        yield _opened("read", target, root, made)
 
 
 def _opened(kind: Kind, path: Path, root: Path, made: Layout) -> Mount:
