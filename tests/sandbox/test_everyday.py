@@ -21,7 +21,7 @@ EVERYDAY = [
     ("git status", "git status --short README.md", ""),
     ("git add and commit", f"echo 1 > one && git add one && {COMMIT} -m One && git log --format=%s -1", "One\n"),
     ("git branch and checkout", "git checkout -qb topic && git branch --show-current && git checkout -q -", "topic\n"),
-    ("git stash", "echo 2 > one && git stash -q && git stash pop -q && git checkout -q one && cat one", "1\n"),
+    ("git stash", "echo 2 > README.md && git stash -q && git stash pop -q && git checkout -q README.md", ""),
     ("git tag and gc", "git tag v1 && git gc -q && git tag", "v1\n"),
     ("a worktree in the workspace", "git worktree add -q tree && ls tree/README.md", "tree/README.md\n"),
     ("a temporary file", "f=$(mktemp) && echo hi > $f && cat $f", "hi\n"),
