@@ -246,3 +246,15 @@ def test_the_git_file_of_a_linked_worktree_is_covered(world: World) -> None:
         assert world.inside(command, sandbox=sandbox).code != 0, command
     assert (world.root / "linked/.git").read_text() == before
     assert world.inside("git commit -q --allow-empty -m x", sandbox=sandbox).code == 0
+
+
+def test_what_git_s_configuration_names_is_covered_too(world: World) -> None:
+    for name in ("githooks", "inc"):
+        (world.workspace / name).mkdir()
+    (world.workspace / "inc/settings").write_text("[user]\n\tname = Ann\n")
+    with (world.workspace / ".git/config").open("a") as config:
+        config.write("[core]\n\thooksPath = githooks\n[include]\n\tpath = ../inc/settings\n")
+    sandbox = world.open("full", world.walls())
+    assert world.inside("echo evil > githooks/pre-commit", sandbox=sandbox).code != 0
+    assert world.inside("echo evil > inc/settings", sandbox=sandbox).code != 0
+    assert world.inside("git status && echo fine > inc/other", sandbox=sandbox).code == 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,10 +95,26 @@ def _line(path: Path, start: str) -> str | None:
 def _folder(path: Path) -> GitFolder:
     guarded = [
         *_existing(path, GUARDED),
+        *_named_by_config(path),
         *(place for each in _inside(path / "worktrees") for place in _existing(each, _OF_WORKTREES)),
         *(place for each in module_folders(path) for place in _existing(each, GUARDED)),
     ]
     return GitFolder(path, tuple(guarded))
+
+
+def _named_by_config(git_folder: Path) -> Iterator[Path]:
+    """The folder of hooks and the files of settings that a configuration names, if they are there."""
+    try:
+        text = (git_folder / "config").read_text("utf-8", "replace")
+    except OSError:
+        return
+    for base, name in _NAMED.findall(text):
+        place = (git_folder.parent if base.lower() == "hookspath" else git_folder) / Path(name.strip(' "')).expanduser()
+        if place.exists() and not place.is_symlink():
+            yield place.resolve()
+
+
+_NAMED = re.compile(r"^\s*(hooksPath|path)\s*=\s*(\S[^\n#;]*)", re.IGNORECASE | re.MULTILINE)
 
 
 def _existing(folder: Path, names: tuple[str, ...]) -> Iterator[Path]:

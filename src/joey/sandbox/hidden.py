@@ -24,10 +24,15 @@ SECRETS = (
     ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
     ".config/heroku", ".config/netlify", ".config/stripe", ".fly", ".wrangler", ".config/.wrangler", ".supabase",
     ".config/containers/auth.json", ".config/helm/registry", ".cloudflared", ".ngrok2", ".config/ngrok",
-    ".local/share/containers/podman/machine", ".lima", ".colima",
+    ".local/share/containers/podman/machine", ".lima", ".colima", ".rd", ".orbstack", ".composer/auth.json",
+    ".config/composer/auth.json", ".nuget/NuGet", ".ivy2/.credentials", ".sbt/credentials", ".sbt/1.0/credentials",
+    ".condarc", ".subversion/auth", ".hgrc", ".databrickscfg", ".pulumi", ".config/hcloud", ".config/linode-cli",
+    ".aliyun", ".bluemix", ".argocd", ".config/argocd", ".kaggle", ".minikube", ".step", ".age", ".putty", ".bitcoin",
+    ".ethereum", ".env", ".Renviron", ".config/anthropic", ".openai",
     # other agents, and what they remember
     ".claude", ".claude.json", ".codex", ".gemini", ".config/goose", ".config/github-copilot", ".copilot", ".qwen",
-    ".cursor", ".config/Cursor", ".vibe", ".local/share/opencode", ".continue", ".aider.conf.yml",
+    ".cursor", ".config/Cursor", ".config/Code/User/globalStorage", ".vscode-server/data/User/globalStorage",
+    ".vibe", ".local/share/opencode", ".continue", ".aider.conf.yml",
     # browsers and mail
     ".mozilla", ".config/google-chrome", ".config/google-chrome-beta", ".config/chromium", ".config/BraveSoftware",
     ".config/microsoft-edge", ".config/vivaldi", ".config/opera", ".thunderbird", ".cache/mozilla",
@@ -38,7 +43,7 @@ SECRETS = (
     ".node_repl_history", ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", ".lesshst",
     ".irb_history", ".local/share/atuin", ".viminfo", ".local/state/bash/history",
 )  # fmt: skip
-EMPTIED = (".npmrc", ".yarnrc.yml", ".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".config/uv/uv.toml")
+EMPTIED = (".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", ".config/uv/uv.toml")
 """Tokens stand in these, and their programs stop when they cannot be read."""
 OF_THE_SYSTEM = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
