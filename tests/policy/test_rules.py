@@ -75,6 +75,10 @@ def judge(line: str, allow: str = "", deny: str = "") -> Verdict:
         ("python -c 'print(1)'", "*", "", "allow"),
         ("python -c 'print(1)'", "*", "rm", "ask"),
         ("echo x | python", "python,echo", "", "ask"),
+        ("perl -Mstrict x.pl", "perl", "", "allow"),
+        ("perl -pi -e s/a/b/ x", "perl", "", "ask"),
+        ("perl '-Mstrict;system(1)' x.pl", "perl", "", "ask"),
+        ("npm ci", "npm ci +network", "", "allow"),
         ("python -m pip install requests", "python", "", "ask"),
         ("python -m pip install requests", "python -m pip", "", "allow"),
         ("pip install requests", "pip install", "", "allow"),
@@ -166,3 +170,10 @@ def test_where_nobody_can_be_asked_a_question_is_a_refusal() -> None:
     verdict = judge("ls", "git").without_asking()
     assert verdict.decision == "deny"
     assert "no rule names it" in verdict.reason
+
+
+def test_a_rule_may_give_the_network() -> None:
+    assert judge("npm ci", "npm ci +network").network
+    assert judge("timeout 60 npm ci && true", "npm ci +network").network
+    assert not judge("npm ci", "npm ci").network
+    assert not judge("npm ci && npm test", "npm ci +network,npm test").network, "one of them was not given it"

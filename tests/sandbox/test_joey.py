@@ -190,3 +190,10 @@ def test_both_tables_of_numbers_name_the_same_calls() -> None:
     assert first - second == OLD and not second - first
     assert filter_for("riscv64", tracing=True, sockets="network") is None
     assert os.path.basename(inside.__file__) == "inside.py"  # noqa: PTH119
+
+
+@pytest.mark.parametrize(("rule", "network"), [("ls", "no network"), ("ls +network", "network")])
+async def test_a_rule_gives_the_network_only_if_it_says_so(joey: JoeyProcess, rule: str, network: str) -> None:
+    ran = await joey.run([command("ls"), done()], "go", "--allow", rule)
+    assert ran.code == 0, ran.err
+    assert f"sandbox: full (bubblewrap), {network}\n" in ran.err

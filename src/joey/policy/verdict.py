@@ -22,6 +22,8 @@ class Part:
     """The rule that decided, as the user wrote it; None when no rule did."""
     kind: Literal["command", "path", "other"] = "other"
     words: tuple[str, ...] = ()
+    network: bool = False
+    """Whether the rule that allowed it gives it the network."""
 
     def worse(self, decision: Decision, reason: str) -> Part:
         """The same part after another look, which can only make it stricter."""
@@ -45,6 +47,12 @@ class Verdict:
     @property
     def allowed(self) -> bool:
         return self.decision == "allow"
+
+    @property
+    def network(self) -> bool:
+        """Whether every command that a rule allowed here was given the network by its rule."""
+        ruled = [part for part in self.parts if part.kind == "command" and part.rule is not None]
+        return self.allowed and bool(ruled) and all(part.network for part in ruled)
 
     def without_asking(self) -> Verdict:
         """What holds when nobody is there to be asked: a question is a refusal."""

@@ -81,6 +81,8 @@ class TaskCore:
         self.failed_this_turn: list[str] = []
         self.approved: set[str] = set()
         """The calls that the user was asked about and approved."""
+        self.networked: set[str] = set()
+        """The calls whose rules give them the network."""
         self._confined: Confined | None = None
         self.mistakes = 0
         self.condenses = False
@@ -187,7 +189,7 @@ class TaskCore:
             failed_this_turn=tuple(self.failed_this_turn),
             ignored=self.paths.hides,
             may_visit=lambda url: self.rules.verdict((VisitUrl(url),)).allowed,
-            may_widen=lambda need: self.rules.verdict((WidenSandbox(need),)).allowed,
+            may_widen=lambda need: self._may_widen(call_id, need),
             guarded=is_guarded,
             approved_by=lambda: self._approved_by(call_id),
             confined=lambda confined: self._note_confined(call_id, confined),
@@ -195,6 +197,10 @@ class TaskCore:
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
             state=self._tool_state,
         )
+
+    def _may_widen(self, call_id: str, need: str) -> bool:
+        by_rule = need == "network" and call_id in self.networked
+        return by_rule or self.rules.verdict((WidenSandbox(need),)).allowed
 
     def _approved_by(self, call_id: str) -> ApprovedBy:
         return "user" if call_id in self.approved else "sandbox" if self.policy.confined else "rule"

@@ -116,6 +116,8 @@ class ToolRunner:
 
     async def _leave(self, call: ToolCallFinished, prepared: Prepared) -> Leave:
         core, verdict = self._core, prepared.verdict
+        if verdict.network:
+            core.networked.add(call.call_id)
         if verdict.allowed:
             return Leave(granted=True)
         request_id = core.request_id("approval")

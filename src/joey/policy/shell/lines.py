@@ -421,4 +421,5 @@ def _beyond_the_table(rule: Rule) -> bool:
 
 
 def _part(source: str, words: Sequence[Word], decision: Decision, reason: str, rule: Rule | None) -> Part:
-    return Part(source, decision, reason, rule.text if rule else None, "command", tuple(word.text for word in words))
+    texts, network = tuple(word.text for word in words), rule is not None and rule.network
+    return Part(source, decision, reason, rule.text if rule else None, "command", texts, network)

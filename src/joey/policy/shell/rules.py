@@ -4,6 +4,7 @@
     npm *            npm with any arguments; for programs and options that Joey has no table for
     *                any command
     =make clean      exactly this command, byte for byte, and nothing else
+    npm ci +network  the same as `npm ci`, and in the sandbox it may use the network
 
 The rule with the most words that matches decides; between an allow and a deny rule of the same length, deny.
 
@@ -35,6 +36,9 @@ _GIT_HARMLESS = frozenset(
 )
 
 
+_NETWORK = "+network"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     text: str
@@ -43,6 +47,8 @@ class Rule:
     """The text must be the command, byte for byte."""
     open_end: bool = False
     """It ends in `*`: any arguments."""
+    network: bool = False
+    """It ends in `+network`: what it allows may use the network in the sandbox."""
 
     @classmethod
     def read(cls, text: str) -> Rule:
@@ -53,8 +59,10 @@ class Rule:
             words = shlex.split(text)
         except ValueError:
             words = text.split()
+        network = len(words) > 1 and words[-1] == _NETWORK
+        words = words[:-1] if network else words
         open_end = len(words) > 1 and words[-1] == "*"
-        return cls(text, tuple(words[:-1] if open_end else words), open_end=open_end)
+        return cls(text, tuple(words[:-1] if open_end else words), open_end=open_end, network=network)
 
     @property
     def any(self) -> bool:

@@ -162,7 +162,18 @@ _DOTNET_COMMANDS: dict[str, Program] = {
 _SWIFT = "-c=t --configuration=t -v --verbose -q --quiet -j=t --jobs=t --product=t --target=t"
 _FMT = "-check -recursive -diff -list?t -no-color"
 
+
+def _perl(use: Use) -> Iterator[str]:
+    """A script of the project; modules by name only, since `-M` takes code as well."""
+    for name, value in use.options:
+        if name == "-M" and (value is None or not re.fullmatch(r"strict|warnings|utf8|feature=say", value.text)):
+            yield "what `-M` of perl loads is not known to be harmless"
+    if not use.operands and not use.has("-v", "-V", "-h"):
+        yield "perl takes the code it runs from its input"
+
+
 PROGRAMS: dict[str, Program] = {
+    "perl": program("-w -W -X -c -T -t -v -V -h -M=t", "x b", leading=True, project_code=True, check=_perl),
     "ruby": program("-c -w -W -v --version -h --help", "x b", leading=True, project_code=True, check=_script),
     "rake": program(
         "-T?t --tasks?t -P --prereqs -q --quiet -s --silent -v --verbose -n --dry-run --trace -A --all -m --multitask "
