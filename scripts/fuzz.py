@@ -13,6 +13,9 @@ import sys
 from collections import Counter
 
 _TEST = re.compile(r"^(tests/\S+?::\S+?):?$")
+_REPORTED = re.compile(
+    r"^([\d,]+) (random lines of bash judged|of them allowed and run among tripwires)$", re.MULTILINE
+)
 _EXAMPLES = re.compile(r"(\d+) passing, (\d+) failing|(\d+) passing examples, (\d+) failing examples")
 
 
@@ -24,6 +27,8 @@ def main(arguments: list[str]) -> int:
     for test, inputs in tried.items():
         print(f"{inputs:>10,}  {test}")
     print(f"{tried.total():>10,}  inputs tried by {len(tried)} properties")
+    for number, what in _REPORTED.findall(run.stdout):
+        print(f"{number:>10}  {what}")
     if run.returncode:
         print(run.stdout.split("Hypothesis Statistics")[0], run.stderr, sep="\n")
     return run.returncode

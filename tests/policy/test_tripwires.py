@@ -3,7 +3,7 @@
 Lines are made at random from a grammar of bash: programs with options known and unknown, paths inside and outside,
 hidden and protected, joined, quoted and wrapped in every construct. Whatever is allowed runs in a bubblewrap of its own.
 A tripwire is: a program of the workspace that ran, a file outside or a protected one that changed, a secret in the
-output. JOEY_FUZZ=N tries N lines; `make fuzz` does.
+output. JOEY_FUZZ=N tries 20 N lines: `make fuzz`, with its 5,000, 100,000 of them.
 """
 
 # ruff: noqa: E501 - tables
@@ -26,7 +26,7 @@ from joey.policy.shell.lines import judge_line
 from joey.policy.shell.programs import PROGRAMS
 from joey.policy.verdict import combine
 
-LINES = int(os.environ.get("JOEY_FUZZ") or 400)
+LINES = 20 * int(os.environ.get("JOEY_FUZZ") or 20)
 _RESET_AFTER = 40
 
 _WORDS = [
