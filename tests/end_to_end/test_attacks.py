@@ -151,8 +151,10 @@ def plant(victim: Victim) -> None:
     victim.before = victim._state()
 
 
-@pytest.mark.parametrize("profile", ["ask", "read-only", "edits"])
+@pytest.mark.parametrize("profile", ["ask", "read-only", "edits", "auto"])
 async def test_a_cloned_repository_runs_nothing(victim: Victim, profile: str) -> None:
+    if profile == "auto":
+        need_bubblewrap()
     plant(victim)
     calls = [
         call("1", "list_files", path=".", recursive=True),
