@@ -10,8 +10,8 @@ from time import perf_counter
 
 from bench.table import Table
 from joey.sandbox import Sandbox, Walls, open_sandbox
-from joey.tools.commands.job import start
-from joey.tools.commands.output import CommandOutput
+from joey.tools.shell.job import start
+from joey.tools.shell.output import CommandOutput
 
 COMMANDS = 60
 COMMAND = "true"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.table import Table
-from joey.tools.codebase.search import Asked, CodebaseIndex
+from joey.tools.index.search import Asked, CodebaseIndex
 from joey.tools.searching.ripgrep import ripgrep
 
 FILES = 10_000

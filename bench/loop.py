@@ -18,10 +18,11 @@ from joey.chunks import Chunk
 from joey.events import Event, TurnStarted
 from joey.journal.store import TaskStore
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
 from joey.providers import anthropic as anthropic_wire
 from joey.providers import open_model
-from joey.providers import openai as openai_wire
+from joey.providers import openai_chat as openai_wire
 from joey.providers.abilities import abilities_of
 from joey.providers.base import Provider, Request
 from joey.task.history import HistoryEncoder
@@ -31,7 +32,6 @@ from joey.task.task import Task
 from joey.testing.script import Answer, reply
 from joey.testing.server import Asked, LocalServer
 from joey.tools.builtin import builtin_tools
-from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.toolset import build_toolset
 
 TURNS = 60

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.table import Table
-from joey.tools.codebase import model
-from joey.tools.codebase.ranking import Ranker, Scores, fused
-from joey.tools.codebase.search import CodebaseIndex
-from joey.tools.codebase.store import IndexStore
-from joey.tools.codebase.words import asked, words
+from joey.tools.index import model
+from joey.tools.index.ranking import Ranker, Scores, fused
+from joey.tools.index.search import CodebaseIndex
+from joey.tools.index.store import IndexStore
+from joey.tools.index.words import asked, words
 
 FUNCTIONS = 1_000
 _SEED = 7

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import joey
 from joey.messages import ToolUseBlock
+from joey.modes import BUILTIN_MODES
 from joey.tools import ToolContext
 from joey.tools.builtin import builtin_tools
 from joey.tools.function import FunctionTool
-from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry, RejectedCall
 from joey.tools.toolset import build_toolset
 

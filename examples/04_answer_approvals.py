@@ -14,12 +14,12 @@ from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, Event, ToolRunFinished
 from joey.journal.store import TaskStore
 from joey.messages import ToolUseBlock
+from joey.modes.builtin import BUILTIN_MODES
 from joey.task.parts import Parts
 from joey.task.task import Task
 from joey.testing.script import reply
 from joey.testing.scripted import ScriptedProvider
 from joey.tools.builtin import builtin_tools
-from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.toolset import build_toolset
 
 SCRIPT = [

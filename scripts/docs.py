@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from wire_schema import lines_schema
+
 from joey import chunks, commands, events, messages
 from joey.cli import COMMANDS
 from joey.config.keys import DECISION, KEYS, Key
@@ -21,7 +23,6 @@ from joey.terminal.headless import SCHEMA
 from joey.tools.base import Tool
 from joey.tools.builtin import builtin_tools
 from joey.wire import Codec, tag
-from joey.wire_schema import lines_schema
 
 ROOT = Path(__file__).parents[1]
 LAYER = re.compile(r'^    # (.+)\n    "(.+)",$', re.MULTILINE)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from joey.tools.browsing.chromium import find_chromium
+from joey.tools.browser.chromium import find_chromium
 
 _PATIENCE = 300
 

@@ -62,7 +62,7 @@ def _settings(folder: Path) -> Callable[[], str]:
 
 
 def _modes(folder: Path) -> Callable[[], str]:
-    from joey.tools.modes.files import load_modes
+    from joey.modes.files import load_modes
 
     return lambda: "; ".join(map(str, load_modes(folder, folder / "user").problems))
 
@@ -74,7 +74,7 @@ def _servers(folder: Path) -> Callable[[], str]:
 
 
 def _library(folder: Path) -> Callable[[], str]:
-    from joey.asking.library import Library
+    from joey.prompts.library import Library
 
     return lambda: "; ".join(Library(folder, folder / "user", folder / "home").flaws().values())
 
@@ -94,14 +94,14 @@ def _ignore_files(folder: Path) -> Callable[[], str]:
 
 
 def _rules(folder: Path) -> Callable[[], str]:
-    from joey.instructions import InstructionFiles
+    from joey.prompts.instructions import InstructionFiles
 
     return lambda: InstructionFiles(folder, folder / "user", folder / "home").for_modes(["code"])["code"]
 
 
 def _custom_tools(folder: Path) -> Callable[[], str]:
+    from joey.system.trust import TrustStore
     from joey.tools.custom import CustomToolLoader
-    from joey.trust import TrustStore
 
     trust = TrustStore(folder / "trusted.json")
     trust.trust(folder)
@@ -151,7 +151,7 @@ def _search_files(folder: Path) -> Callable[[], str]:
 
 
 def _edit(folder: Path) -> Callable[[], str]:
-    from joey.tools.edit.matching import locate, nearest
+    from joey.tools.editing.matching import locate, nearest
 
     lines, wanted = ((folder / name).read_text().split("\n") for name in ("file", "wanted"))
     return lambda: f"{locate(lines, wanted, fuzzy=0.8)}, {nearest(lines, wanted)}"
@@ -160,8 +160,8 @@ def _edit(folder: Path) -> Callable[[], str]:
 def _picture(folder: Path) -> Callable[[], str]:
     import base64
 
+    from joey.images.sizing import PictureLimits, fit
     from joey.messages import ImageBlock
-    from joey.pictures import PictureLimits, fit
 
     data = next(folder.iterdir()).read_bytes()
     picture = ImageBlock("image/png", base64.b64encode(data).decode())
@@ -171,8 +171,8 @@ def _picture(folder: Path) -> Callable[[], str]:
 def _schema(folder: Path) -> Callable[[], str]:
     """A server's schema as everybody reads it who gets to see it."""
     from joey.mcp.checking import SchemaChecker, UnusableSchemaError
-    from joey.protocols.json_mix import JsonMixProtocol
-    from joey.protocols.xml import XmlProtocol
+    from joey.protocols.json_mix.protocol import JsonMixProtocol
+    from joey.protocols.xml.protocol import XmlProtocol
     from joey.schema.coerce import coerce
     from joey.schema.describe import expected
     from joey.schema.example import example_arguments
@@ -200,7 +200,7 @@ def _schema(folder: Path) -> Callable[[], str]:
 
 def _mode_pattern(folder: Path) -> Callable[[], str]:
     from joey.actions import WritePath
-    from joey.tools.modes.files import load_modes
+    from joey.modes.files import load_modes
     from joey.tools.restrict import file_refusal
 
     def read() -> str:

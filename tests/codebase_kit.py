@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from joey.tools.codebase.model import Embedder
-from joey.tools.codebase.search import Answer, Asked, CodebaseIndex
-from joey.tools.codebase.update import Allowance, Freshness
-from joey.tools.codebase.words import words
+from joey.tools.index.model import Embedder
+from joey.tools.index.search import Answer, Asked, CodebaseIndex
+from joey.tools.index.update import Allowance, Freshness
+from joey.tools.index.words import words
 
 SAME = {
     "car": "vehicle",

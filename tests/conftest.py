@@ -6,7 +6,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
-from joey.tools.commands.environment import command_environment
+from joey.tools.shell.environment import command_environment
 
 settings.register_profile(
     "quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

@@ -12,8 +12,8 @@ import pytest
 
 from joey.messages import Message, TextBlock
 from joey.providers import EngineOptions, Request
-from joey.providers.local import LocalProvider
-from joey.weights import CATALOGUE
+from joey.providers.local.provider import LocalProvider
+from joey.providers.local.weights import CATALOGUE
 
 MODELS = Path(__file__).parent / ".cache" / "models"
 SMOL = CATALOGUE["smol-135m"].path(MODELS)

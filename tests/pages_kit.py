@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import pytest
 
-from joey.tools.browsing.chromium import why_no_browser
+from joey.tools.browser.chromium import why_no_browser
 
 needs_browser = pytest.mark.skipif(why_no_browser() is not None, reason=why_no_browser() or "")
 

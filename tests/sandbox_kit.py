@@ -32,7 +32,7 @@ from joey.policy.guarded import is_guarded
 from joey.sandbox import Sandbox, Walls, bubblewrap, open_full, open_partial
 from joey.sandbox.holder import SandboxError
 from joey.sandbox.settings import Limits
-from joey.tools.commands.environment import command_environment
+from joey.tools.shell.environment import command_environment
 
 T = TypeVar("T")
 SECRET = "the-secret-of-the-user"

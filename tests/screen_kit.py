@@ -11,12 +11,12 @@ from rich.console import Console, RenderableType
 from textual.pilot import Pilot
 
 from joey.app.tasks import asker, read_image
-from joey.asking import Library
 from joey.cli.checkpoints import undo
 from joey.events import Event
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.policy import Workspace
+from joey.prompts import Library
 from joey.task.parts import Watcher
 from joey.task.task import Task
 from joey.terminal.interactive import Interactive

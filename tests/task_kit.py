@@ -21,6 +21,7 @@ from joey.events import (
 )
 from joey.journal.store import TaskStore
 from joey.messages import ToolUseBlock
+from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
 from joey.providers.retry import RetryPolicy
 from joey.task.parts import Parts
@@ -30,7 +31,6 @@ from joey.testing.script import Answer as Scripted
 from joey.testing.script import reply
 from joey.testing.scripted import ScriptedProvider
 from joey.tools.builtin import builtin_tools
-from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.toolset import build_toolset
 
 NO_WAITING = RetryPolicy(retries=2, first_delay=0.0)

@@ -9,12 +9,12 @@ from joey.actions import Action, ReadPath, RunCommand, WritePath
 from joey.app.calls import CallRunner, Question
 from joey.app.settings import default_model, notices, settings_in_force
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
+from joey.modes import BUILTIN_MODES
 from joey.policy import Settings, Workspace
+from joey.providers.local.weights import known
 from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
-from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry
 from joey.tools.toolset import build_toolset
-from joey.weights import known
 
 
 class Spy(Tool[Params]):

@@ -16,7 +16,7 @@ from joey.errors import UsageError
 from joey.policy.settings import PROFILES, Settings
 from joey.task.settings import TaskSettings
 from joey.tools.builtin import BuiltinOptions
-from joey.tools.commands.environment import EnvironmentRules
+from joey.tools.shell.environment import EnvironmentRules
 
 
 class Places:

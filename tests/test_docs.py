@@ -21,7 +21,7 @@ import yaml
 from joey.cli import COMMANDS, main
 from joey.config import read_config
 from joey.mcp.config import load_servers
-from joey.tools.modes.files import read_mode_file
+from joey.modes.files import read_mode_file
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("e*/README.md")])

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.asking.expand import _around
 from joey.frames import below_heading, framed, neutral, original
 from joey.mcp.listing import ListedTool
 from joey.mcp.tool import described
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.prompts.expand import _around
 from joey.protocols import Protocol, get
-from joey.providers.plain import without_tool_blocks
+from joey.providers.encoding.plain import without_tool_blocks
 from joey.task import wording
 from joey.task.environment import first_details
 from joey.tools.base import ToolContext

@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from joey.errors import UsageError
 from joey.schema.example import example_arguments
 from joey.wire import JsonObject
+
+Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes", "always"]
+"""Which modes offer a tool; tools of the groups `modes` and `always` are in every mode."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n")
 

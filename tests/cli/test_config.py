@@ -11,8 +11,8 @@ import pytest
 
 from joey.cli import main
 from joey.config.edit import with_value
-from joey.keyring import find_key, keyring_program
-from joey.trust import TrustStore
+from joey.system.keyring import find_key, keyring_program
+from joey.system.trust import TrustStore
 
 
 class Here:

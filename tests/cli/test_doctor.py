@@ -8,8 +8,8 @@ import pytest
 from joey.cli import main
 from joey.cli.doctor import _answers
 from joey.providers import ENDPOINTS
+from joey.providers.local.weights import CATALOGUE
 from joey.testing.server import LocalServer
-from joey.weights import CATALOGUE
 
 _DEAD = "http://127.0.0.1:9/v1"
 """Nothing listens on the discard port."""
@@ -83,7 +83,7 @@ def test_a_model_in_this_process_is_enough_and_shows_size_memory_and_speed(
     here.write(f"models/{weights.file}", "")
     with (here.folder / "models" / weights.file).open("r+b") as file:
         file.truncate(weights.size)
-    monkeypatch.setattr("joey.machine.free_memory", lambda: 8_000_000_000)
+    monkeypatch.setattr("joey.system.machine.free_memory", lambda: 8_000_000_000)
     code, out = here.doctor()
     assert code == 0 and "installed, 1.1 GB; run by xllamacpp" in out and "8.0 GB of memory free" in out
     assert "`joey local bench coder-1.5b` measures its speed" in out
@@ -96,7 +96,7 @@ def test_a_model_that_does_not_fit_into_memory_is_no_model(here: Here, monkeypat
     here.write(f"models/{weights.file}", "")
     with (here.folder / "models" / weights.file).open("r+b") as file:
         file.truncate(weights.size)
-    monkeypatch.setattr("joey.machine.free_memory", lambda: 1_000_000_000)
+    monkeypatch.setattr("joey.system.machine.free_memory", lambda: 1_000_000_000)
     found = here.findings()
     assert found["local/coder-1.5b"]["state"] == "note" and "1.9 GB of memory" in found["local/coder-1.5b"]["advice"]
     assert found["a model"]["state"] == "missing"

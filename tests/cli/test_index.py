@@ -8,7 +8,7 @@ import pytest
 
 from codebase_kit import WordModel, function
 from joey.cli import main
-from joey.tools.codebase import model
+from joey.tools.index import model
 
 
 class Here:

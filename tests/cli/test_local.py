@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from joey.cli import main
-from joey.weights import CATALOGUE, InstallError, Weights
-from joey.weights.pip import DownloadError
+from joey.providers.local.weights import CATALOGUE, InstallError, Weights
+from joey.providers.local.weights.pip import DownloadError
 from local_kit import SMOL, needs_model
 
 

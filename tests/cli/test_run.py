@@ -17,9 +17,9 @@ from jsonschema import Draft202012Validator
 
 from joey.chunks import UsageChunk
 from joey.messages import ToolUseBlock
+from joey.system.trust import TrustStore
 from joey.testing.script import Answer, Failure, Faults, reply
 from joey.testing.server import LocalServer
-from joey.trust import TrustStore
 from picture_kit import made
 from process_kit import all_ended_in
 

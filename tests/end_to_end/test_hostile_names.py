@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from joey.filenames import quoted
+from joey.system.filenames import quoted
 from joey.testing.script import reply
 from joey_process import JoeyProcess, call, done
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from joey.system.trust import TrustStore
 from joey.testing.script import reply
-from joey.trust import TrustStore
 from joey_process import JoeyProcess, call, done
 
 TESTS = Path(__file__).parents[1]

@@ -18,9 +18,9 @@ from joey.mcp.offer import offers
 from joey.mcp.servers import McpServers
 from joey.mcp.tool import McpTool
 from joey.messages import ToolResult, ToolUseBlock
+from joey.modes import BUILTIN_MODES
 from joey.policy import Settings, Workspace
 from joey.tools.base import ToolContext
-from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.toolset import Toolset, build_toolset
 from mcp_kit import raw_config, running

@@ -13,10 +13,10 @@ from gbnf import Grammar
 from joey.errors import UsageError
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import get, parse
-from joey.protocols.grammar import Rules, literal, matcher, moves, none_of, one_of
-from joey.protocols.grammar_json import JsonRules
-from joey.protocols.json_mix import JsonMixProtocol
-from joey.protocols.morph_xml import MorphXmlProtocol
+from joey.protocols.grammar.gbnf import Rules, literal, matcher, moves, none_of, one_of
+from joey.protocols.grammar.json_values import JsonRules
+from joey.protocols.json_mix.protocol import JsonMixProtocol
+from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.toolspec import ToolChoice, ToolSpec
 
 REQUIRED = ToolChoice("required")

@@ -12,7 +12,7 @@ from joey.errors import UsageError
 from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Call, Content, ParseError, Text, collect, get
-from joey.protocols.json_mix import JsonMixProtocol
+from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.testing.streams import by_character, check_laws, cut_at, cut_everywhere, cuttings, read, whole
 from joey.toolspec import ToolSpec
 from vectors_data import ROOT, cases

@@ -10,7 +10,7 @@ from joey.chunks import Chunk, ReasoningChunk
 from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Call, ParseError, Text, collect
-from joey.protocols.morph_xml import MorphXmlProtocol
+from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.testing.streams import by_character, check_laws, cuttings, read
 from joey.toolspec import ToolSpec
 from vectors_data import cases, same_to_javascript

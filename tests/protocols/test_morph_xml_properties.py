@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from joey.events import StreamEvent, ToolCallDelta, ToolCallFinished
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import collect
-from joey.protocols.morph_parser import MorphXmlParser
-from joey.protocols.morph_xml import MorphXmlProtocol
+from joey.protocols.morph_xml.parser import MorphXmlParser
+from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.testing.streams import by_character, check_laws, cut_at, read
 from joey.toolspec import ToolSpec
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.protocols import rxml
+from joey.protocols.xml import relaxed as rxml
 from joey.schema.coerce import NO_SCHEMA
 from vectors_data import cases, same_to_javascript
 

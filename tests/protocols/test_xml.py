@@ -20,8 +20,8 @@ from joey.events import (
 )
 from joey.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Content, ParseError, collect, get, parse
-from joey.protocols.xml import XmlProtocol
-from joey.protocols.xml_parser import XmlParser
+from joey.protocols.xml.parser import XmlParser
+from joey.protocols.xml.protocol import XmlProtocol
 from joey.testing import check_laws, cut_at, cut_everywhere, cuttings, read
 from joey.toolspec import ToolSpec
 

@@ -13,7 +13,7 @@ from joey.chunks import StopChunk
 from joey.events import StreamEvent, ToolCallDelta, ToolCallFinished
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import collect
-from joey.protocols.xml import XmlProtocol
+from joey.protocols.xml.protocol import XmlProtocol
 from joey.testing import check_laws, cut_at, read
 from joey.toolspec import ToolSpec
 from random_tools import TRICKY, calls

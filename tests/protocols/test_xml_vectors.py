@@ -9,8 +9,8 @@ import pytest
 
 from joey.events import StreamEvent, TextDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.protocols import Parser
-from joey.protocols.xml import XmlProtocol
-from joey.protocols.xml_tags import WHITE_SPACE
+from joey.protocols.xml.protocol import XmlProtocol
+from joey.protocols.xml.tags import WHITE_SPACE
 from joey.testing import check_laws, cuttings, read
 from joey.toolspec import ToolSpec
 from vectors_data import ROOT, cases, meta

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import Request
-from joey.providers.control import without_words
-from joey.providers.engine import EngineOptions, asked, engine_for, plan
+from joey.providers.local.control import without_words
+from joey.providers.local.engine import EngineOptions, asked, engine_for, plan
 from local_kit import SMOL, WINDOW, needs_model
 
 WORDS = ("<|im_start|>", "<|im_end|>", "[INST]", "<s>", "</s>")

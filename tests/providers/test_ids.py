@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.providers import ids
+from joey.providers.encoding import ids
 from vectors_data import cases
 
 FUNCTIONS: dict[str, Any] = {

@@ -19,11 +19,11 @@ from joey.providers import (
     EngineOptions,
     Provider,
     Request,
-    engine,
     open_model,
 )
 from joey.providers.anthropic import AnthropicProvider
-from joey.providers.openai import OpenAIProvider
+from joey.providers.local import engine
+from joey.providers.openai_chat import OpenAIProvider
 from joey.testing.script import summary
 from local_kit import SMOL, WINDOW, ask, needs_model, smol
 
@@ -199,12 +199,12 @@ def test_the_window_is_what_was_asked_for_as_far_as_the_model_goes(asked: int, w
 
 @needs_model
 def test_little_memory_makes_a_small_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joey.machine.free_memory", lambda: 200_000_000)
+    monkeypatch.setattr("joey.system.machine.free_memory", lambda: 200_000_000)
     assert engine.plan(SMOL, EngineOptions()).context == 4096
 
 
 def test_a_busy_machine_gets_one_thread_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joey.machine.cores", lambda: 4)
+    monkeypatch.setattr("joey.system.machine.cores", lambda: 4)
     monkeypatch.setattr("os.getloadavg", lambda: (4.5, 0.0, 0.0))
     assert engine.threads_for(None) == 1 and engine.threads_for(3) == 3
     monkeypatch.setattr("os.getloadavg", lambda: (3.9, 9.0, 9.0))
@@ -243,7 +243,7 @@ async def test_a_file_that_was_cut_short_says_so(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
-    from joey.weights import GgufError
+    from joey.providers.local.weights import GgufError
 
     file = tmp_path / "words.gguf"
     file.write_text("hello")
@@ -262,7 +262,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("end", "code_of_end"), [("", 0), ("raise ValueError('oops')", 1)])
 def test_the_engine_ends_with_the_process_and_says_nothing(end: str, code_of_end: int) -> None:
     code = (
-        "import joey.providers.engine as e\nfrom pathlib import Path\n"
+        "import joey.providers.local.engine as e\nfrom pathlib import Path\n"
         f"e.engine_for(e.Plan(Path({str(SMOL)!r}), 512, 1)).load()\n{end}\n"
     )
     done = run_python(code)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.providers.memo import Growing, Memo, Remembered
+from joey.providers.encoding.memo import Growing, Memo, Remembered
 
 
 def test_each_object_is_made_once() -> None:

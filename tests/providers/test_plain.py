@@ -6,7 +6,7 @@ import pytest
 
 from anthropic_shapes import block
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers.plain import call_as_text, result_as_text, without_tool_blocks
+from joey.providers.encoding.plain import call_as_text, result_as_text, without_tool_blocks
 from vectors_data import cases
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from anthropic_shapes import message
 from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers.repair import INTERRUPTED, OPENING, Repairer, merge_neighbours, repair
+from joey.providers.encoding.repair import INTERRUPTED, OPENING, Repairer, merge_neighbours, repair
 from vectors_data import cases
 
 OTHERWISE = {

@@ -20,7 +20,7 @@ from joey.providers import (
     with_retries,
 )
 from joey.providers.anthropic import AnthropicProvider
-from joey.providers.openai import OpenAIProvider
+from joey.providers.openai_chat import OpenAIProvider
 from joey.testing import Answer, Failure, Faults, LocalServer, reply
 from joey.testing.script import summary
 

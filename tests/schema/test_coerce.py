@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.protocols import rjson
+from joey.protocols.json import relaxed as rjson
 from joey.schema.coerce import MAX_DEPTH, NO_SCHEMA, coerce
 from vectors_data import cases, same_to_javascript
 

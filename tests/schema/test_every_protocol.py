@@ -13,9 +13,9 @@ from joey import protocols
 from joey.chunks import Chunk, TextChunk, ToolCallChunk
 from joey.events import ToolCallFinished
 from joey.messages import TextBlock, ToolResult, ToolUseBlock
+from joey.modes import BUILTIN_MODES
 from joey.testing import read
 from joey.tools.base import Tool, ToolContext, ok
-from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.toolset import build_toolset
 

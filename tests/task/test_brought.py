@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from joey.asking import Asked, Library, expand
 from joey.commands import Answer, Cancel, Say
 from joey.events import (
     ApprovalRequested,
@@ -24,6 +23,7 @@ from joey.events import (
 )
 from joey.messages import TextBlock
 from joey.policy.paths import Workspace
+from joey.prompts import Asked, Library, expand
 from joey.task.mentions import WorkspaceSources
 from joey.testing.script import Failure, reply
 from joey.wire import encode

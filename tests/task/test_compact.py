@@ -8,13 +8,13 @@ import pytest
 
 from joey import protocols
 from joey.messages import TextBlock
+from joey.modes.builtin import ASK, CODE
+from joey.modes.mode import Mode
 from joey.protocols.base import Call, collect
 from joey.task.compact import compact_prompt, describe_briefly
 from joey.task.prompt import Surroundings
 from joey.task.settings import SMALL_WINDOW, TaskSettings
 from joey.tools.builtin import BuiltinOptions, builtin_tools
-from joey.tools.modes.builtin import ASK, CODE
-from joey.tools.modes.mode import Mode
 from joey.tools.toolset import CORE, ToolChoices, Toolset, build_toolset
 from joey.toolspec import ToolSpec
 

@@ -14,13 +14,13 @@ from joey.commands import Cancel, Condense
 from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TokenUsage, TurnFinished
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.modes.builtin import CODE
 from joey.providers import EngineOptions
-from joey.providers.local import LocalProvider
+from joey.providers.local.provider import LocalProvider
 from joey.task.context_window import KEPT_MESSAGES, nearly_full
 from joey.task.task import Task
 from joey.testing.script import Answer, Failure, Faults, reply
 from joey.tools.builtin import builtin_tools
-from joey.tools.modes.builtin import CODE
 from joey.tools.toolset import ToolChoices, build_toolset
 from local_kit import SMOL, needs_model
 from task_kit import SETTINGS, Kit, call, done

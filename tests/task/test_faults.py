@@ -16,7 +16,7 @@ import pytest
 from joey.events import Event, RetryScheduled, TaskFinished, ToolRunStarted
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.base import Provider
-from joey.providers.openai import OpenAIProvider
+from joey.providers.openai_chat import OpenAIProvider
 from joey.task.task import Task
 from joey.terminal.headless import EXIT_CODES
 from joey.testing import wire_formats

@@ -8,11 +8,11 @@ from typing import Any
 
 from joey.commands import Say
 from joey.events import ToolRunFinished
+from joey.images.sizing import PictureLimits
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock
-from joey.pictures import PictureLimits
 from joey.providers.abilities import Abilities
 from joey.providers.base import Request
-from joey.providers.conversation import Preparation
+from joey.providers.encoding.conversation import Preparation
 from joey.testing.script import reply
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.toolset import build_toolset

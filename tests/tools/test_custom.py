@@ -9,13 +9,13 @@ import pytest
 
 from joey.actions import ReadPath, RunCode, WritePath
 from joey.messages import ToolUseBlock
+from joey.modes import BUILTIN_MODES
+from joey.system.trust import TrustStore
 from joey.tools import ToolContext
 from joey.tools.custom import CustomToolLoader, LeashedTool
-from joey.tools.modes import BUILTIN_MODES
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import path_actions
 from joey.tools.toolset import build_toolset
-from joey.trust import TrustStore
 
 COUNT = '''
 from __future__ import annotations

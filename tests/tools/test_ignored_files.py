@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from joey.messages import TextBlock, ToolResult, ToolUseBlock
+from joey.modes.builtin import CODE
 from joey.policy.paths import Workspace
 from joey.task.environment import brief_details, project_structure
 from joey.task.mentions import WorkspaceSources
 from joey.tools.base import ToolContext
 from joey.tools.builtin import BuiltinOptions, builtin_tools
-from joey.tools.modes.builtin import CODE
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.toolset import ToolChoices, build_toolset
 

@@ -21,10 +21,10 @@ from joey.tools.builtin.apply_diff import ApplyDiff
 from joey.tools.builtin.apply_patch import ApplyPatch
 from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.search_and_replace import SearchAndReplace
-from joey.tools.edit.blocks import Block, format_block
-from joey.tools.edit.document import Document
-from joey.tools.edit.linediff import Piece, changes
-from joey.tools.edit.matching import is_blank
+from joey.tools.editing.blocks import Block, format_block
+from joey.tools.editing.document import Document
+from joey.tools.editing.linediff import Piece, changes
+from joey.tools.editing.matching import is_blank
 
 ROOT = Path(__file__).parents[2]
 WHEELS = ROOT / "tests" / ".cache" / "wheels"

@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 
 from joey.events import ToolCallFinished
 from joey.messages import ToolResult, ToolUseBlock
+from joey.modes import BUILTIN_MODES, Mode
 from joey.tools.base import Params, Tool, ToolContext, ok
 from joey.tools.builtin import builtin_tools
-from joey.tools.modes import BUILTIN_MODES, Mode
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.toolset import build_toolset
 

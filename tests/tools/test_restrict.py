@@ -8,7 +8,7 @@ import pytest
 
 from joey.actions import ReadPath, RunCommand, WritePath
 from joey.messages import ToolUseBlock
-from joey.tools.modes import BUILTIN_MODES
+from joey.modes import BUILTIN_MODES
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
 from joey.tools.toolset import ToolChoices, build_toolset

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from joey.messages import ToolResult, ToolUseBlock
-from joey.tools.base import Feature, Group, Params, Tool, ToolContext, ok
-from joey.tools.modes import BUILTIN_MODES, GroupRule, Mode
+from joey.modes import BUILTIN_MODES, GroupRule, Mode
+from joey.tools.base import Feature, Params, Tool, ToolContext, ok
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
+from joey.toolspec import Group
 from vectors_data import cases, meta
 
 FEATURES: dict[str, Feature] = {

@@ -8,7 +8,7 @@ from joey.errors import UsageError
 from joey.policy import Settings, Workspace
 from joey.policy.guarded import is_guarded
 from joey.sandbox import Network, SandboxSettings, Walls, open_sandbox
-from joey.tools.commands.confinement import existing_places
+from joey.tools.shell.confinement import existing_places
 
 
 async def check_profile(policy: Settings, settings: SandboxSettings, workspace: Path) -> None:

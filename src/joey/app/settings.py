@@ -12,14 +12,14 @@ from typing import Any
 
 from joey.config import Config, Setting, read_config
 from joey.errors import UsageError
-from joey.folders import user_folder
-from joey.keyring import find_key
+from joey.modes.files import load_modes
 from joey.policy.layers import Approvals, Said, layered
 from joey.providers import ENDPOINTS, LOCAL
-from joey.tools.modes.files import load_modes
-from joey.trust import TrustStore
-from joey.weights import DEFAULT as LOCAL_MODEL
-from joey.weights import known
+from joey.providers.local.weights import DEFAULT as LOCAL_MODEL
+from joey.providers.local.weights import known
+from joey.system.folders import user_folder
+from joey.system.keyring import find_key
+from joey.system.trust import TrustStore
 
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
 

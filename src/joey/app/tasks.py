@@ -18,29 +18,29 @@ from joey import protocols
 from joey.app.sandbox import check_profile
 from joey.app.settings import approvals_in_force, default_model, key_for, said_in, settings_in_force
 from joey.app.tools import look_around, mcp_offers, sandbox_settings, tools_of
-from joey.asking import Asked, Library, expand
+from joey.bounded.files import read_regular
 from joey.checkpoints import Limits
 from joey.config import Config
 from joey.errors import UsageError
-from joey.folders import close_to_others, state_folder, user_folder
-from joey.instructions import InstructionFiles
+from joey.images.sizing import fit, picture_type
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
-from joey.pictures import fit, picture_type
 from joey.policy import Workspace
+from joey.prompts import Asked, Library, expand
+from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, debug
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import LOCAL, EngineOptions, Prices, open_model
-from joey.regular_files import read_regular
+from joey.system.folders import close_to_others, state_folder, user_folder
 from joey.task.mentions import WorkspaceSources
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
 from joey.task.settings import Calls, PlainAnswers, PromptForm, TaskSettings, TextCalls
 from joey.task.task import Task
 from joey.terminal.outlet import unfiltered
-from joey.tools.commands.job import shell
+from joey.tools.shell.job import shell
 
 _MAX_IMAGE_FILE = 20 * 1024 * 1024
 _FREE = {"input": 0, "output": 0}
@@ -231,7 +231,7 @@ async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:
 
 
 def asker(paths: Workspace, library: Library, *, sees_images: bool) -> Callable[[str, str], Awaitable[Asked]]:
-    """Finds the slash commands, skills and mentions in what a person typed (joey.asking). The answers of tools never
+    """Finds the slash commands, skills and mentions in what a person typed (joey.prompts). The answers of tools never
     come here."""
 
     async def asked(text: str, mode: str) -> Asked:

@@ -11,26 +11,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joey.asking import Library
 from joey.config import Config
 from joey.errors import UsageError
-from joey.folders import user_folder
-from joey.keyring import find_key
 from joey.mcp.config import configured_servers
 from joey.mcp.servers import McpServers
+from joey.modes.files import LoadedModes, load_modes
+from joey.modes.mode import Mode
+from joey.prompts import Library
 from joey.sandbox import Limits, SandboxSettings
+from joey.system.folders import user_folder
+from joey.system.keyring import find_key
+from joey.system.trust import TrustStore
 from joey.tools.base import Feature, Tool
-from joey.tools.browsing.chromium import why_no_browser
+from joey.tools.browser.chromium import why_no_browser
 from joey.tools.builtin import BuiltinOptions, builtin_tools
-from joey.tools.codebase.store import has_full_text
-from joey.tools.commands.environment import EnvironmentRules
 from joey.tools.custom import CustomToolLoader, CustomTools
-from joey.tools.imaging import ImageEndpoint
+from joey.tools.images import ImageEndpoint
+from joey.tools.index.store import has_full_text
 from joey.tools.model_preferences import choices_for
-from joey.tools.modes.files import LoadedModes, load_modes
-from joey.tools.modes.mode import Mode
+from joey.tools.shell.environment import EnvironmentRules
 from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
-from joey.trust import TrustStore
 
 if TYPE_CHECKING:
     from joey.mcp.offer import McpOffer

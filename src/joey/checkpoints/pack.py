@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from joey.errors import JoeyError
-from joey.folders import make_private
+from joey.system.folders import make_private
 
 _AT_ONCE = 1 << 20
 """Bytes that are written together."""

@@ -3,7 +3,7 @@
 Nothing is overwritten or removed that was not kept a moment before: restoring takes a checkpoint of every path it is
 about to change, and leaves alone, with the reason, what could not be kept. That checkpoint is the way back.
 Nothing is written through a link: a folder that has become one is not the folder that was kept. Each folder is opened
-from the root down, following none, and worked in by its descriptor (joey.openat).
+from the root down, following none, and worked in by its descriptor (joey.bounded.folders).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
+from joey.bounded.folders import LinkInPathError, Place, open_folder
 from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, stamp_of
 from joey.checkpoints.store import CheckpointStore, Past
 from joey.checkpoints.walk import walk
 from joey.errors import JoeyError
-from joey.filenames import quoted
-from joey.openat import LinkInPathError, Place, open_folder
+from joey.system.filenames import quoted
 
 Verb: TypeAlias = Literal["create", "change", "remove"]
 _DIFF_BYTES = 1 << 20

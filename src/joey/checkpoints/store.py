@@ -23,12 +23,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from joey.bounded.folders import place_of
 from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, Limits, mode_of, stamp_of
 from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import Seen, walk
 from joey.errors import UsageError
-from joey.folders import make_private, private_file
-from joey.openat import place_of
+from joey.system.folders import make_private, private_file
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was looked at may change again without its times telling."""

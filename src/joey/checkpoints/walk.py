@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 from pathspec import GitIgnoreSpec
 
-from joey.gitpatterns import git_patterns
-from joey.regular_files import read_regular
+from joey.bounded.files import read_regular
+from joey.bounded.patterns import git_patterns
 
 NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 """Version control keeps these itself; nothing here ever reads or writes in them."""

@@ -23,12 +23,12 @@ from pathlib import Path
 
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
-from joey.filenames import quoted
-from joey.folders import state_folder
 from joey.journal.branch import branch
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import CheckpointMade
 from joey.journal.store import TaskEntry, TaskStore
+from joey.system.filenames import quoted
+from joey.system.folders import state_folder
 from joey.task.parts import new_task_id
 
 ACTIONS = ("list", "diff", "show", "restore", "undo")

@@ -11,9 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from joey.asking import Library
 from joey.errors import UsageError
-from joey.folders import user_folder
+from joey.prompts import Library
+from joey.system.folders import user_folder
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 def _set(name: str, value: str) -> int:
     from joey.config.edit import set_value
     from joey.config.layers import FILE
-    from joey.folders import user_folder
+    from joey.system.folders import user_folder
 
     path = user_folder() / FILE
     understood = set_value(path, name, value)
@@ -57,7 +57,7 @@ def _set(name: str, value: str) -> int:
 
 def _paths(args: argparse.Namespace) -> int:
     from joey.config.layers import FILE
-    from joey.folders import project_folder, user_folder
+    from joey.system.folders import project_folder, user_folder
 
     paths = {"user": user_folder() / FILE, "project": project_folder(args.workspace.absolute()) / FILE}
     if args.json:
@@ -112,8 +112,8 @@ def _row(config: Config, name: str) -> tuple[str, Any, str]:
 
 def _keys() -> dict[str, str]:
     """Which keys there are. What they are is nobody's business."""
-    from joey.keyring import find_key
     from joey.providers import ENDPOINTS
+    from joey.system.keyring import find_key
 
     found = {each.key_variable: find_key(each.key_variable) for each in ENDPOINTS.values()}
     return {variable: f"set in {key.where}" if key else "not set" for variable, key in found.items()}

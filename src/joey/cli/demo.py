@@ -32,6 +32,7 @@ from joey import protocols
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, Request, TaskFinished
 from joey.journal.store import TaskStore
+from joey.modes.builtin import BUILTIN_MODES
 from joey.protocols import Protocol
 from joey.providers import Provider, open_model
 from joey.task.parts import Parts, Watcher
@@ -45,7 +46,6 @@ from joey.testing.hello_model import FEEDBACK, TASK, HelloModel, notes
 from joey.testing.script import Faults
 from joey.testing.server import LocalServer
 from joey.tools.builtin import builtin_tools
-from joey.tools.modes.builtin import BUILTIN_MODES
 from joey.tools.toolset import build_toolset
 
 _PROTOCOLS = ("native", "xml", "json_mix", "morph_xml")

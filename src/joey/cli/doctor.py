@@ -95,7 +95,7 @@ def _machine(workspace: Path) -> Iterator[Finding]:
 
 def _browser(workspace: Path) -> Finding:
     from joey.app.settings import settings_in_force
-    from joey.tools.browsing.chromium import find_chromium, why_no_browser
+    from joey.tools.browser.chromium import find_chromium, why_no_browser
 
     try:
         chosen = settings_in_force(workspace).value("browser.program")
@@ -108,7 +108,7 @@ def _browser(workspace: Path) -> Finding:
 
 
 def _pictures() -> Finding:
-    from joey.pictures import can_shrink
+    from joey.images.sizing import can_shrink
 
     if can_shrink():
         return Finding("pictures", "ok", "Pillow makes large ones smaller for the model")
@@ -168,7 +168,7 @@ def _ripgrep() -> Finding:
 
 
 def _shell() -> Finding:
-    from joey.tools.commands.job import shell
+    from joey.tools.shell.job import shell
 
     path = shell()
     if not os.access(path, os.X_OK):
@@ -199,9 +199,9 @@ def _sandbox(workspace: Path) -> Finding:
 
 
 def _codebase_search() -> Finding:
-    from joey.tools.codebase.model import EXTRA, missing_packages
-    from joey.tools.codebase.store import has_full_text
-    from joey.tools.codebase.syntax import installed_grammars
+    from joey.tools.index.model import EXTRA, missing_packages
+    from joey.tools.index.store import has_full_text
+    from joey.tools.index.syntax import installed_grammars
 
     subject = "codebase_search"
     if not has_full_text():
@@ -219,9 +219,9 @@ def _codebase_search() -> Finding:
 
 def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
     """One finding for each key that is set and each local server; one that says so if no model can be asked at all."""
-    from joey.hosts import host_of, is_this_machine
-    from joey.keyring import find_key
     from joey.providers import ENDPOINTS
+    from joey.system.hosts import host_of, is_this_machine
+    from joey.system.keyring import find_key
 
     usable, without = False, []
     for name, endpoint in ENDPOINTS.items():
@@ -253,8 +253,8 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
 def _in_this_process() -> Iterator[Finding]:
     """The models that Joey can run itself; one finding each, ok if it can be used now."""
     from joey.cli.local import has_runtime, measured, megabytes, runtime_state, speed_words
-    from joey.machine import free_memory
-    from joey.weights import CATALOGUE, installed_models
+    from joey.providers.local.weights import CATALOGUE, installed_models
+    from joey.system.machine import free_memory
 
     names, free = installed_models(), free_memory()
     room = f"{megabytes(free)} of memory free" if free is not None else "free memory unknown"
@@ -273,7 +273,7 @@ def _in_this_process() -> Iterator[Finding]:
 def _own_server(workspace: Path) -> Finding | None:
     """The server that the settings name in place of a provider's."""
     from joey.app.settings import settings_in_force
-    from joey.hosts import host_of, is_this_machine
+    from joey.system.hosts import host_of, is_this_machine
 
     try:
         address = settings_in_force(workspace).value("base_url")
@@ -288,7 +288,7 @@ def _own_server(workspace: Path) -> Finding | None:
 
 
 def _ways() -> str:
-    from joey.keyring import how_to_store, keyring_program
+    from joey.system.keyring import how_to_store, keyring_program
 
     stored = f" (or `{how_to_store('ANTHROPIC_API_KEY')}`)" if keyring_program() else ""
     return (
@@ -334,7 +334,7 @@ def _online(name: str, address: str) -> Finding:
 
 
 def _folders(workspace: Path) -> Iterator[Finding]:
-    from joey.folders import state_folder, user_folder
+    from joey.system.folders import state_folder, user_folder
 
     yield _writable("settings folder", user_folder())
     yield _writable("state folder", state_folder())
@@ -394,7 +394,7 @@ _NEED_TRUST = (
 
 
 def _trust(workspace: Path) -> Finding:
-    from joey.trust import TrustStore
+    from joey.system.trust import TrustStore
 
     if TrustStore().trusts(workspace):
         return Finding("this folder", "ok", f"{workspace} is trusted")

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
-    from joey.tools.codebase.search import Answer, CodebaseIndex
-    from joey.tools.codebase.store import Counts
-    from joey.tools.codebase.update import Freshness, Progress
+    from joey.tools.index.search import Answer, CodebaseIndex
+    from joey.tools.index.store import Counts
+    from joey.tools.index.update import Freshness, Progress
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,10 +61,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def open_index(workspace: Path) -> CodebaseIndex:
-    from joey.folders import index_folder
     from joey.policy import Workspace
-    from joey.tools.codebase import model
-    from joey.tools.codebase.search import CodebaseIndex, too_wide
+    from joey.system.folders import index_folder
+    from joey.tools.index import model
+    from joey.tools.index.search import CodebaseIndex, too_wide
 
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
@@ -178,8 +178,8 @@ def _clear(index: CodebaseIndex) -> int:
 
 
 def _search(index: CodebaseIndex, args: argparse.Namespace) -> int:
-    from joey.tools.codebase.report import report
-    from joey.tools.codebase.search import Asked
+    from joey.tools.index.report import report
+    from joey.tools.index.search import Asked
 
     if not (args.question or "").strip():
         raise UsageError('say what to search for: joey index search "where are retries delayed"')

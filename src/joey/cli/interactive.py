@@ -28,12 +28,12 @@ from joey.app.tasks import TaskOptions, open_task, read_image
 from joey.app.tools import look_around, tool_choices
 from joey.cli.run import configure_task
 from joey.errors import UsageError
-from joey.folders import state_folder
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
 from joey.sandbox.settings import MODES
+from joey.system.folders import state_folder
 from joey.task.parts import Watcher
 from joey.task.task import Task
 from joey.terminal.past import Past

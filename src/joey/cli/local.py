@@ -24,13 +24,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from joey.folders import models_folder
-from joey.weights import CATALOGUE, DEFAULT, InstallError, Weights, install, known, remove
-from joey.weights.install import is_intact, speed_file
-from joey.weights.pip import DownloadError
+from joey.providers.local.weights import CATALOGUE, DEFAULT, InstallError, Weights, install, known, remove
+from joey.providers.local.weights.install import is_intact, speed_file
+from joey.providers.local.weights.pip import DownloadError
+from joey.system.folders import models_folder
 
 if TYPE_CHECKING:
-    from joey.weights.install import Progress
+    from joey.providers.local.weights.install import Progress
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -19,11 +19,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats.json import read_json
 from joey.errors import JoeyError, UsageError
-from joey.folders import user_folder
-from joey.formats.json import read_json
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers, entry_problem, project_files, user_file
-from joey.regular_files import read_regular_text
+from joey.system.folders import user_folder
 
 if TYPE_CHECKING:
     from joey.mcp.catalogue import Catalogue

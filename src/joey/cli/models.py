@@ -18,10 +18,10 @@ from pathlib import Path
 
 from joey.cli.local import has_runtime
 from joey.errors import UsageError
-from joey.keyring import find_key
 from joey.providers import ENDPOINTS, LOCAL, Abilities, Endpoint, EngineOptions, Price, Prices, abilities_of
-from joey.providers.engine import plan
-from joey.weights import CATALOGUE, installed_models, model_file
+from joey.providers.local.engine import plan
+from joey.providers.local.weights import CATALOGUE, installed_models, model_file
+from joey.system.keyring import find_key
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from joey.tools.modes import GroupRule, Mode
-    from joey.tools.modes.files import LoadedModes
-    from joey.tools.problem import Problem
+    from joey.modes import GroupRule, Mode
+    from joey.modes.files import LoadedModes
+    from joey.system.problem import Problem
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from joey.asking import Library
 from joey.cli.commands import print_flaws
 from joey.errors import UsageError
-from joey.folders import user_folder
+from joey.prompts import Library
+from joey.system.folders import user_folder
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

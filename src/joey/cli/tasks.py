@@ -20,13 +20,13 @@ from datetime import datetime
 from pathlib import Path
 
 from joey.errors import UsageError
-from joey.folders import state_folder
 from joey.journal.branch import branch
 from joey.journal.foreign import read_foreign_task
 from joey.journal.journal import Journal, read_journal
 from joey.journal.markdown import as_markdown
 from joey.journal.records import Record
 from joey.journal.store import TaskEntry, TaskStore
+from joey.system.folders import state_folder
 from joey.task.parts import new_task_id
 
 ACTIONS = ("list", "search", "show", "export", "delete", "fork", "import")

@@ -92,7 +92,7 @@ def _warn(surroundings: Surroundings, more: Sequence[str] = ()) -> None:
 
 def _concerns_mcp(name: str | None) -> bool:
     """Whether servers are needed to answer: for the whole list, or for what looks like a tool of theirs."""
-    from joey.mcpnames import is_mcp_name
+    from joey.mcp.names import is_mcp_name
 
     return name is None or is_mcp_name(name) or name in ("use_mcp_tool", "access_mcp_resource")
 
@@ -204,7 +204,7 @@ def _find(toolset: Toolset, name: str) -> Offered | Withheld:
 
 def _trust(workspace: Path, *, trusted: bool) -> int:
     from joey.app.tools import look_around
-    from joey.trust import TrustStore
+    from joey.system.trust import TrustStore
 
     store = TrustStore()
     (store.trust if trusted else store.distrust)(workspace)
@@ -258,11 +258,11 @@ async def _call(
     from joey.app.calls import CallRunner
     from joey.app.settings import settings_in_force
     from joey.app.tools import builtin_options, servers_of
-    from joey.folders import state_folder
     from joey.policy import Workspace
+    from joey.system.folders import state_folder
     from joey.tools.base import ToolContext
-    from joey.tools.commands.jobs import last_exit_code
     from joey.tools.registry import Registry
+    from joey.tools.shell.jobs import last_exit_code
 
     workspace = Workspace.of(surroundings.workspace)
     context = ToolContext(
@@ -295,7 +295,7 @@ async def _call(
 async def _end_jobs(context: ToolContext, screen: _Screen) -> None:
     """Nobody is left to keep the output of what a command has started."""
     from joey.tools.closing import close_tools
-    from joey.tools.commands.jobs import kill_jobs
+    from joey.tools.shell.jobs import kill_jobs
 
     if ended := await kill_jobs(context):
         screen.end_line()

@@ -12,12 +12,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats import FormatError
+from joey.bounded.formats.toml import read_toml
 from joey.config.files import check_value, find_key, read_settings_file, read_settings_text
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
-from joey.formats import FormatError
-from joey.formats.toml import read_toml
-from joey.regular_files import read_regular_text
 
 
 def set_value(path: Path, name: str, written: str) -> Any:

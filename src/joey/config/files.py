@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats import FormatError
+from joey.bounded.formats.toml import read_toml
 from joey.config.keys import BY_NAME, PRICE_PARTS, PRICES, SECTIONS, Key
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
-from joey.formats import FormatError
-from joey.formats.toml import read_toml
-from joey.regular_files import read_regular_text
 
 
 @dataclass(frozen=True, slots=True)

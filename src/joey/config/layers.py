@@ -22,7 +22,7 @@ from joey.config.files import Value, check_value, read_settings_file
 from joey.config.keys import BY_NAME, KEYS, PRICES, Key, adds_up
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
-from joey.folders import project_folder
+from joey.system.folders import project_folder
 
 Origin: TypeAlias = Literal["default", "user", "project", "environment", "flag"]
 FILE = "config.toml"

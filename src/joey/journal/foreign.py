@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats.json import read_json
 from joey.errors import UsageError
-from joey.formats.json import read_json
 from joey.journal.records import MessageAdded, Record, TaskOpened
 from joey.messages import (
     Block,
@@ -26,7 +27,6 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from joey.regular_files import read_regular_text
 
 _MAX_BYTES = 32 * 1024 * 1024
 _TASK_WITHIN = 10_000

@@ -28,8 +28,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from joey.errors import JoeyError, WireError
-from joey.folders import make_private
 from joey.journal.records import RECORDS, VERSION, Record
+from joey.system.folders import make_private
 from joey.wire import encode
 
 FORMAT = "joey-journal"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from joey.filenames import quoted, unquoted
 from joey.frames import one_line
 from joey.mcp.checking import UnusableSchemaError
 from joey.mcp.listing import ListedResource, ListedTool
+from joey.mcp.names import McpNames, same_name
 from joey.mcp.servers import McpServers, Server
 from joey.mcp.tool import McpTool
-from joey.mcpnames import McpNames, same_name
+from joey.system.filenames import quoted, unquoted
 
 BUDGET = 100_000
 """Characters of tool definitions that may be listed one by one; beyond, tools are named and asked for by use_mcp_tool.

@@ -5,8 +5,8 @@ and a schema that cannot be used is said to be so.
 
 They may also be made to take forever: references to references double the work at every step, patterns have no end,
 messages repeat the value they are about. So a schema has at most MAX_PARTS, one check takes at most _MAX_STEPS keywords
-and _MAX_CHARACTERS of messages, and patterns are those of `joey.regexes`. A check that takes more is given up, which
-passes: the server checks for itself.
+and _MAX_CHARACTERS of messages, and patterns are those of `joey.bounded.regexes`. A check that takes more is given up,
+which passes: the server checks for itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jsonschema.exceptions import SchemaError, best_match
 from jsonschema.validators import extend
 from referencing import Registry
 
-from joey.regexes import finds, is_cheap
+from joey.bounded.regexes import finds, is_cheap
 from joey.schema.references import follow
 from joey.wire import JsonObject, JsonValue
 

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from joey.folders import project_folder, user_folder
-from joey.formats import FormatError
-from joey.formats.json import read_json
-from joey.regular_files import read_regular_text
-from joey.tools.problem import Problem
-from joey.trust import TrustStore
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats import FormatError
+from joey.bounded.formats.json import read_json
+from joey.system.folders import project_folder, user_folder
+from joey.system.problem import Problem
+from joey.system.trust import TrustStore
 
 Transport: TypeAlias = Literal["stdio", "streamable-http", "sse"]
 Scope: TypeAlias = Literal["project", "user"]

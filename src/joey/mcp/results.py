@@ -24,14 +24,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from joey.filenames import quoted
-from joey.folders import close_to_others, make_private, private_file
+from joey.images.sizing import KINDS, can_shrink
 from joey.messages import ImageBlock, ResultBlock, ShownText, TextBlock, ToolResult
-from joey.pictures import KINDS, can_shrink
+from joey.system.filenames import quoted
+from joey.system.folders import close_to_others, make_private, private_file
 from joey.tools.base import ToolContext
-from joey.tools.commands.artifacts import CommandRecord, new_artifact, write_record
-from joey.tools.commands.shaping import joined_ends, shorten_output
 from joey.tools.paths import reason
+from joey.tools.shell.artifacts import CommandRecord, new_artifact, write_record
+from joey.tools.shell.shaping import joined_ends, shorten_output
 from joey.wire import JsonObject
 
 LIMIT = 40_000

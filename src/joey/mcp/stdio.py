@@ -31,7 +31,7 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adap
 
 from joey.mcp.config import ServerConfig
 from joey.mcp.last_words import LastWords
-from joey.tools.commands.environment import command_environment
+from joey.tools.shell.environment import command_environment
 
 MAX_MESSAGE = 32 * 1024 * 1024
 MAX_VALUES = 500_000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
 
-from joey.gitpatterns import git_patterns
+from joey.bounded.patterns import git_patterns
 from joey.policy.names import fold_path, visible
 
 NAMES = (".joeyignore", ".rooignore")

@@ -22,13 +22,13 @@ from joey.actions import (
     WidenSandbox,
     WritePath,
 )
-from joey.filenames import quoted
-from joey.hosts import fits, host_of, is_this_machine
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.files import inside_reason, write_part
 from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import Decision, Part, Verdict, combine
+from joey.system.filenames import quoted
+from joey.system.hosts import fits, host_of, is_this_machine
 
 
 def judge(actions: Sequence[Action], settings: Settings, workspace: Workspace, *, headless: bool = False) -> Verdict:

@@ -25,15 +25,15 @@ from typing import Self
 
 from pathspec import GitIgnoreSpec
 
+from joey.bounded.files import read_regular
+from joey.bounded.patterns import MAX_LINE, MAX_LINES
 from joey.errors import UsageError
-from joey.gitpatterns import MAX_LINE, MAX_LINES
 from joey.policy.backlinks import Backlinks, Meaning, Recent
 from joey.policy.credentials import holds_credentials, is_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
 from joey.policy.links import Trail, follow, is_repository, without_magic
 from joey.policy.names import fold_path, visible
 from joey.policy.protected import protecting
-from joey.regular_files import read_regular
 
 _ELSEWHERE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
 """A drive of Windows or a URL: no place in a workspace, whatever a file of that name would be here."""

@@ -18,11 +18,11 @@ from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.events import StreamEvent
 from joey.protocols.base import Call, Content, OnError, ParseError, Parser, Part, Protocol, Text, collect
-from joey.protocols.json_mix import JsonMixProtocol
-from joey.protocols.morph_xml import MorphXmlProtocol
+from joey.protocols.json_mix.protocol import JsonMixProtocol
+from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.protocols.native import NativeProtocol
 from joey.protocols.tool_choice import ToolChoiceProtocol
-from joey.protocols.xml import XmlProtocol
+from joey.protocols.xml.protocol import XmlProtocol
 from joey.toolspec import ToolSpec
 
 __all__ = [

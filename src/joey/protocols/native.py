@@ -30,8 +30,8 @@ from joey.chunks import Chunk, ToolCallChunk
 from joey.events import StreamEvent, ToolCallDelta, ToolCallStarted
 from joey.messages import Block, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
-from joey.protocols.json_stream import JsonReader
-from joey.protocols.repair import UnreadableError, read_arguments, read_json
+from joey.protocols.json.repair import UnreadableError, read_arguments, read_json
+from joey.protocols.json.stream import JsonReader
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 

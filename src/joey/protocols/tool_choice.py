@@ -21,10 +21,10 @@ from joey.events import ToolCallDelta, ToolCallStarted
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Parser, Protocol
 from joey.protocols.buffer import Pieces
-from joey.protocols.grammar import Rules, callable_tools
-from joey.protocols.json_mix import encode_results
-from joey.protocols.json_mix_grammar import call_rule
-from joey.protocols.rjson import RelaxedJsonError, loads
+from joey.protocols.grammar.gbnf import Rules, callable_tools
+from joey.protocols.json.relaxed import RelaxedJsonError, loads
+from joey.protocols.json_mix.grammar import call_rule
+from joey.protocols.json_mix.protocol import encode_results
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonObject, JsonValue
 

@@ -18,8 +18,7 @@ from typing import Any
 from joey.errors import UsageError
 from joey.providers.abilities import Abilities, abilities_of
 from joey.providers.base import Provider, Reasoning, Request
-from joey.providers.engine import EngineOptions
-from joey.providers.failures import (
+from joey.providers.errors import (
     AuthError,
     BadRequestError,
     ContextTooLongError,
@@ -29,6 +28,7 @@ from joey.providers.failures import (
     ProviderError,
     RateLimitError,
 )
+from joey.providers.local.engine import EngineOptions
 from joey.providers.prices import Price, Prices
 from joey.providers.retry import Retry, RetryPolicy, with_retries
 
@@ -118,7 +118,7 @@ def open_model(
     options: dict[str, Any] = {"base_url": address, "api_key": api_key, "abilities": abilities}
     if endpoint.wire == "openai":
         options |= {"key_variable": endpoint.key_variable, "grammar": grammar}
-        return importlib.import_module("joey.providers.openai").OpenAIProvider(**options), model
+        return importlib.import_module("joey.providers.openai_chat").OpenAIProvider(**options), model
     if grammar is not None:
         raise UsageError(f"{provider} takes no grammar; servers that speak OpenAI's format may, such as llamacpp/…")
     return importlib.import_module("joey.providers.anthropic").AnthropicProvider(**options), model
@@ -133,7 +133,7 @@ def _open_local(
 ) -> Provider:
     if base_url is not None:
         raise UsageError(f"local/{model} runs in this process, without a base_url; a server is llamacpp/… or openai/…")
-    made: Provider = importlib.import_module("joey.providers.local").LocalProvider(
+    made: Provider = importlib.import_module("joey.providers.local.provider").LocalProvider(
         model, abilities=abilities, options=engine, takes_grammar=grammar != "off"
     )
     return made

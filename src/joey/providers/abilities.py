@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeAlias
 
-from joey.pictures import PictureLimits
+from joey.images.sizing import PictureLimits
 
 USUAL_PICTURES = PictureLimits()
 IdRule: TypeAlias = Literal["anthropic", "openai", "mistral"]

@@ -32,11 +32,12 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from joey.providers import failures, ids
+from joey.providers import errors
 from joey.providers.abilities import Abilities
 from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
-from joey.providers.conversation import Preparation
-from joey.providers.memo import Memo, Remembered
+from joey.providers.encoding import ids
+from joey.providers.encoding.conversation import Preparation
+from joey.providers.encoding.memo import Memo, Remembered
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
 
@@ -103,7 +104,7 @@ class AnthropicProvider(Provider):
         except TypeError as error:
             if "authentication" not in str(error):
                 raise
-            raise failures.AuthError("there is no key for Anthropic: set ANTHROPIC_API_KEY.") from error
+            raise errors.AuthError("there is no key for Anthropic: set ANTHROPIC_API_KEY.") from error
         except (anthropic.AnthropicError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise _failure(error, began).hiding(self._client.api_key) from error
 
@@ -272,7 +273,7 @@ class _StreamReader:
         try:
             return list(self._chunks(event))
         except (AttributeError, TypeError) as error:
-            raise failures.CutStreamError(f"a piece of the reply is not what it should be ({error})") from error
+            raise errors.CutStreamError(f"a piece of the reply is not what it should be ({error})") from error
 
     def _chunks(self, event: Any) -> Iterator[Chunk]:
         kind = getattr(event, "type", None)
@@ -296,7 +297,7 @@ class _StreamReader:
 
     def stop(self) -> StopChunk:
         if self._stop is None:
-            raise failures.CutStreamError("the reply broke off before its end")
+            raise errors.CutStreamError("the reply broke off before its end")
         return self._stop
 
     def _delta(self, index: int, delta: Any) -> Iterator[Chunk]:
@@ -363,12 +364,12 @@ def _stop_chunk(reason: str) -> StopChunk:
 # What can go wrong
 
 
-def _failure(error: Exception, began: bool) -> failures.ProviderError:
+def _failure(error: Exception, began: bool) -> errors.ProviderError:
     if isinstance(error, anthropic.APIStatusError):
-        return failures.classify(
-            failures.message_in(error.body) or error.message,
+        return errors.classify(
+            errors.message_in(error.body) or error.message,
             status=error.status_code,
-            kinds=failures.kinds_in(error.body),
+            kinds=errors.kinds_in(error.body),
             headers=error.response.headers,
             began=began,
             now=time.time(),
@@ -377,8 +378,8 @@ def _failure(error: Exception, began: bool) -> failures.ProviderError:
         cause = error.__cause__ or error
         text = f"{type(cause).__name__}: {cause}".rstrip(": ")
         if began:
-            return failures.CutStreamError(f"the reply broke off ({text})")
-        return failures.NetworkError(f"the provider could not be reached ({text})")
+            return errors.CutStreamError(f"the reply broke off ({text})")
+        return errors.NetworkError(f"the provider could not be reached ({text})")
     if isinstance(error, ValueError):
-        return failures.CutStreamError(f"a piece of the reply could not be read ({error})")
-    return failures.BadRequestError(f"the request could not be made ({error})")
+        return errors.CutStreamError(f"a piece of the reply could not be read ({error})")
+    return errors.BadRequestError(f"the request could not be made ({error})")

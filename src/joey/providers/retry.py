@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from joey.providers.failures import ProviderError
+from joey.providers.errors import ProviderError
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from joey.folders import cache_folder
 from joey.sandbox.mounts import PRIVATE, Layout, Mount
 from joey.sandbox.settings import Network
+from joey.system.folders import cache_folder
 
 NAME = "bwrap"
 _ALWAYS = ("--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL")

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from joey.folders import state_folder, user_folder
 from joey.sandbox.git import git_folders
 from joey.sandbox.hidden import hidden_places
 from joey.sandbox.mounts import PRIVATE, too_broad
 from joey.sandbox.settings import Walls
+from joey.system.folders import state_folder, user_folder
 
 _CREATE, _VERSION = 444, 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3

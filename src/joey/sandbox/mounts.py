@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from joey.folders import cache_folder, state_folder, user_folder
 from joey.sandbox.git import git_folders
 from joey.sandbox.hidden import CACHES, READABLE_CACHES, hidden_places, homes
 from joey.sandbox.settings import Walls
+from joey.system.folders import cache_folder, state_folder, user_folder
 
 Identity: TypeAlias = tuple[int, int]
 """A file whatever its name is: device and inode."""

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from joey.hosts import fits
+from joey.system.hosts import fits
 
 REFUSED = "refused by Joey's sandbox"
 _MAX_HEAD = 64 * 1024

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from joey.folders import state_folder, user_folder
 from joey.sandbox.git import git_folders
 from joey.sandbox.hidden import hidden_places
 from joey.sandbox.mounts import too_broad
 from joey.sandbox.settings import Walls
+from joey.system.folders import state_folder, user_folder
 
 PROGRAM = "/usr/bin/sandbox-exec"
 

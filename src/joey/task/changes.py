@@ -1,5 +1,5 @@
 """What git knows of a workspace, for `@git-changes` and `@COMMIT`: looked at without running anything of the
-repository's (`joey.git`), within the workspace only, and without files that an ignore file hides."""
+repository's (`joey.system.git`), within the workspace only, and without files that an ignore file hides."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from joey.filenames import quoted
-from joey.git import LOOKING, SafeGit, looking_at
+from joey.system.filenames import quoted
+from joey.system.git import LOOKING, SafeGit, looking_at
 from joey.task.programs import run_program
 
 _SECONDS = 20.0

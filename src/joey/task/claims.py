@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
-from joey.filenames import quoted
-from joey.regular_files import read_resolved
+from joey.bounded.files import read_resolved
+from joey.system.filenames import quoted
 from joey.task.trim import trimmed
 from joey.tools.textfile import NotTextError, read_text
 

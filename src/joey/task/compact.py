@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.modes.mode import Mode
 from joey.protocols import Protocol
 from joey.schema.kinds import kinds_of
 from joey.schema.references import properties
 from joey.task.prompt import Surroundings, first_sentence
-from joey.tools.modes.mode import Mode
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 

@@ -21,7 +21,7 @@ from joey.frames import below_heading
 from joey.journal.records import MessagesHidden
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import Request
-from joey.providers.failures import ProviderError
+from joey.providers.errors import ProviderError
 from joey.task.core import TaskCore
 from joey.task.history import hideable, visible
 from joey.task.reply import latest, usage_chunk

@@ -28,11 +28,12 @@ from joey.events import (
     UserMessageQueued,
     UserMessageTakenBack,
 )
+from joey.images.sizing import fitted
 from joey.journal.journal import Journal
 from joey.journal.records import FilesFound, ModeSet, Record, RunConfined, UserSaid, UserTookBack
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock, ResultBlock, TextBlock, ToolResult
-from joey.pictures import fitted
+from joey.modes.mode import Mode
 from joey.policy.guarded import is_guarded
 from joey.policy.paths import Workspace
 from joey.providers.retry import Retry, with_retries
@@ -43,7 +44,6 @@ from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
 from joey.tools.base import ApprovedBy, Confined, ToolContext
-from joey.tools.modes.mode import Mode
 from joey.tools.registry import Registry
 from joey.tools.todos import STATE_KEY as TODOS
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from pathlib import Path
 
 from joey.effects import Todo
-from joey.filenames import quoted
 from joey.frames import framed
+from joey.system.filenames import quoted
 from joey.tools.base import ToolContext
-from joey.tools.commands.jobs import finished_jobs, running_jobs
 from joey.tools.searching.listing import list_folder
+from joey.tools.shell.jobs import finished_jobs, running_jobs
 from joey.tools.todos import render_checklist
 
 MAX_ENTRIES = 200

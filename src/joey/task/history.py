@@ -12,7 +12,7 @@ from joey.frames import neutral
 from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Protocol
-from joey.providers.memo import Growing, Memo
+from joey.providers.encoding.memo import Growing, Memo
 from joey.toolspec import ToolSpec
 
 _HIDDEN = "[{count} earlier messages of this task are no longer shown.]"

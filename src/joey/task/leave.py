@@ -22,10 +22,10 @@ from joey.actions import (
     WritePath,
 )
 from joey.frames import framed
-from joey.hosts import host_of, is_this_machine
 from joey.policy.settings import Settings
 from joey.policy.shell.lines import exact_rules
 from joey.policy.verdict import Part
+from joey.system.hosts import host_of, is_this_machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from joey.filenames import quoted
 from joey.messages import ResultBlock, TextBlock, ToolResult
 from joey.policy.paths import Workspace
+from joey.system.filenames import quoted
 from joey.task.changes import changes, commit
 from joey.task.programs import MOST, run_program
 from joey.tools.base import ParamsT, Tool, ToolContext, failed
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
-from joey.tools.commands.environment import command_environment
 from joey.tools.searching.listing import list_folder
+from joey.tools.shell.environment import command_environment
 
 _MOST_FILES = 200
 _LARGEST_IN_A_FOLDER = 1024 * 1024

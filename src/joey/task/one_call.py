@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from joey.actions import Action, ReadPath, WritePath
 from joey.messages import ToolResult
+from joey.modes.mode import Mode
 from joey.policy.judge import judge
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
@@ -23,7 +24,6 @@ from joey.policy.verdict import Verdict
 from joey.task.leave import denied
 from joey.task.unexpected import write_down
 from joey.tools.base import Plan, ToolContext, failed
-from joey.tools.modes.mode import Mode
 from joey.tools.registry import ResolvedCall
 from joey.tools.restrict import file_refusal
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TypeAlias
 
-from joey.asking import Asked
 from joey.checkpoints import Limits
 from joey.events import Event
 from joey.journal.store import TaskStore
+from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
+from joey.prompts import Asked
 from joey.protocols import Parser, Protocol
 from joey.providers.base import Provider
 from joey.providers.prices import Prices
 from joey.task.prompt import Surroundings
 from joey.task.settings import TaskSettings
-from joey.tools.modes.mode import Mode
 from joey.tools.toolset import Toolset
 
 Watcher: TypeAlias = Callable[[str, Event], None]
@@ -56,7 +56,7 @@ class Parts:
     checkpoints: Limits | None = None
     """How much of the files is kept before they are changed; None keeps nothing."""
     asked: Callable[[str, str], Awaitable[Asked]] = _as_typed
-    """What the user typed, with what it names (joey.asking), in a mode. Given the user's own words and nothing else."""
+    """What the user typed, with what it names (joey.prompts), in a mode. Given only the user's own words."""
     prices: Prices = field(default_factory=Prices)
     label: str = ""
     """The model's full name, provider/model, for the journal; the model itself when left out."""

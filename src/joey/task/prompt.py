@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from joey.asking.library import Skill
-from joey.filenames import quoted
+from joey.modes.mode import Mode
+from joey.prompts.library import Skill
 from joey.protocols import Protocol
-from joey.tools.modes.mode import Mode
+from joey.system.filenames import quoted
 from joey.toolspec import ToolSpec
 
 

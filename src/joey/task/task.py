@@ -55,7 +55,7 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.protocols import get
-from joey.providers.failures import ProviderError
+from joey.providers.errors import ProviderError
 from joey.task import wording
 from joey.task.compact import describe_briefly
 from joey.task.context_window import condense
@@ -68,7 +68,7 @@ from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn
 from joey.task.unexpected import write_down
 from joey.tools.closing import close_tools
-from joey.tools.commands.jobs import kill_jobs_now
+from joey.tools.shell.jobs import kill_jobs_now
 
 
 class Task:
@@ -100,7 +100,7 @@ class Task:
     ) -> Self:
         """A new task. Its journal is open from now on, until it has run or is closed.
 
-        `attached` is what the text brought along (joey.asking)."""
+        `attached` is what the text brought along (joey.prompts)."""
         if mode not in parts.modes:
             raise UsageError(f"there is no mode {mode!r}; there are: {', '.join(parts.modes)}")
         task_id = parts.new_id()

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from joey.events import TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message
-from joey.providers.failures import ContextTooLongError
+from joey.providers.errors import ContextTooLongError
 from joey.task.context_window import KEPT_MESSAGES, condense, nearly_full, shorten
 from joey.task.core import TaskCore
 from joey.task.reply import Reply, ReplyBuilder, usage_chunk

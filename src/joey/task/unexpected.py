@@ -9,7 +9,7 @@ import time
 import traceback
 from pathlib import Path
 
-from joey.folders import make_private, private_file
+from joey.system.folders import make_private, private_file
 
 LOG = "errors.log"
 _MAX_BYTES = 1024 * 1024

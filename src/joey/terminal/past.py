@@ -15,7 +15,7 @@ import json
 import os
 from pathlib import Path
 
-from joey.folders import make_private, private_file
+from joey.system.folders import make_private, private_file
 
 KEPT = 1_000
 """How many lines the file has when it was cut."""

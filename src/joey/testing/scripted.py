@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from joey.chunks import Chunk
 from joey.errors import UsageError
-from joey.providers import failures
+from joey.providers import errors
 from joey.providers.abilities import Abilities
 from joey.providers.base import Provider, Request
 from joey.testing.script import Answer, Failure, Faults, Reply, Script
@@ -42,9 +42,9 @@ class ScriptedProvider(Provider):
             yield chunk
 
 
-def _error(failure: Failure) -> failures.ProviderError:
+def _error(failure: Failure) -> errors.ProviderError:
     headers = {} if failure.retry_after is None else {"retry-after": str(failure.retry_after)}
-    return failures.classify(failure.message, status=failure.status, kinds=(failure.kind,), headers=headers)
+    return errors.classify(failure.message, status=failure.status, kinds=(failure.kind,), headers=headers)
 
 
 async def _played(chunks: tuple[Chunk, ...], faults: Faults) -> AsyncIterator[Chunk]:
@@ -55,10 +55,10 @@ async def _played(chunks: tuple[Chunk, ...], faults: Faults) -> AsyncIterator[Ch
         if number == faults.cut_after and faults.breaks_with is not None:
             raise _error(faults.breaks_with)
         if number == faults.cut_after:
-            raise failures.CutStreamError("the reply broke off, as the script says")
+            raise errors.CutStreamError("the reply broke off, as the script says")
         if number == faults.malformed_at:
-            raise failures.CutStreamError("a piece of the reply could not be read, as the script says")
+            raise errors.CutStreamError("a piece of the reply could not be read, as the script says")
         yield chunk
         await asyncio.sleep(faults.pause)
     if faults.cut_after is not None and faults.cut_after >= len(chunks):
-        raise failures.CutStreamError("the reply broke off, as the script says")
+        raise errors.CutStreamError("the reply broke off, as the script says")

@@ -25,15 +25,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from joey.actions import Action
 from joey.effects import Effect
-from joey.filenames import unquoted
 from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
 from joey.schema.tidy import tidy
-from joey.toolspec import ToolSpec
+from joey.system.filenames import unquoted
+from joey.toolspec import Group, ToolSpec
 from joey.wire import JsonObject
-
-Group: TypeAlias = Literal["read", "edit", "command", "browser", "mcp", "modes", "always"]
-"""Which modes offer a tool; tools of the groups `modes` and `always` are in every mode."""
 
 ApprovedBy: TypeAlias = Literal["user", "rule", "sandbox"]
 """A person who was asked about this very call; a rule (or a profile) that allows it; or a profile that lets commands
@@ -46,7 +43,7 @@ Feature: TypeAlias = Literal[
 
 
 PathText: TypeAlias = Annotated[str, AfterValidator(unquoted)]
-"""A path among the arguments: what a listing showed in quotes (joey.filenames) is the name in them. It is read here, so
+"""A path among the arguments: what a listing showed in quotes (`quoted`) is the name in them. It is read here, so
 that what is judged and what is done are the same."""
 
 

@@ -1,7 +1,7 @@
 """Tools that people write: Python files in `.joey/tools/` of the workspace and `tools/` of the user's folder.
 
 A file may define any number of tools: functions under `@joey.tool`, and subclasses of `Tool`. Files whose names begin
-with an underscore are left alone. The workspace's tools are loaded only if the user trusts it (see `joey.trust`); a
+with an underscore are left alone. The workspace's tools are loaded only if the user trusts it (`system.trust`); a
 tool of the workspace beats the user's tool of the same name.
 
 Loading runs a file, once for each content it has had: the file's bytes decide, not its time stamp. A file that fails
@@ -28,14 +28,14 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 
 from joey.actions import Action, RunCode
+from joey.bounded.files import read_regular
 from joey.errors import UsageError
-from joey.folders import project_folder
 from joey.messages import ToolResult
-from joey.regular_files import read_regular
+from joey.system.folders import project_folder
+from joey.system.problem import Problem
+from joey.system.trust import TrustStore
 from joey.tools.base import Plan, Tool, ToolContext, failed
 from joey.tools.function import DEFAULT_TIMEOUT, MARK, FunctionTool
-from joey.tools.problem import Problem
-from joey.trust import TrustStore
 
 
 class LeashedTool(Tool[BaseModel]):

@@ -36,8 +36,9 @@ from pydantic.fields import FieldInfo
 from joey.actions import Action
 from joey.errors import UsageError
 from joey.messages import ToolResult
-from joey.tools.base import Group, Tool, ToolContext, ok
+from joey.tools.base import Tool, ToolContext, ok
 from joey.tools.restrict import path_actions
+from joey.toolspec import Group
 
 MARK = "__joey_tool__"
 DEFAULT_TIMEOUT = 60.0

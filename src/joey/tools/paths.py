@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from joey.openat import LinkInPathError
+from joey.bounded.folders import LinkInPathError
 from joey.tools.base import ToolContext
 
 REPLACED = "it was replaced while it was read; try again"

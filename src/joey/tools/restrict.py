@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, WritePath
-from joey.filenames import quoted
-from joey.regexes import PatternError, SlowPatternError
-from joey.tools.base import Group
-from joey.tools.modes.mode import GroupRule, Mode
+from joey.bounded.regexes import PatternError, SlowPatternError
+from joey.modes.mode import GroupRule, Mode
+from joey.system.filenames import quoted
+from joey.toolspec import Group
 from joey.wire import JsonValue
 
 _PATH_NAME = re.compile(

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from joey.modes.mode import Mode
 from joey.tools.base import Feature, Tool
-from joey.tools.modes.mode import Mode
 from joey.toolspec import ToolSpec
 
 ToolOrigin: TypeAlias = Literal["built-in", "mcp", "custom"]

@@ -19,8 +19,8 @@ from joey.tools.base import ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.builtin.read_command_output import ReadCommandOutput, ReadCommandOutputParams
 from joey.tools.closing import close_tools
-from joey.tools.commands.artifacts import artifacts
-from joey.tools.commands.jobs import finished_jobs, kill_jobs, running_jobs
+from joey.tools.shell.artifacts import artifacts
+from joey.tools.shell.jobs import finished_jobs, kill_jobs, running_jobs
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from joey.actions import ReadPath, WritePath
 from joey.messages import ImageBlock, ToolResult
 from joey.tools.base import ToolContext
 from joey.tools.builtin.generate_image import GenerateImage, GenerateImageParams
-from joey.tools.imaging import ImageEndpoint
+from joey.tools.images import ImageEndpoint
 from pages_kit import Page, Pages
 from picture_kit import made
 

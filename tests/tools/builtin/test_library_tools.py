@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from joey import actions
-from joey.asking import Library
 from joey.effects import ModeSwitched
+from joey.prompts import Library
 from joey.tools.base import ToolContext
 from joey.tools.builtin.run_slash_command import RunSlashCommand, RunSlashCommandParams
 from joey.tools.builtin.skill import LoadSkill, SkillParams

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from joey.actions import ReadPath
 from joey.messages import ImageBlock, ToolResult, ToolUseBlock
+from joey.modes.builtin import CODE
 from joey.tools.base import ToolContext
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
-from joey.tools.modes.builtin import CODE
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.seen_files import changed_since_seen
 from joey.tools.toolset import build_toolset

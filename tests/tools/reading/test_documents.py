@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.extract import DocumentError, Extracted
+from joey.bounded.documents import DocumentError, Extracted
 from joey.tools.base import ToolContext
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
 from joey.tools.reading import documents

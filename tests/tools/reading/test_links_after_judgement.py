@@ -21,19 +21,19 @@ import pytest
 
 from joey.actions import WritePath
 from joey.app.calls import CallRunner, Question
+from joey.bounded.files import read_resolved
+from joey.bounded.folders import LinkInPathError
 from joey.checkpoints.store import CheckpointStore
 from joey.messages import ToolResult, ToolUseBlock
-from joey.openat import LinkInPathError
+from joey.modes.builtin import ARCHITECT, CODE
 from joey.policy import Settings, Workspace
 from joey.policy.paths import Located
-from joey.regular_files import read_resolved
 from joey.task.claims import Claims
 from joey.task.mentions import WorkspaceSources
 from joey.tools.base import Plan, Tool, ToolContext
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.builtin.read_file import ReadFile
-from joey.tools.edit.planning import EditRefused, real_path
-from joey.tools.modes.builtin import ARCHITECT, CODE
+from joey.tools.editing.planning import EditRefused, real_path
 from joey.tools.registry import Registry
 from joey.tools.restrict import file_refusal
 from joey.tools.searching.confirm import stands_in

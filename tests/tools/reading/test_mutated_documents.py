@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents_kit import archive, docx, pages, pdf, stream, xlsx
-from joey.extract import DocumentError, Extracted
-from joey.pictures import picture_type
-from joey.shrinking import shrink
+from joey.bounded.documents import DocumentError, Extracted
+from joey.images.shrinking import shrink
+from joey.images.sizing import picture_type
 from picture_kit import made
 
 TABLE = "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t><w:tab/></w:r></w:p></w:tc></w:tr></w:tbl>"
@@ -59,14 +59,14 @@ def changed(data: bytes, changes: list[tuple[int, bytes, int]]) -> bytes:
 
 
 def assert_read_or_refused(kind: str, data: bytes) -> None:
-    module: Any = import_module(f"joey.extract.{kind}")
+    module: Any = import_module(f"joey.bounded.documents.{kind}")
     with contextlib.suppress(DocumentError):
         assert isinstance(module.extract(io.BytesIO(data)), Extracted)
 
 
 @pytest.mark.parametrize("kind", ORIGINALS)
 def test_the_originals_are_read(kind: str) -> None:
-    module: Any = import_module(f"joey.extract.{kind}")
+    module: Any = import_module(f"joey.bounded.documents.{kind}")
     assert len(module.extract(io.BytesIO(ORIGINALS[kind])).text) > 5
 
 

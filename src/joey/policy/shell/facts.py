@@ -13,11 +13,11 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 
-from joey.filenames import quoted
 from joey.policy.ignore import NAMES
 from joey.policy.paths import Workspace
 from joey.policy.shell.options import Use
 from joey.policy.shell.repository import remote_names, repository_problems
+from joey.system.filenames import quoted
 
 _MAX_INDEX = 64 * 1024 * 1024
 _EMPTY_INDEX = b"DIRC" + (2).to_bytes(4) + (0).to_bytes(4)
@@ -34,7 +34,7 @@ _RUNS: dict[str, tuple[str, ...]] = {
     "reset": (_INDEX, _REFERENCES),
 }
 """Which of the hooks that run on nearly everything a subcommand may run; one that is not here, both. Commands get an
-environment in which looking does not write the index (`joey.git.quiet_git_environment`)."""
+environment in which looking does not write the index (`joey.system.git.quiet_git_environment`)."""
 
 
 def fact_problems(name: str, use: Use, workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from joey.filenames import quoted
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.options import Touch
 from joey.policy.shell.plain import Word
 from joey.policy.verdict import Decision, Part
+from joey.system.filenames import quoted
 
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 

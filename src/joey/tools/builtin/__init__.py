@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from joey.asking.library import Library
+from joey.prompts.library import Library
 from joey.sandbox import SandboxSettings
 from joey.tools.base import Tool
 from joey.tools.builtin.apply_diff import ApplyDiff
@@ -34,8 +34,8 @@ from joey.tools.builtin.skill import LoadSkill
 from joey.tools.builtin.switch_mode import SwitchMode
 from joey.tools.builtin.update_todo_list import UpdateTodoList
 from joey.tools.builtin.write_to_file import WriteToFile
-from joey.tools.commands.environment import NO_RULES, EnvironmentRules
-from joey.tools.imaging import ImageEndpoint
+from joey.tools.images import ImageEndpoint
+from joey.tools.shell.environment import NO_RULES, EnvironmentRules
 
 
 @dataclass(frozen=True, slots=True)

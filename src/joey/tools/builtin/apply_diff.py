@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.filenames import quoted
+from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
-from joey.tools.edit.block_edit import apply_blocks
-from joey.tools.edit.blocks import BlockError, read_blocks
-from joey.tools.edit.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
-from joey.tools.edit.tool import OneFileTool
-from joey.tools.edit.verdict import report
+from joey.tools.editing.block_edit import apply_blocks
+from joey.tools.editing.blocks import BlockError, read_blocks
+from joey.tools.editing.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
+from joey.tools.editing.tool import OneFileTool
+from joey.tools.editing.verdict import report
 from joey.wire import JsonObject
 
 

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from joey.actions import Action
 from joey.tools.base import Params, ToolContext
-from joey.tools.edit.patch import PatchError, read_patch
-from joey.tools.edit.patch_planning import patch_actions, prepare_patch
-from joey.tools.edit.planning import EditRefused, Prepared
-from joey.tools.edit.tool import EditTool
+from joey.tools.editing.patch import PatchError, read_patch
+from joey.tools.editing.patch_planning import patch_actions, prepare_patch
+from joey.tools.editing.planning import EditRefused, Prepared
+from joey.tools.editing.tool import EditTool
 from joey.wire import JsonObject
 
 

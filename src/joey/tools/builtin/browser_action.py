@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from joey.actions import Action, VisitUrl, WritePath
-from joey.filenames import quoted
-from joey.hosts import host_of
 from joey.messages import ImageBlock, ResultBlock, ToolResult
+from joey.system.filenames import quoted
+from joey.system.hosts import host_of
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
-from joey.tools.browsing.chromium import find_chromium, why_no_browser
-from joey.tools.browsing.pointing import PointingError, keys_in, point_in, size_in
-from joey.tools.browsing.view import View
+from joey.tools.browser.chromium import find_chromium, why_no_browser
+from joey.tools.browser.pointing import PointingError, keys_in, point_in, size_in
+from joey.tools.browser.view import View
 from joey.tools.closing import close_with_task
-from joey.tools.edit.changes import ChangeFailed, FileChange, commit, read_present
+from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.paths import UnusablePathError, locate
 
 if TYPE_CHECKING:
-    from joey.tools.browsing.session import Session
+    from joey.tools.browser.session import Session
 
 _KEY = "browser"
 _MOST_TEXT = 4_000
@@ -106,7 +106,7 @@ class BrowserAction(Tool[BrowserActionParams]):
     async def _run(self, params: BrowserActionParams, context: ToolContext, target: Path | None) -> ToolResult:
         if params.action == "close":
             return await _close(context)
-        sessions: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.browsing.session")
+        sessions: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.browser.session")
         session: Session = context.state.get(_KEY) or self._session(sessions, context)
         try:
             done = await _act(session, params, target)

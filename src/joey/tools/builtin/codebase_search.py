@@ -9,15 +9,15 @@ from pathlib import Path
 from pydantic import Field
 
 from joey.actions import Action, ReadPath
-from joey.filenames import quoted
-from joey.folders import index_folder
 from joey.messages import ToolResult
+from joey.system.filenames import quoted
+from joey.system.folders import index_folder
 from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
-from joey.tools.codebase import model
-from joey.tools.codebase.report import report
-from joey.tools.codebase.search import Asked, CodebaseIndex, LoadModel, too_wide
-from joey.tools.codebase.store import IndexProblemError
-from joey.tools.codebase.update import Allowance
+from joey.tools.index import model
+from joey.tools.index.report import report
+from joey.tools.index.search import Asked, CodebaseIndex, LoadModel, too_wide
+from joey.tools.index.store import IndexProblemError
+from joey.tools.index.update import Allowance
 from joey.tools.paths import UnusablePathError, locate, name_for
 
 LIMIT = 10

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.filenames import quoted
+from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
-from joey.tools.edit.document import with_ends_of
-from joey.tools.edit.planning import EditRefused, Prepared, new_file, open_source
-from joey.tools.edit.text_edit import Remedies, TextEdit
-from joey.tools.edit.text_planning import prepare_text_edits
-from joey.tools.edit.tool import OneFileTool
+from joey.tools.editing.document import with_ends_of
+from joey.tools.editing.planning import EditRefused, Prepared, new_file, open_source
+from joey.tools.editing.text_edit import Remedies, TextEdit
+from joey.tools.editing.text_planning import prepare_text_edits
+from joey.tools.editing.tool import OneFileTool
 from joey.wire import JsonObject
 
 _REMEDIES = Remedies("Make old_string fit by adding lines around it,", "or set expected_replacements to the number.")

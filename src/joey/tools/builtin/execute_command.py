@@ -10,13 +10,14 @@ from pathlib import Path
 from pydantic import Field
 
 from joey.actions import Action, RunCommand, WidenSandbox
-from joey.filenames import quoted
-from joey.git import quiet_git_environment
 from joey.messages import ShownText, ToolResult
 from joey.sandbox import Sandbox, SandboxError, SandboxSettings
+from joey.system.filenames import quoted
+from joey.system.git import quiet_git_environment
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
-from joey.tools.commands.artifacts import CommandRecord, write_record
-from joey.tools.commands.confinement import (
+from joey.tools.paths import UnusablePathError, locate, reason
+from joey.tools.shell.artifacts import CommandRecord, write_record
+from joey.tools.shell.confinement import (
     NotConfinedError,
     badly_named,
     describe_need,
@@ -25,16 +26,15 @@ from joey.tools.commands.confinement import (
     resolved_needs,
     sandbox_for,
 )
-from joey.tools.commands.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
-from joey.tools.commands.job import Job, start
-from joey.tools.commands.jobs import jobs_of, note_exit_code
-from joey.tools.commands.output import CommandOutput
-from joey.tools.commands.own_process import hide_own_process
-from joey.tools.commands.planted import look_for_planted, watch_for_planted
-from joey.tools.commands.shaping import collapse_repeats, shorten_output
-from joey.tools.commands.walls import wall_hint
-from joey.tools.commands.wording import ending, size
-from joey.tools.paths import UnusablePathError, locate, reason
+from joey.tools.shell.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
+from joey.tools.shell.job import Job, start
+from joey.tools.shell.jobs import jobs_of, note_exit_code
+from joey.tools.shell.output import CommandOutput
+from joey.tools.shell.own_process import hide_own_process
+from joey.tools.shell.planted import look_for_planted, watch_for_planted
+from joey.tools.shell.shaping import collapse_repeats, shorten_output
+from joey.tools.shell.walls import wall_hint
+from joey.tools.shell.wording import ending, size
 
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: one that cannot start is told at once."""

@@ -13,12 +13,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from joey.actions import Action, ReadPath, WritePath
-from joey.filenames import quoted
+from joey.images.sizing import ENDINGS, header_of, picture_type
 from joey.messages import ImageBlock, ResultBlock, ShownText, ToolResult
-from joey.pictures import ENDINGS, header_of, picture_type
+from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
-from joey.tools.edit.changes import ChangeFailed, FileChange, commit, read_present
-from joey.tools.imaging import ImageEndpoint, ImageError, Original
+from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
+from joey.tools.images import ImageEndpoint, ImageError, Original
 from joey.tools.paths import UnusablePathError, locate
 
 _LARGEST_ORIGINAL = 20 * 1024 * 1024
@@ -94,7 +94,7 @@ class GenerateImage(Tool[GenerateImageParams]):
         self, params: GenerateImageParams, targets: Mapping[str, Path], original: Original | None
     ) -> ToolResult:
         wanted = _possible_names(params.path)[0]
-        endpoints: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.imaging.openai_images")
+        endpoints: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.images.openai_images")
         try:
             kind = _KINDS[PurePosixPath(wanted).suffix.lower()]
             data: bytes = await endpoints.picture(self._endpoint, params.prompt, kind, original)

@@ -8,9 +8,9 @@ from pathlib import Path
 from pydantic import Field
 
 from joey.actions import Action, ReadPath
-from joey.filenames import quoted
+from joey.bounded.folders import LinkInPathError
 from joey.messages import ToolResult
-from joey.openat import LinkInPathError
+from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.paths import Found, UnusablePathError, reason
 from joey.tools.searching.listing import Listing, list_folder

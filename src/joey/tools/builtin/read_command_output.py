@@ -10,13 +10,13 @@ from pydantic import Field
 
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
-from joey.tools.commands.artifacts import ARTIFACT_ID, artifacts, folder_of, read_record
-from joey.tools.commands.exit_status import ExitStatus
-from joey.tools.commands.jobs import find_job
-from joey.tools.commands.stored import Matches, find_lines, read_page
-from joey.tools.commands.wording import ending, size, status_of
 from joey.tools.line_numbers import shorten
 from joey.tools.paths import reason
+from joey.tools.shell.artifacts import ARTIFACT_ID, artifacts, folder_of, read_record
+from joey.tools.shell.exit_status import ExitStatus
+from joey.tools.shell.jobs import find_job
+from joey.tools.shell.stored import Matches, find_lines, read_page
+from joey.tools.shell.wording import ending, size, status_of
 
 LIMIT = 40_960
 _MAX_LIMIT = 256 * 1024

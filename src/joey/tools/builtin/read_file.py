@@ -15,12 +15,12 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from joey.actions import Action, ReadPath
-from joey.extract import DocumentError
-from joey.filenames import quoted
+from joey.bounded.documents import DocumentError
+from joey.bounded.files import open_resolved
+from joey.bounded.folders import names_in, place_of
+from joey.images.sizing import can_shrink, picture_type
 from joey.messages import ImageBlock, ToolResult
-from joey.openat import names_in, place_of
-from joey.pictures import can_shrink, picture_type
-from joey.regular_files import open_resolved
+from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import MAX_LINE, number_lines
 from joey.tools.paths import Found, UnusablePathError, reason

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import Field
 
 from joey import actions
-from joey.asking.library import Library, SlashCommand
 from joey.effects import ModeSwitched
 from joey.messages import ToolResult
+from joey.prompts.library import Library, SlashCommand
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.builtin.skill import LoadSkill, SkillParams
 

@@ -14,9 +14,9 @@ from typing import Self
 from pydantic import Field
 
 from joey.actions import Action, ReadPath
-from joey.filenames import quoted
+from joey.bounded.folders import LinkInPathError, opened_folder, place_of
 from joey.messages import ToolResult
-from joey.openat import LinkInPathError, opened_folder, place_of
+from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.paths import Found, UnusablePathError, name_for, reason
 from joey.tools.searching.confirm import stands_in

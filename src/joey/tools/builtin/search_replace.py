@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from joey.tools.base import Params, PathText, ToolContext
-from joey.tools.edit.planning import Prepared
-from joey.tools.edit.text_edit import Remedies, TextEdit
-from joey.tools.edit.text_planning import prepare_text_edits
-from joey.tools.edit.tool import OneFileTool
+from joey.tools.editing.planning import Prepared
+from joey.tools.editing.text_edit import Remedies, TextEdit
+from joey.tools.editing.text_planning import prepare_text_edits
+from joey.tools.editing.tool import OneFileTool
 from joey.wire import JsonObject
 
 _REMEDIES = Remedies("Make old_string unique by adding lines around it.")

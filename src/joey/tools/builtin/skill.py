@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from joey.asking.library import Library
-from joey.filenames import quoted
 from joey.messages import ToolResult
+from joey.prompts.library import Library
+from joey.system.filenames import quoted
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from joey.filenames import quoted
+from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
-from joey.tools.edit.document import with_ends_of
-from joey.tools.edit.planning import EditRefused, Prepared, Source, new_file, open_source
-from joey.tools.edit.tool import OneFileTool
+from joey.tools.editing.document import with_ends_of
+from joey.tools.editing.planning import EditRefused, Prepared, Source, new_file, open_source
+from joey.tools.editing.tool import OneFileTool
 from joey.tools.seen_files import changed_since_seen, was_seen
 from joey.wire import JsonObject
 

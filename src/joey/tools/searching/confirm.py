@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable
 from contextlib import closing
 from pathlib import Path
 
-from joey.regular_files import open_resolved
+from joey.bounded.files import open_resolved
 from joey.tools.searching.ripgrep import FoundLine
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

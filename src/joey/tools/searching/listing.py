@@ -22,10 +22,10 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from joey.filenames import quoted
-from joey.gitpatterns import git_patterns
-from joey.openat import LinkInPathError, opened_folder
-from joey.regular_files import read_regular
+from joey.bounded.files import read_regular
+from joey.bounded.folders import LinkInPathError, opened_folder
+from joey.bounded.patterns import git_patterns
+from joey.system.filenames import quoted
 from joey.tools.paths import reason
 
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")

@@ -1,0 +1,126 @@
+"""From what a person typed to what the model is given.
+
+The words stay as they were typed; what they name is attached behind them:
+
+    /NAME WORDS     a slash command or a skill, filled with the words behind it
+    @/PATH, @PATH   a file (a picture as a picture), or a folder's listing; a space in it is written `\\ `
+    @git-changes    what is changed and not committed
+    @COMMIT         a commit, by 7 to 40 hex digits
+    @problems       what the project's own check says
+
+Each counts at the beginning or after a space, and not behind a backslash. Only what a person typed is looked at, once:
+not what was piped in below it, and not what is attached. A file that says `@/secret` or `/deploy` is text.
+Words that name nothing there is stay words; a file that may not be shown is attached as the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from joey.frames import framed
+from joey.messages import ImageBlock, ResultBlock, TextBlock
+from joey.prompts.library import Library
+from joey.system.filenames import quoted
+
+PIPED = "\n<input>\n"
+"""What is piped in stands below this; it is material, not a request."""
+_SLASH = re.compile(r"(?:(?<=\s)|^)/([a-zA-Z0-9_.-]+)(?=\s|$)")
+_MENTION = re.compile(
+    r"(?:(?<=\s)|^)@(?:(?P<commit>[0-9a-f]{7,40})|(?P<word>git-changes|problems)"
+    r"|(?P<path>/|(?:\\.|[^\s\\@])(?:\\.|[^\s\\])*?))"
+    r"(?=[.,;:!?)\]}'\"]*(?:\s|$))"
+)
+
+
+class Sources(Protocol):
+    """Where the things come from that a request mentions. None: there is no such thing."""
+
+    async def path(self, path: str) -> tuple[ResultBlock, ...] | None: ...
+    async def git_changes(self) -> str | None: ...
+    async def commit(self, name: str) -> str | None: ...
+    async def problems(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request: the words as typed, what they brought along, and the mode that a slash command wants."""
+
+    text: str
+    attached: tuple[ResultBlock, ...] = ()
+    mode: str | None = None
+
+    @property
+    def whole(self) -> str:
+        """Words and attached words in one, for a front end that sends text; pictures are in `images`."""
+        return "\n\n".join([self.text, *(block.text for block in self.attached if isinstance(block, TextBlock))])
+
+    @property
+    def images(self) -> tuple[ImageBlock, ...]:
+        return tuple(block for block in self.attached if isinstance(block, ImageBlock))
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A slash command in a request, with what was typed behind it."""
+
+    name: str
+    arguments: str
+
+
+async def expand(text: str, library: Library, sources: Sources, mode: str = "code") -> Asked:
+    """The request that a person typed. `mode` is the one the task is in."""
+    typed = text.partition(PIPED)[0]
+    attached: list[ResultBlock] = []
+    wanted: str | None = None
+    for invocation in invocations(typed, library, mode):
+        words, command_mode = _invoked(invocation, library, mode)
+        attached.append(TextBlock(words))
+        wanted = wanted or command_mode
+    for mention in dict.fromkeys(match[0] for match in _MENTION.finditer(typed)):
+        attached += await _mentioned(mention, sources)
+    return Asked(text, tuple(attached), wanted)
+
+
+def invocations(typed: str, library: Library, mode: str) -> Iterator[Invocation]:
+    """The commands and skills in the text. What is behind one, up to the next, are its arguments."""
+    known = {*library.commands(), *library.skills(mode)}
+    found = [match for match in _SLASH.finditer(typed) if match[1] in known]
+    ends = [*(match.start() for match in found[1:]), len(typed)]
+    for match, end in zip(found, ends, strict=False):
+        yield Invocation(match[1], typed[match.end() : end].strip())
+
+
+def _invoked(invocation: Invocation, library: Library, mode: str) -> tuple[str, str | None]:
+    command = library.commands().get(invocation.name)
+    if command is not None:
+        body = command.filled(invocation.arguments)
+        return framed("command", body, name=command.name), command.mode
+    skill = library.skills(mode)[invocation.name]
+    return framed("skill", skill.body, name=skill.name, file=quoted(str(skill.path))), None
+
+
+async def _mentioned(mention: str, sources: Sources) -> list[ResultBlock]:
+    match = _MENTION.match(mention)
+    assert match is not None
+    if match["path"]:
+        path = re.sub(r"\\(.)", r"\1", match["path"])
+        content = await sources.path(path.lstrip("/") or ".")
+        return [] if content is None else _around(f"{mention}", content)
+    text = await _named(match, sources)
+    return [] if text is None else _around(mention, (TextBlock(text),))
+
+
+async def _named(match: re.Match[str], sources: Sources) -> str | None:
+    if match["commit"]:
+        return await sources.commit(match["commit"])
+    return await (sources.git_changes() if match["word"] == "git-changes" else sources.problems())
+
+
+def _around(mention: str, content: tuple[ResultBlock, ...]) -> list[ResultBlock]:
+    """What a mention brought, named after it. Words are marked as material: they are not the user's."""
+    words = "\n".join(block.text for block in content if isinstance(block, TextBlock))
+    pictures = [block for block in content if isinstance(block, ImageBlock)]
+    return [TextBlock(framed("mentioned", words, name=mention)), *pictures]

@@ -1,0 +1,212 @@
+"""The slash commands and skills there are.
+
+A command is a Markdown file named after it, a skill is a folder with a `SKILL.md`. Of two with one name the later of
+these places wins:
+
+    commands   built in, ~/.roo/commands, commands/ in the user's folder, .roo/commands and .joey/commands here
+    skills     ~/.agents/skills, ~/.roo/skills, skills/ in the user's folder, .agents/, .roo/ and .joey/skills here
+
+`skills-MODE` beside `skills` holds skills for one mode, which win over the general ones of the same place. Files are
+read when asked for, so that an edited one counts at once. One that cannot be used is named, and the others still load.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from joey.prompts.markdown import Document, UnusableFileError, read_document
+from joey.system.folders import project_folder
+
+Origin: TypeAlias = Literal["built-in", "user", "project"]
+NAME = re.compile(r"[a-zA-Z0-9_.-]+")
+_SKILL_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_PLACEHOLDER = re.compile(r"\\\$|\$ARGUMENTS\b|\$\{ARGUMENTS\}|\$([1-9])(?!\d)")
+_BUILTIN = Path(__file__).parent / "builtin"
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """Words a person has written once and uses by name."""
+
+    name: str
+    body: str
+    origin: Origin
+    path: Path
+    description: str = ""
+    argument_hint: str = ""
+    mode: str | None = None
+
+    def filled(self, arguments: str) -> str:
+        """The words with what was typed behind the name: `$ARGUMENTS` is all of it, `$1` its first word (quotes hold
+        words together), `\\$` a dollar sign. In one pass: an argument is never taken for a placeholder."""
+        words = _split(arguments)
+
+        def value(match: re.Match[str]) -> str:
+            if match[0] == "\\$":
+                return "$"
+            if match[1] is None:
+                return arguments
+            index = int(match[1]) - 1
+            return words[index] if index < len(words) else ""
+
+        return _PLACEHOLDER.sub(value, self.body).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """Instructions for a kind of work, read when that work comes up."""
+
+    name: str
+    description: str
+    body: str
+    origin: Origin
+    path: Path
+    modes: tuple[str, ...] = ()
+    """The modes it is for; empty: all."""
+
+    def fits(self, mode: str) -> bool:
+        return not self.modes or mode in self.modes
+
+
+@dataclass(slots=True)
+class _Found:
+    commands: dict[str, SlashCommand] = field(default_factory=dict)
+    skills: dict[tuple[str, tuple[str, ...]], Skill] = field(default_factory=dict)
+    flaws: dict[Path, str] = field(default_factory=dict)
+
+
+class Library:
+    """What one user has in one workspace."""
+
+    def __init__(self, workspace: Path, user: Path, home: Path | None = None) -> None:
+        self.workspace, self.user = workspace, user
+        self.home = home or Path.home()
+
+    def commands(self) -> dict[str, SlashCommand]:
+        """The commands by name, in the order of their names."""
+        return dict(sorted(self._commands().commands.items()))
+
+    def skills(self, mode: str | None = None) -> dict[str, Skill]:
+        """The skills by name; with a mode, those for it, and of two with one name the one that names the mode."""
+        fitting = [skill for skill in self._skills().skills.values() if mode is None or skill.fits(mode)]
+        chosen: dict[str, Skill] = {}
+        for skill in fitting:
+            known = chosen.get(skill.name)
+            if known is None or _strength(skill) >= _strength(known):
+                chosen[skill.name] = skill
+        return dict(sorted(chosen.items()))
+
+    def flaws(self) -> dict[Path, str]:
+        """The files that cannot be used, and why."""
+        return {**self._commands().flaws, **self._skills().flaws}
+
+    # Commands
+
+    def _commands(self) -> _Found:
+        found = _Found()
+        for origin, folder in self._command_folders():
+            for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
+                try:
+                    command = _command(path, origin, self._within(origin))
+                except UnusableFileError as error:
+                    found.flaws[path] = str(error)
+                else:
+                    found.commands[command.name] = command
+        return found
+
+    def _command_folders(self) -> Iterator[tuple[Origin, Path]]:
+        yield "built-in", _BUILTIN
+        yield "user", self.home / ".roo" / "commands"
+        yield "user", self.user / "commands"
+        yield "project", self.workspace / ".roo" / "commands"
+        yield "project", project_folder(self.workspace) / "commands"
+
+    def _within(self, origin: Origin) -> Path | None:
+        return self.workspace if origin == "project" else None
+
+    # Skills
+
+    def _skills(self) -> _Found:
+        found = _Found()
+        for origin, parent in self._skill_parents():
+            for folder in _skill_folders(parent):
+                path = folder / "SKILL.md"
+                try:
+                    skill = _skill(path, origin, self._within(origin))
+                except UnusableFileError as error:
+                    found.flaws[path] = str(error)
+                else:
+                    found.skills[skill.name, skill.modes] = skill
+        return found
+
+    def _skill_parents(self) -> Iterator[tuple[Origin, Path]]:
+        yield "user", self.home / ".agents"
+        yield "user", self.home / ".roo"
+        yield "user", self.user
+        yield "project", self.workspace / ".agents"
+        yield "project", self.workspace / ".roo"
+        yield "project", project_folder(self.workspace)
+
+
+def _strength(skill: Skill) -> tuple[bool, bool]:
+    return skill.origin == "project", bool(skill.modes)
+
+
+def _command(path: Path, origin: Origin, within: Path | None) -> SlashCommand:
+    if not NAME.fullmatch(path.stem):
+        raise UnusableFileError(
+            "its name may have letters, digits, '_', '.' and '-' only, because it is what one types"
+        )
+    document = read_document(path, within)
+    if not document.text:
+        raise UnusableFileError("it has no text: what the command says stands below the front matter")
+    return SlashCommand(
+        path.stem,
+        document.text,
+        origin,
+        path,
+        document.words("description"),
+        document.words("argument-hint", "argument_hint"),
+        document.words("mode") or None,
+    )
+
+
+def _skill_folders(parent: Path) -> Iterator[Path]:
+    """The skills of `skills` and then of each `skills-MODE`, which are stronger."""
+    places = [parent / "skills", *sorted(parent.glob("skills-*"))] if parent.is_dir() else []
+    for place in places:
+        if place.is_dir():
+            yield from sorted(folder for folder in place.iterdir() if (folder / "SKILL.md").exists())
+
+
+def _skill(path: Path, origin: Origin, within: Path | None) -> Skill:
+    folder = path.parent.name
+    document = read_document(path, within)
+    name, description = document.words("name") or folder, document.words("description")
+    if not _SKILL_NAME.fullmatch(name) or len(name) > 64:
+        raise UnusableFileError(f"the name {name!r} must be small letters, digits and single '-', at most 64")
+    if name != folder:
+        raise UnusableFileError(f"the name {name!r} must be that of its folder, {folder!r}")
+    if not 1 <= len(description) <= 1024:
+        raise UnusableFileError("its front matter needs a description of 1 to 1024 characters: what it is good for")
+    place = path.parent.parent.name
+    modes = (place.removeprefix("skills-"),) if place.startswith("skills-") else _modes(document)
+    return Skill(name, description, document.text, origin, path, modes)
+
+
+def _modes(document: Document) -> tuple[str, ...]:
+    given: Any = document.about.get("modeSlugs", document.about.get("mode"))
+    listed = given if isinstance(given, list) else [given] if given else []
+    return tuple(str(mode) for mode in listed)
+
+
+def _split(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()

@@ -1,0 +1,1 @@
+"""Grammars of legal replies, in GBNF: what the protocols share."""

@@ -1,0 +1,115 @@
+"""A string of relaxed JSON that comes in pieces, decoded as far as it is certain.
+
+What a later piece may still change waits in `tail`: an escape that is cut in two, or the first half of a surrogate pair
+that is written as escapes, at most eleven characters. Whoever reads on puts the tail before the next piece.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from joey.protocols.json.relaxed.tokens import (
+    CONTROL,
+    CUT_ESCAPE,
+    ESCAPE,
+    ESCAPES,
+    HIGH_HALF,
+    PLAIN_ESCAPE,
+    PLAINLY_ESCAPED,
+    STRING_RUN,
+    plain_unescape,
+    shorten,
+)
+
+
+class StringReader:
+    """Reads one string after another. `note` hears of what was mended, if `mend` allows it; else it is a `fault`."""
+
+    __slots__ = ("_mend", "_note", "_parts", "_quote", "fault", "tail")
+
+    def __init__(self, mend: bool, note: Callable[[str], None]) -> None:
+        self.tail = ""
+        self.fault: str | None = None
+        self._mend, self._note = mend, note
+        self._parts: list[str] = []
+        self._quote = '"'
+
+    @property
+    def text(self) -> str:
+        """The string so far."""
+        return "".join(self._parts)
+
+    def begin(self, quote: str) -> None:
+        """The opening quote was read."""
+        self._quote = quote
+        self._parts = []
+
+    def take(self, text: str) -> str | None:
+        """What a piece without quotes and odd characters adds to the string; None if it must be read with `read`."""
+        if self.tail or not text.isprintable():
+            return None
+        added = text
+        if "\\" in text:
+            if self._quote != '"' or not PLAINLY_ESCAPED.fullmatch(text):
+                return None
+            added = PLAIN_ESCAPE.sub(plain_unescape, text)
+        elif self._quote in text:
+            return None
+        self._parts.append(added)
+        return added
+
+    def read(self, text: str, position: int, end: int) -> tuple[str, int, bool]:
+        """Read on: what it adds to the string, how far it went, and whether the string was closed there."""
+        run = STRING_RUN[self._quote].match(text, position, end)
+        assert run is not None, "a run may be empty"
+        stop = run.end()
+        closed = stop < end and text[stop] == self._quote
+        certain = stop if closed else self._hold_back(text, stop, end, run.group(1))
+        added = self._decode(text[position:certain])
+        if closed:
+            stop += 1
+        elif self.tail:
+            stop = end
+        elif stop < end:  # a \\u that is no escape
+            added += self._odd_escape("u")
+            stop += 2
+        if added:
+            self._parts.append(added)
+        return added, stop, closed
+
+    def _hold_back(self, text: str, stop: int, end: int, last: str | None) -> int:
+        """Where the certain part of an open string ends; the rest becomes the tail."""
+        if stop < end and not CUT_ESCAPE.match(text, stop, end):
+            return stop
+        certain = stop
+        if last is not None and HIGH_HALF.fullmatch(last):
+            certain -= len(last)
+        self.tail = text[certain:end]
+        return certain
+
+    def _decode(self, segment: str) -> str:
+        if not segment.isprintable() and CONTROL.search(segment):
+            if not self._mend:
+                self.fault = "a control character in a string, which must be escaped,"
+            self._note("control characters in a string")
+        return ESCAPE.sub(self._unescape, segment) if "\\" in segment else segment
+
+    def _unescape(self, match: re.Match[str]) -> str:
+        escape = match.group(1)
+        if escape in ESCAPES:
+            return ESCAPES[escape]
+        if len(escape) == 5:
+            return chr(int(escape[1:], 16))
+        if len(escape) == 11:
+            return str(json.loads(f'"\\{escape}"'))
+        return escape if escape == self._quote else self._odd_escape(escape)
+
+    def _odd_escape(self, escape: str) -> str:
+        """The character itself: the backslash is dropped."""
+        if not self._mend:
+            what = "four hexadecimal digits are missing after" if escape == "u" else "JSON has no escape"
+            self.fault = self.fault or f"{what} {shorten(chr(92) + escape)}"
+        self._note("an escape that JSON does not know")
+        return escape

@@ -1,0 +1,1 @@
+"""Calls as JSON inside an element, `<tool_call>` for most: JSON mix."""

@@ -1,0 +1,1 @@
+"""Calls as XML elements whose content the tool's schema coerces: Morph-XML."""

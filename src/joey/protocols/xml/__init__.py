@@ -1,0 +1,1 @@
+"""Calls as XML elements named after the tool: Roo Code's protocol."""

@@ -1,0 +1,1 @@
+"""Models on this machine: the engine that runs them, and their weights."""

@@ -1,0 +1,97 @@
+"""A model on this machine, run in this process: no key, no network.
+
+    provider, model = open_model("local/coder-1.5b")            # what `joey local install` fetched
+    provider, model = open_model("local/models/any.gguf")       # any other file
+
+The engine speaks Chat Completions, so the ordinary provider asks it. What is special is here: it is loaded at the first
+request, it takes the likeliest token each time (temperature 0) unless told otherwise, and a reply may take at most half
+of its small window. llama.cpp reads the whole conversation as one text in which `<|im_end|>` is the end of a message,
+whoever wrote it, so the model's own such words are broken wherever they stand (`control`). Even so the
+same question can get another answer: what was kept of the prompt changes the rounding.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from joey.chunks import Chunk
+from joey.providers.abilities import Abilities
+from joey.providers.base import Provider, Request
+from joey.providers.local.control import without_words
+from joey.providers.local.engine import EngineOptions, engine_for, plan, require_runtime
+from joey.providers.local.weights import model_file
+from joey.providers.openai_chat import OpenAIProvider
+
+_PATIENCE = 3600.0
+"""Seconds without a word: a long prompt, behind others in the queue, on a slow machine."""
+_FIELDS = {
+    "cache_prompt": True,
+    "return_progress": True,  # while it reads the prompt, only a word on the wire shows the engine that we are gone
+}
+
+
+class LocalProvider(Provider):
+    """Replies from a model in this process."""
+
+    name: ClassVar[str] = "local"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        options: EngineOptions | None = None,
+        abilities: Abilities | None = None,
+        takes_grammar: bool = True,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`fields` go into the body of every request: llama.cpp's own, such as `seed`."""
+        require_runtime()
+        self._engine = engine_for(plan(model_file(model), options or EngineOptions()))
+        super().__init__(abilities or self._engine.plan.abilities)
+        self._fields = {**_FIELDS, **(fields or {})}
+        self._takes_grammar = takes_grammar
+        self._server: OpenAIProvider | None = None
+
+    @property
+    def takes_grammar(self) -> bool:
+        return self._takes_grammar
+
+    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+        server = await self._opened()
+        async with aclosing(server.stream(self._fitting(request))) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def close(self) -> None:
+        """Let go of the connection. The engine stays for the next task; it ends with the process."""
+        if self._server is not None:
+            await self._server.close()
+            self._server = None
+
+    async def _opened(self) -> OpenAIProvider:
+        if self._server is None:
+            address = await asyncio.to_thread(self._engine.load)
+            self._server = OpenAIProvider(
+                api_key=self._engine.key,
+                base_url=f"{address}/v1",
+                abilities=self._abilities,
+                grammar=self._held_to if self._takes_grammar else None,
+                fields=self._fields,
+                timeout=_PATIENCE,
+            )
+        return self._server
+
+    def _held_to(self, grammar: str) -> dict[str, Any]:
+        """A grammar admits any characters in a text, and to llama.cpp `<|im_start|>` is some. A model that wants to end
+        where it may not would write such tokens, which nobody sees, until its window is full."""
+        return {"grammar": grammar, "logit_bias": [[token, False] for token in self._engine.silent_tokens]}
+
+    def _fitting(self, request: Request) -> Request:
+        temperature = 0.0 if request.temperature is None else request.temperature
+        longest = max(1, self._engine.plan.context // 2)
+        request = without_words(request, self._engine.control_words)
+        return replace(request, temperature=temperature, max_tokens=min(request.max_tokens, longest))

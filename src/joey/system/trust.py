@@ -1,0 +1,55 @@
+"""Which workspaces the user has trusted: only there does Joey load code that the project brought along.
+
+Opening a folder must not run what is in it. Custom tools (and other programs a project names) are therefore left
+alone until the user has said, on this machine, that the folder is theirs to trust. The answer is kept outside the
+project, in `trusted.json` in the user's folder, so that a project cannot give it itself. Trusting a folder trusts
+what is under it. A file that cannot be read trusts nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats.json import read_json
+from joey.errors import JoeyError
+from joey.system.folders import user_folder
+
+
+class TrustStore:
+    """The trusted folders, read anew at each question."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file or user_folder() / "trusted.json"
+
+    def folders(self) -> tuple[Path, ...]:
+        try:
+            data = read_json(read_regular_text(self.file))
+        except (OSError, ValueError):
+            return ()
+        listed = data.get("trusted") if isinstance(data, dict) else None
+        return tuple(Path(item) for item in listed if isinstance(item, str)) if isinstance(listed, list) else ()
+
+    def trusts(self, workspace: Path) -> bool:
+        real = workspace.resolve()
+        return any(real == folder or folder in real.parents for folder in self.folders())
+
+    def trust(self, workspace: Path) -> None:
+        """Remember a folder (where it really is) as trusted."""
+        self._write({*self.folders(), workspace.resolve()})
+
+    def distrust(self, workspace: Path) -> None:
+        """Forget a folder. One that is trusted through a folder above it stays trusted until that one is forgotten."""
+        self._write(set(self.folders()) - {workspace.resolve()})
+
+    def _write(self, folders: set[Path]) -> None:
+        text = json.dumps({"trusted": sorted(map(str, folders))}, indent=2) + "\n"
+        temporary = self.file.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(self.file)
+        except OSError as error:
+            raise JoeyError(f"cannot remember which folders are trusted in {self.file}: {error.strerror}") from None

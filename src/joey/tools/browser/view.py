@@ -1,0 +1,47 @@
+"""What there is to see of a page at one moment, and what it said since the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from joey.tools.browser.pointing import Size
+
+_MOST_LINES, _LONGEST_LINE = 100, 500
+
+
+@dataclass(slots=True)
+class Told:
+    """What the page said and did since it was last looked at. What is too much is counted, not kept."""
+
+    lines: list[str] = field(default_factory=list)
+    dropped: int = 0
+
+    def add(self, text: str) -> None:
+        line = " ".join(text.split())
+        if len(self.lines) >= _MOST_LINES:
+            self.dropped += 1
+        else:
+            self.lines.append(line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…")
+
+    def take(self) -> tuple[str, ...]:
+        more = [f"({self.dropped} more lines)"] if self.dropped else []
+        taken = (*self.lines, *more)
+        self.lines, self.dropped = [], 0
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What there is to see."""
+
+    url: str
+    picture: bytes | None
+    picture_size: Size
+    viewport: Size
+    mouse: tuple[int, int] | None
+    scrolled: tuple[int, int] | None
+    """How far down, of how much, in pixels."""
+    title: str
+    text: str
+    console: tuple[str, ...]
+    notes: tuple[str, ...]

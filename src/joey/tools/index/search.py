@@ -1,0 +1,223 @@
+"""Asking an index. Before it is asked, it is brought up to date within an allowance, so that an answer never takes
+long; what is left over is said. The allowance for vectors goes first to the pieces that rank best by keywords: where
+little is embedded yet, those are the ones whose order matters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from joey.tools.index.model import Embedder
+from joey.tools.index.ranking import Ranker, fused
+from joey.tools.index.store import Counts, DamagedIndexError, IndexProblemError, IndexStore, KeptPiece
+from joey.tools.index.update import Allowance, Freshness, Progress, Updating, only_writer
+
+_EMBEDDED_FIRST = 48
+_LEAST = 0.15
+"""What scores less by meaning has nothing to do with the question."""
+_MADE_ANEW = "The index was damaged or of another version, and is being made anew."
+LoadModel = Callable[[], tuple[Embedder | None, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: in which folder ("" for all), how many answers, and how much may be done to be up to date first."""
+
+    question: str
+    under: str = ""
+    most: int = 10
+    allowance: Allowance = field(default_factory=Allowance)
+    progress: Progress = lambda _what, _done, _of: None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A piece that answers a question."""
+
+    piece: KeptPiece
+    score: float
+    changed: bool = False
+    """The file has changed since; the lines may be others now."""
+    also_in: tuple[str, ...] = ()
+    """Other places that say the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was found, and how good an answer it can be."""
+
+    found: tuple[Found, ...]
+    freshness: Freshness
+    counts: Counts
+    by_meaning: bool
+    notes: tuple[str, ...] = ()
+
+
+def too_wide(workspace: Path) -> str:
+    """Why a folder is not indexed at all: nobody means their whole disk."""
+    folder = workspace.resolve()
+    if folder == Path(folder.anchor):
+        return f"{folder} is the root of the file system and is not indexed. Work in the folder of a project."
+    if folder == Path.home().resolve():
+        return f"{folder} is the home directory and is not indexed as a whole. Work in the folder of a project."
+    return ""
+
+
+class CodebaseIndex:
+    """The index of one workspace. May be used from several threads; they take turns."""
+
+    def __init__(
+        self, workspace: Path, folder: Path, load_model: LoadModel, hidden: Callable[[Path], bool] = lambda _path: False
+    ) -> None:
+        self.workspace = workspace
+        self.folder = folder
+        self._load_model = load_model
+        self._hidden = hidden
+        self._turn = threading.RLock()
+        self.ranker = Ranker()
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "index.sqlite"
+
+    # Building
+
+    def build(self, progress: Progress, stopped: Callable[[], bool] = lambda: False) -> tuple[Freshness, str]:
+        """Bring everything up to date; also the reason why there are no vectors, if there are none."""
+        model, why_not = self._load_model()
+        with self._turn, self._writing() as (store, _):
+            if store is None or store.read_only:
+                raise IndexProblemError(f"another process is updating the index in {self.folder}; wait for it to end")
+            updating = Updating(store, self.workspace, self._hidden, model, Allowance(stopped=stopped), progress)
+            updating.look()
+            updating.read()
+            updating.embed()
+            return updating.finish(), why_not
+
+    def counts(self) -> Counts | None:
+        """What is in the index; None if there is none."""
+        if not self.file.is_file():
+            return None
+        with IndexStore(self.file, read_only=True) as store:
+            return store.counts()
+
+    def behind(self) -> Freshness:
+        """What has changed since; nothing is read and nothing is written."""
+        with IndexStore(self.file, read_only=True) as store:
+            return Updating(store, self.workspace, self._hidden, None).look()
+
+    @property
+    def size(self) -> int:
+        """In bytes, on disk."""
+        return self.file.stat().st_size if self.file.is_file() else 0
+
+    def clear(self) -> None:
+        """Throw it away."""
+        with self._turn:
+            self.ranker = Ranker()
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[tuple[IndexStore | None, tuple[str, ...]]]:
+        """The index to write to, with notes; read-only if somebody else writes, None if there is nothing to read."""
+        with only_writer(self.folder) as alone:
+            store, notes = self._open(alone=alone)
+            with store or contextlib.nullcontext():
+                yield store, notes
+
+    def _open(self, *, alone: bool) -> tuple[IndexStore | None, tuple[str, ...]]:
+        if not alone:
+            there = self.file.is_file()
+            return (IndexStore(self.file, read_only=True) if there else None), (
+                "Another process is updating the index.",
+            )
+        try:
+            return IndexStore(self.file), ()
+        except DamagedIndexError:
+            self._throw_away()
+            return IndexStore(self.file), (_MADE_ANEW,)
+
+    def _throw_away(self) -> None:
+        self.ranker = Ranker()
+        for name in (self.file.name, f"{self.file.name}-journal"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    # Asking
+
+    def search(self, what: Asked) -> Answer:
+        """The pieces that answer best, after bringing the index up to date."""
+        model, why_not = self._load_model()
+        notes = (why_not[:1].upper() + why_not[1:] + ".",) if why_not else ()
+        with self._turn:
+            try:
+                return self._search(what, model, notes)
+            except DamagedIndexError:
+                # What is damaged in the middle of the file shows only when it is read.
+                self._throw_away()
+                return self._search(what, model, (*notes, _MADE_ANEW))
+
+    def _search(self, what: Asked, model: Embedder | None, notes: tuple[str, ...]) -> Answer:
+        try:
+            with self._writing() as (store, said):
+                if store is not None:
+                    return self._ask(store, what, model, (*notes, *said))
+        except DamagedIndexError:
+            raise
+        except IndexProblemError as problem:
+            # What is there can still be asked, as it is.
+            if not self.file.is_file():
+                raise
+            with IndexStore(self.file, read_only=True) as store:
+                return self._ask(store, what, model, (*notes, f"The index could not be brought up to date: {problem}."))
+        raise IndexProblemError("another process is making the index; ask again in a while")
+
+    def _ask(self, store: IndexStore, what: Asked, model: Embedder | None, notes: tuple[str, ...]) -> Answer:
+        updating = Updating(store, self.workspace, self._hidden, model, what.allowance, what.progress)
+        updating.look()
+        if not store.read_only:
+            updating.read()
+        by_words = self.ranker.by_words(store, what.question, what.under)
+        if not store.read_only:
+            updating.embed(list(by_words)[:_EMBEDDED_FIRST])
+            updating.embed()
+        freshness = updating.finish()
+        by_meaning = self.ranker.by_meaning(store, model, what.question, what.under)
+        scores = fused(by_words, by_meaning)
+        found = _best(scores, store.pieces(scores), what.most, freshness, self._visible)
+        return Answer(tuple(found), freshness, store.counts(), bool(by_meaning), notes)
+
+    def _visible(self, path: str) -> bool:
+        """Not gone, and not hidden since: an index that could not be updated may still know what is."""
+        file = self.workspace.resolve() / path
+        return file.is_file() and not file.is_symlink() and not self._hidden(file)
+
+
+def _best(
+    scores: dict[int, float],
+    pieces: dict[int, KeptPiece],
+    most: int,
+    freshness: Freshness,
+    visible: Callable[[str], bool],
+) -> list[Found]:
+    """The best pieces, each text once with the other places that say it."""
+    found: dict[int, Found] = {}
+    order = sorted(pieces.values(), key=lambda each: (-scores[each.piece_id], each.path, each.first))
+    for piece in order:
+        before = found.get(piece.text_id)
+        if before is None and (len(found) == most or scores[piece.piece_id] < _LEAST):
+            continue
+        if not visible(piece.path):
+            continue
+        if before is None:
+            changed = piece.path in freshness.waiting
+            found[piece.text_id] = Found(piece, scores[piece.piece_id], changed)
+        else:
+            also = (*before.also_in, f"{piece.path}:{piece.first}")
+            found[piece.text_id] = Found(before.piece, before.score, before.changed, also)
+    return list(found.values())

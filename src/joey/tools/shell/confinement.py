@@ -1,0 +1,173 @@
+"""The sandboxes of a task: made when first needed, shared by commands with the same walls, closed with the task.
+
+A command that a person approved may have the network, one that a rule allowed may not; so a task can have two of them.
+A command that needs more (`needs`) gets a sandbox with just that, or none if it needs to be outside. Nothing is ever
+tried again outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from joey.sandbox import Network, Sandbox, SandboxSettings, Walls, open_sandbox
+from joey.system.filenames import quoted
+from joey.tools.base import Confined, ToolContext
+from joey.tools.closing import close_with_task
+from joey.tools.shell.jobs import jobs_of
+
+NETWORK, OUTSIDE = "network", "outside"
+_KEY = "sandboxes"
+_ENDING_A_JOB = re.compile(r"\s*kill\s+(?:-\w+\s+)?--\s+-(\d{1,9})\s*")
+_NETWORK = {"none": "no network", "hosts": "network: listed hosts only", "on": "network"}
+
+
+class NotConfinedError(Exception):
+    """A command may not run, because it would not be confined as it must be. The text is for the model."""
+
+
+@dataclass(eq=False)
+class Sandboxes:
+    """Those of one task."""
+
+    opened: dict[Walls, Sandbox] = field(default_factory=dict)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def get(self, walls: Walls) -> Sandbox:
+        async with self._opening:
+            found = self.opened.get(walls)
+            if found is None or (found.holder is not None and not found.is_open):
+                found = self.opened[walls] = await open_sandbox(walls)
+            return found
+
+    def close(self) -> None:
+        for each in self.opened.values():
+            each.close()
+        self.opened.clear()
+
+
+def sandboxes_of(context: ToolContext) -> Sandboxes:
+    if _KEY not in context.state:
+        context.state[_KEY] = Sandboxes()
+        close_with_task(context, lambda: _close(context))
+    sandboxes: Sandboxes = context.state[_KEY]
+    return sandboxes
+
+
+async def _close(context: ToolContext) -> None:
+    sandboxes: Sandboxes = context.state.pop(_KEY)
+    sandboxes.close()
+
+
+def resolved_needs(needs: Sequence[str]) -> tuple[str, ...]:
+    """The needs with every path as it is now, links followed: what is judged is what is given, whatever a process puts
+    in the place of a folder meanwhile."""
+    return tuple(dict.fromkeys(each if each in (NETWORK, OUTSIDE) else str(_place(each)) for each in needs))
+
+
+def missing_needs(settings: SandboxSettings, workspace: Path, needs: Sequence[str]) -> tuple[str, ...]:
+    """What of `needs` a command does not have anyway; each is an action that the policy judges."""
+    if settings.mode == "off":
+        return ()
+    has = [workspace.resolve(), *existing_places(settings.writable)]
+    return tuple(each for each in dict.fromkeys(needs) if not _has(each, settings, has))
+
+
+def _has(need: str, settings: SandboxSettings, has: Sequence[Path]) -> bool:
+    if need == NETWORK:
+        return settings.network == "on"
+    return need != OUTSIDE and any(Path(need).is_relative_to(each) for each in has)
+
+
+def _place(need: str) -> Path:
+    return Path(need).expanduser().resolve()
+
+
+def existing_places(names: Sequence[str]) -> tuple[Path, ...]:
+    """Those of the places that exist; the others cannot be written to, nor made."""
+    return tuple(each for each in map(_place, names) if each.exists())
+
+
+def describe_need(need: str) -> str:
+    """What is needed, in words for the user who decides."""
+    words = {NETWORK: "the network", OUTSIDE: "to run outside it, with everything that you may do yourself"}
+    return words.get(need, f"to write in {quoted(need)}")
+
+
+def badly_named(needs: Sequence[str]) -> str | None:
+    """A need that is none, for the model; None if all are."""
+    wrong = (each for each in needs if each not in (NETWORK, OUTSIDE) and not each.startswith(("/", "~/")))
+    return next((f'needs: {need!r} is not "network", "outside" or an absolute path' for need in wrong), None)
+
+
+def problem_with(needs: Sequence[str], context: ToolContext) -> str | None:
+    """What is wrong with needs that are resolved, for the model; None if nothing is."""
+    for need in needs:
+        if need in (NETWORK, OUTSIDE):
+            continue
+        place = Path(need)
+        if place.resolve() != place:
+            return f"needs: {need} leads somewhere else than when it was judged; try again"
+        if place.is_relative_to(context.workspace.resolve()):
+            return f"needs: {need} is in the workspace, which needs no naming; what is protected there stays so"
+        if not place.exists():
+            return f"needs: {need} does not exist; name an existing folder"
+        if context.storage.resolve().is_relative_to(place) or context.workspace.resolve().is_relative_to(place):
+            return f'needs: {need} holds far more than a project; name a smaller folder, or use "outside"'
+    return None
+
+
+async def sandbox_for(
+    command: str, needs: Sequence[str], settings: SandboxSettings, context: ToolContext
+) -> Sandbox | None:
+    """The sandbox for a command that may run now; None where it runs bare. Raises NotConfinedError."""
+    if settings.mode == "off":
+        if context.approved_by() == "sandbox":
+            raise NotConfinedError("No command can run unasked: the sandbox is off. Tell the user.")
+        _report(context, "off", "on", "off")
+        return None
+    only_full = settings.mode == "require" or context.approved_by() == "sandbox"
+    if OUTSIDE in needs:
+        if only_full:
+            raise NotConfinedError("Here no command runs outside the sandbox: the user's settings say so.")
+        _report(context, "none", "on", "none for this command, as was approved")
+        return None
+    sandbox = _of_the_job_it_ends(command, context)
+    sandbox = sandbox or await sandboxes_of(context).get(_walls(needs, settings, context))
+    if only_full and sandbox.held.level != "full":
+        raise NotConfinedError(
+            f"No command can run: the user's settings want a full sandbox; here it is {sandbox.held}. Tell the user."
+        )
+    network = sandbox.walls.network
+    _report(context, sandbox.held.level, network, f"{sandbox.held}, {_NETWORK[network]}")
+    return sandbox if sandbox.is_open else None
+
+
+def _of_the_job_it_ends(command: str, context: ToolContext) -> Sandbox | None:
+    """For `kill -- -PID` as results suggest it: the sandbox of that job, since each counts processes by itself."""
+    ending = _ENDING_A_JOB.fullmatch(command)
+    jobs = [job for job in jobs_of(context) if ending and job.process.pid == int(ending[1]) and job.is_running]
+    return jobs[-1].sandbox if jobs else None
+
+
+def _walls(needs: Sequence[str], settings: SandboxSettings, context: ToolContext) -> Walls:
+    network: Network = settings.network_for(approved=context.approved_by() == "user" or context.may_widen(NETWORK))
+    return Walls(
+        context.workspace,
+        network="on" if NETWORK in needs else network,
+        hosts=settings.hosts,
+        writable=(*existing_places(settings.writable), *(Path(each) for each in needs if each != NETWORK)),
+        hide=settings.hide,
+        show=settings.show,
+        limits=settings.limits,
+        own=(context.storage,),
+        guarded=context.guarded,
+        ignored=context.ignored,
+    )
+
+
+def _report(context: ToolContext, level: str, network: str, message: str) -> None:
+    context.confined(Confined(level, network, message))

@@ -1,0 +1,194 @@
+"""What a command prints, taken in as it comes: shown live, kept whole on the disk, its two ends kept in memory.
+
+    bytes --UTF-8--> text --Screen--> settled text (scrolled off, final) + what is still on the screen
+                       |
+                       +--> live pieces for the user, without colours and the like
+
+Output up to PREVIEW bytes never touches the disk (unless an artifact is wanted from the start). Beyond that it is
+written to an artifact, which at any time holds the settled text and, behind it, the screen as it looks now: what is on
+the screen is written over when it changes. If the disk is full the ends in memory remain, and the result says so.
+Memory is bounded: one chunk, one screen, two ends.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from joey.tools.paths import reason
+from joey.tools.shell.artifacts import new_artifact
+from joey.tools.shell.screen import Screen
+from joey.tools.shell.shaping import joined_ends
+
+PREVIEW = 10 * 1024
+HEAD = PREVIEW
+TAIL = 4 * HEAD
+"""How many characters of the two ends stay in memory: what a user is shown of long output, a fifth of it the head.
+What has not been written to the disk must all be in the head, so that is as large as a preview."""
+
+
+class CommandOutput:
+    """The output of one command."""
+
+    def __init__(self, storage: Path, *, keep_from_start: bool = False) -> None:
+        self._storage = storage
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._screen = Screen()
+        self._head = ""
+        self._tail = ""
+        self._settled_bytes = 0
+        self._settled_characters = 0
+        self._file: BinaryIO | None = None
+        self.artifact: Path | None = None
+        self.problem = ""
+        """Why the output could not be kept on the disk."""
+        if keep_from_start:
+            self.keep()
+
+    @property
+    def size(self) -> int:
+        """How many bytes of text there are so far."""
+        return self._settled_bytes + len(self._screen.visible.encode())
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all of it fits into a preview."""
+        return self.size <= PREVIEW
+
+    def keep(self) -> None:
+        """Keep the output on the disk even if it stays small."""
+        if self.artifact is None and not self.problem:
+            self._open()
+            self._write(b"")
+
+    def feed(self, data: bytes) -> str:
+        """Take in what the command printed; returns it as text for live showing."""
+        text = self._decode(data)
+        self._settle(self._screen.feed(text))
+        return text
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        self._settle(self._screen.feed(self._decode(b"", True)))
+        self._settle(self._screen.finish())
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def preview(self, limit: int = PREVIEW) -> str:
+        """All of the text if it is small; otherwise its two ends, half the room each, at ends of lines if possible."""
+        if self.size <= limit:
+            return self._head + self._screen.visible
+        head = _first_bytes(self._beginning(), limit // 2)
+        tail = _last_bytes(self._end(), limit // 2)
+        omitted = self.size - len(head.encode()) - len(tail.encode())
+        return joined_ends(head.removesuffix("\n"), tail, omitted, "bytes")
+
+    def for_user(self) -> str:
+        """As much as a user is shown: everything, or the two ends kept in memory."""
+        total = self._settled_characters + len(self._screen.visible)
+        head, tail = self._beginning()[:HEAD], self._end()[-TAIL:]
+        omitted = total - len(head) - len(tail)
+        return joined_ends(head, tail, omitted) if omitted > 0 else head + tail[-omitted:]
+
+    def last_lines(self, limit: int) -> str:
+        """The end of the text, at most so many bytes."""
+        return _last_bytes(self._end(), limit)
+
+    def _beginning(self) -> str:
+        return self._head if self._settled_characters >= HEAD else self._head + self._screen.visible
+
+    def _end(self) -> str:
+        return self._tail + self._screen.visible
+
+    def _settle(self, text: str) -> None:
+        """Text that will not change any more goes to the ends in memory and to the disk."""
+        data = text.encode()
+        if self._file is None and not self.problem and self._settled_bytes + len(data) > PREVIEW:
+            self._open()
+        self._write(data)
+        self._head += text[: HEAD - len(self._head)]
+        self._tail = (self._tail + text)[-TAIL:]
+        self._settled_bytes += len(data)
+        self._settled_characters += len(text)
+
+    def _open(self) -> None:
+        try:
+            self.artifact = new_artifact(self._storage)
+            self._file = self.artifact.open("wb", buffering=0)
+            self._file.write(self._head.encode())
+        except OSError as problem:
+            self._give_up(problem)
+
+    def _write(self, data: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.seek(self._settled_bytes)
+            self._file.write(data + self._screen.visible.encode())
+            self._file.truncate()
+        except OSError as problem:
+            self._give_up(problem)
+
+    def _give_up(self, problem: OSError) -> None:
+        self.problem = reason(problem)
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _first_bytes(text: str, limit: int) -> str:
+    cut = text.encode()[:limit].decode("utf-8", "ignore")
+    line_end = cut.rfind("\n") + 1
+    return cut[:line_end] if line_end > len(cut) // 2 else cut
+
+
+def _last_bytes(text: str, limit: int) -> str:
+    data = text.encode()
+    if len(data) <= limit:
+        return text
+    cut = data[-limit:].decode("utf-8", "ignore")
+    line_start = cut.find("\n") + 1
+    return cut[line_start:] if 0 < line_start < len(cut) // 2 else cut
+
+
+_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-Z\\^-~])")
+_MAX_LIVE = 16 * 1024
+
+
+class LiveText:
+    """Shows a command's output to the user while it comes, now and then and never too much at once.
+
+    Colours and other sequences are taken out, returns to the start of the line stay in: whoever shows it may draw them.
+    """
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._waiting = ""
+        self._skipped = 0
+
+    def add(self, text: str) -> None:
+        waiting = self._waiting + text
+        surplus = max(0, len(waiting) - _MAX_LIVE)
+        self._skipped += surplus
+        self._waiting = waiting[surplus:]
+
+    def stop(self) -> None:
+        """Show nothing from now on."""
+        self._show = lambda _text: None
+
+    def flush(self) -> None:
+        """Show what is waiting, but for half a sequence at its end."""
+        ready, rest = self._waiting, ""
+        start = self._waiting.rfind("\x1b", max(0, len(self._waiting) - 256))
+        if start >= 0 and not _SEQUENCES.match(self._waiting, start):
+            ready, rest = self._waiting[:start], self._waiting[start:]
+        self._waiting = rest
+        if not ready:
+            return
+        note = f"\n[...{self._skipped} characters skipped...]\n" if self._skipped else ""
+        self._skipped = 0
+        self._show(note + _SEQUENCES.sub("", ready))

@@ -1,0 +1,165 @@
+"""After a command: files that it planted are reported, and moved aside where nobody approved the command.
+
+They go to the task's storage, whole, so that a person can put them back. Each is reached through a descriptor of its
+folder, which was opened without following links: a process that still runs cannot have another file moved.
+
+What a command left running can plant a file at any time, so changes count from its beginning for as long as anything
+runs in a sandbox. The last look comes when the task has ended and its sandboxes with it: then the user is warned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from joey.sandbox import Sandbox
+from joey.sandbox.mounts import Identity, open_beneath
+from joey.sandbox.planted import Planted, Watch
+from joey.system.filenames import quoted
+from joey.tools.base import ToolContext
+from joey.tools.closing import close_with_task
+
+_NAMED = 10
+_KEY = "watch_for_planted_files"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was planted, and where it is now; None if it was left where it is."""
+
+    names: tuple[str, ...]
+    moved_to: Path | None = None
+
+    @property
+    def _listed(self) -> str:
+        more = f" and {len(self.names) - _NAMED} more" if self.names[_NAMED:] else ""
+        return ", ".join(quoted(each) for each in self.names[:_NAMED]) + more
+
+    @property
+    def at_the_end(self) -> str:
+        """For the user, when there is no model any more to tell."""
+        where = f"; they were moved aside to {self.moved_to}" if self.moved_to else "; look at them before you go on"
+        return f"commands left files behind that run or steer programs later: {self._listed}{where}"
+
+    def __str__(self) -> str:
+        names = self._listed
+        notice = f"Careful: the command made or changed files that run or steer programs later: {names}."
+        if self.moved_to is None:
+            return f"{notice} Tell the user, unless they asked for exactly that."
+        return (
+            f"{notice} They were moved aside to {self.moved_to}, because nobody approved the command. Tell the user. "
+            "If the task needs such a file, make it with an edit tool, which the user approves."
+        )
+
+
+@dataclass(slots=True)
+class _Watched:
+    """The watch of a task, and what it must know of the commands that ran."""
+
+    watch: Watch
+    since: float | None = None
+    """When the earliest command began that may still do something; None while nothing runs."""
+    sandboxes: list[Sandbox] = field(default_factory=list)
+    """All that commands ran in."""
+    started: int = 0
+    """How many commands were started."""
+    unapproved: bool = False
+    """Whether one ran that nobody approved."""
+    reported: dict[Path, float] = field(default_factory=dict)
+
+    @property
+    def covered(self) -> dict[str, Identity]:
+        """What none of the sandboxes lets be changed."""
+        first, *others = self.sandboxes
+        return {path: file for path, file in first.covered.items() if all(o.covered.get(path) == file for o in others)}
+
+    def look(self) -> list[Planted]:
+        if self.since is None:
+            return []
+        # Before looking: what runs on may plant right afterwards, and another command may be started meanwhile.
+        idle, started = all(each.is_idle for each in self.sandboxes), self.started
+        found = self.watch.planted(self.since, self.covered)
+        if idle and started == self.started:
+            self.since = None
+        new = [each for each in found if self.reported.get(each.path) != each.when]
+        self.reported.update((each.path, each.when) for each in new)
+        return new
+
+
+async def watch_for_planted(sandbox: Sandbox | None, context: ToolContext) -> None:
+    """Before a command runs: see what there is, if it is the first one."""
+    if sandbox is None:
+        return
+    if _KEY not in context.state:
+        watch = await asyncio.to_thread(Watch, context.workspace, context.guarded)
+        context.state[_KEY] = _Watched(watch)
+        close_with_task(context, lambda: _look_last(context), last=True)
+    watched: _Watched = context.state[_KEY]
+    watched.started += 1
+    watched.since = watched.since or time.time()
+    watched.unapproved = watched.unapproved or context.approved_by() != "user"
+    if sandbox not in watched.sandboxes:
+        watched.sandboxes.append(sandbox)
+
+
+async def look_for_planted(context: ToolContext) -> Found | None:
+    """What this command, or one that still runs in the background, has planted; None if nothing."""
+    watched: _Watched | None = context.state.get(_KEY)
+    if watched is None:
+        return None
+    moves = context.approved_by() != "user"
+    return await _dealt_with(await asyncio.to_thread(watched.look), watched, context, moves=moves)
+
+
+async def _look_last(context: ToolContext) -> None:
+    watched: _Watched = context.state.pop(_KEY)
+    found = await _dealt_with(await asyncio.to_thread(watched.look), watched, context, moves=watched.unapproved)
+    if found is not None:
+        context.warn(found.at_the_end)
+
+
+async def _dealt_with(found: list[Planted], watched: _Watched, context: ToolContext, *, moves: bool) -> Found | None:
+    if not found:
+        return None
+    root = context.workspace.resolve()
+    paths = [each.path for each in found]
+    names = tuple(str(each.relative_to(root)) if each.is_relative_to(root) else str(each) for each in paths)
+    # Without mounts over them, files that were there before may have been changed: those are the user's.
+    full = all(each.held.level == "full" for each in watched.sandboxes)
+    movable = tuple(each.path for each in found if not each.lay_elsewhere) if moves and full else ()
+    if not movable:
+        return Found(names)
+    return Found(names, await asyncio.to_thread(_moved_aside, movable, root, context.storage / "planted"))
+
+
+def _moved_aside(paths: tuple[Path, ...], root: Path, storage: Path) -> Path:
+    storage.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = next(each for each in _numbered(storage) if not each.exists())
+    for path in paths:
+        base = root if path.is_relative_to(root) else Path(path.anchor)
+        relative = path.relative_to(base)
+        target = folder / relative
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            parent = open_beneath(base, relative.parent)
+        except OSError:
+            continue  # it is no longer there
+        try:
+            shutil.move(f"/proc/self/fd/{parent}/{relative.name}", target)
+        except FileNotFoundError:
+            continue
+        finally:
+            os.close(parent)
+    return folder
+
+
+def _numbered(folder: Path) -> Iterator[Path]:
+    number = 1
+    while True:
+        yield folder / str(number)
+        number += 1

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from joey.system.hosts import fits, host_of, is_this_machine
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://Example.com:8080/a?b#c", "example.com"),
+        ("https://user:pw@example.com./", "example.com"),
+        ("http://[::1]:3000", "::1"),
+        ("http://127.0.0.1@evil.example/", "evil.example"),
+        ("file:///etc/passwd", ""),
+        ("javascript:alert(1)", ""),
+        ("http://[broken", ""),
+        ("", ""),
+    ],
+)
+def test_the_host_of_an_address(url: str, host: str) -> None:
+    assert host_of(url) == host
+
+
+def test_this_machine_has_many_names_and_others_only_look_like_them() -> None:
+    for host in ("localhost", "LOCALHOST.", "app.localhost", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "0.0.0.0"):
+        assert is_this_machine(host), host
+    for host in ("localhost.evil.example", "notlocalhost", "10.0.0.1", "128.0.0.1", "", "2130706433"):
+        assert not is_this_machine(host), host
+
+
+def test_a_pattern_fits_whole_names() -> None:
+    assert fits("example.com", "example.com") and fits("a.b.example.com", "*.example.com") and fits("x", "*")
+    assert fits("example.com", "*.Example.com")
+    assert not fits("notexample.com", "*.example.com") and not fits("example.com.evil", "example.com")
