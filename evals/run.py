@@ -23,13 +23,13 @@ from joey.app.tasks import TaskOptions, open_task
 from joey.events import (
     Event,
     TaskFinished,
-    TokenUsage,
     ToolCallFinished,
     ToolCallMalformed,
     ToolRunFinished,
     TurnFinished,
 )
 from joey.terminal.headless import run_headless
+from joey.usage import Usage
 
 ALLOWED = (
     "python3", "python3 -c", "python3 -m unittest", "python3 -m pytest", "python", "python -c", "python -m unittest",
@@ -113,7 +113,7 @@ class Meter:
             case _:
                 pass
 
-    def _turn(self, usage: TokenUsage) -> None:
+    def _turn(self, usage: Usage) -> None:
         measured = self._measured
         measured.turns += 1
         measured.tokens_in += usage.input_tokens

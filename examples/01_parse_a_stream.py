@@ -32,5 +32,5 @@ for event in [event for chunk in STREAM for event in parser.feed(chunk)] + parse
             print("must not run:", name, message)
 
 # The same for a whole reply at once:
-content = protocols.parse(STREAM, protocol="native")
-assert content.calls[0].input == {"path": "hello.txt", "file_text": "Hello\nWorld"}
+reply = protocols.parse(STREAM, protocol="native")
+assert reply.calls[0].arguments == {"path": "hello.txt", "file_text": "Hello\nWorld"}

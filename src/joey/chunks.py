@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from joey.messages import StopReason
+from joey.usage import Usage
 from joey.wire import Codec
 
 
@@ -38,13 +39,8 @@ class ToolCallChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageChunk:
+class UsageChunk(Usage):
     """Tokens counted so far in this reply. Input excludes what was read from or written to the prompt cache."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_read_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 
 from joey.effects import Suggestion, Todo
 from joey.messages import ImageBlock, Shown, StopReason, ToolResult
+from joey.usage import Usage
 from joey.wire import Codec, JsonObject, JsonValue
 
 ArgumentPath: TypeAlias = tuple[str | int, ...]
@@ -108,13 +109,8 @@ class ToolCallMalformed:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageReported:
+class UsageReported(Usage):
     """Tokens counted so far in this reply."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_read_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,29 +140,6 @@ STREAM_EVENTS = Codec(StreamEvent)
 
 
 # The task: what Joey did, and what it asks
-
-
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
-    """Tokens of one request, or of a whole task. Input excludes what the prompt cache read or wrote."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_read_tokens: int = 0
-
-    def __add__(self, other: TokenUsage) -> TokenUsage:
-        return TokenUsage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-        )
-
-    @property
-    def total(self) -> int:
-        """How much of the context window the request took, its answer included."""
-        return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +175,7 @@ class TurnFinished:
     """The reply is complete and written down. The cost is None for a model whose price is not known."""
 
     number: int
-    usage: TokenUsage
+    usage: Usage
     cost: float | None = None
 
 
@@ -374,7 +347,7 @@ class ContextShortened:
     summary: str | None = None
     tokens_before: int = 0
     tokens_after: int = 0
-    usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: Usage = field(default_factory=Usage)
     cost: float | None = None
 
 
@@ -406,7 +379,7 @@ class TaskCompleted:
     """The model called attempt_completion and it passed the checks; the user is asked next."""
 
     result: str
-    usage: TokenUsage
+    usage: Usage
     tools: tuple[ToolCount, ...] = ()
     cost: float | None = None
 

@@ -28,8 +28,11 @@ _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def tag(cls: type) -> str:
-    """The name of a class on the wire: `ToolCallStarted` is `tool_call_started`, `TextBlock` is `text`."""
-    return _WORD_BOUNDARY.sub("_", cls.__name__.removesuffix("Block")).lower()
+    """The name of a class on the wire: `ToolCallStarted` is `tool_call_started`, `TextBlock` is `text`.
+
+    A class that was renamed keeps the name it was saved under in `TAG`.
+    """
+    return cls.__dict__.get("TAG") or _WORD_BOUNDARY.sub("_", cls.__name__.removesuffix("Block")).lower()
 
 
 def encode(value: Any) -> JsonValue:

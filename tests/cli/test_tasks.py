@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from joey.cli import main
-from joey.events import TokenUsage
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import MessageAdded, Record, TaskEnded, TaskOpened, TurnEnded
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.usage import Usage
 
 Captured = pytest.CaptureFixture[str]
 OLD, NEW = "20260101-000000-aaa", "20260102-000000-bbb"
@@ -31,10 +31,10 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         TaskOpened(OLD, "Paint the shed", str(tmp_path), "code", "anthropic/m", "native"),
         said("user", TextBlock("Paint the shed")),
         said("assistant", ToolUseBlock("c1", "read_file", {"path": "shed.txt"})),
-        TurnEnded(TokenUsage(10, 1), 0.25),
+        TurnEnded(Usage(10, 1), 0.25),
         said("user", ToolResultBlock("c1", (TextBlock("a ```brown``` shed"),))),
         said("assistant", ToolUseBlock("c2", "attempt_completion", {"result": "Painted."})),
-        TurnEnded(TokenUsage(10, 1), 0.25),
+        TurnEnded(Usage(10, 1), 0.25),
         TaskEnded("completed", "Painted."),
     ]
     new: list[Record] = [TaskOpened(NEW, "Mow the lawn", str(tmp_path), "code", "anthropic/m", "native")]

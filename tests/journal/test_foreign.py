@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from joey.errors import UsageError
-from joey.events import TokenUsage
 from joey.journal.branch import branch
 from joey.journal.foreign import read_foreign_task
 from joey.journal.markdown import as_markdown
 from joey.journal.records import MessageAdded, Record, TaskEnded, TaskOpened, TurnEnded
 from joey.journal.replay import TaskState, replay
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.usage import Usage
 
 
 def folder(tmp_path: Path, messages: Any, item: Any = None) -> Path:
@@ -121,10 +121,10 @@ RECORDS: list[Record] = [
     TaskOpened("old", "count", "/w", "code", "m", "native", "parent", "call"),
     asked("count"),
     said("one"),
-    TurnEnded(TokenUsage(1)),
+    TurnEnded(Usage(1)),
     asked("go on"),
     said("two"),
-    TurnEnded(TokenUsage(1)),
+    TurnEnded(Usage(1)),
     TaskEnded("completed", "two"),
 ]
 

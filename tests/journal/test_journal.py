@@ -9,7 +9,6 @@ import pytest
 
 from joey.effects import Todo
 from joey.errors import UsageError
-from joey.events import TokenUsage
 from joey.journal.journal import Journal, JournalError, read_journal
 from joey.journal.records import (
     ChildOpened,
@@ -27,6 +26,7 @@ from joey.journal.records import (
 from joey.journal.replay import replay
 from joey.journal.store import TaskStore
 from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.usage import Usage
 
 OPENED = TaskOpened("t1", "do it", "/w", "code", "m", "native")
 ASKED = MessageAdded(Message("user", (TextBlock("do it \ud83d"),)))
@@ -37,7 +37,7 @@ RECORDS: list[Record] = [
     CALLED,
     RunBegan("c1", "f"),
     RunEnded("c1", "f", ToolResult((TextBlock("ok"),))),
-    TurnEnded(TokenUsage(1, 2, 3, 4), 0.5),
+    TurnEnded(Usage(1, 2, 3, 4), 0.5),
     ModeSet("ask"),
     TodosSet((Todo("1", "write it", "pending"),)),
     MessagesHidden(2, "they talked"),
@@ -129,8 +129,8 @@ def test_replay_tells_what_was_begun_and_what_was_answered() -> None:
 
 
 def test_replay_adds_up_usage_and_keeps_the_newest_of_the_rest() -> None:
-    state = replay([*RECORDS, TurnEnded(TokenUsage(10, 0, 0, 0), 0.25)])
-    assert state.usage == TokenUsage(11, 2, 3, 4)
+    state = replay([*RECORDS, TurnEnded(Usage(10, 0, 0, 0), 0.25)])
+    assert state.usage == Usage(11, 2, 3, 4)
     assert state.last_usage.total == 10
     assert state.cost == 0.75
     assert (state.mode, state.hidden, state.summary) == ("ask", 2, "they talked")

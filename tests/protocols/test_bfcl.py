@@ -45,8 +45,8 @@ def test_every_ground_truth_call_survives_being_written_cut_and_read(protocol: s
         stream = native_stream(entry, chance) if protocol == "native" else text_stream(protocol, entry, chance)
         events = read(get(protocol).parser(entry.tools), stream)
         check_laws(events, None if protocol == "native" else "".join(map(str, stream)))
-        content = collect(events)
-        assert [(call.name, call.input) for call in content.calls] == list(entry.calls), entry.id
-        assert content.errors == ()
+        reply = collect(events)
+        assert [(call.name, call.arguments) for call in reply.calls] == list(entry.calls), entry.id
+        assert reply.malformed == ()
         calls += len(entry.calls)
     assert calls == CALLS

@@ -266,7 +266,7 @@ def test_a_parameter_may_have_the_name_of_its_tool_or_of_another(protocol: str) 
     text = encoded(protocol, odd, arguments)
     assert not grammar(protocol, odd, WRITE).refusal(text)
     [call] = parse(text, protocol=protocol, tools=[odd, WRITE]).calls
-    assert call.input == arguments
+    assert call.arguments == arguments
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -283,7 +283,7 @@ def test_json_mix_takes_other_tags() -> None:
     read = Grammar(protocol.grammar([READ]))
     call = '[[CALL{"name": "read", "arguments": {"path": "CALL]]"}}CALL]]'
     assert read.admits(f"[ [[ [[[CAL{call}") and not read.admits("[[[CALL")
-    assert [each.input for each in parse(call, protocol=protocol, tools=[READ]).calls] == [{"path": "CALL]]"}]
+    assert [each.arguments for each in parse(call, protocol=protocol, tools=[READ]).calls] == [{"path": "CALL]]"}]
 
 
 def test_morph_xml_reads_by_the_original_schemas_and_so_does_its_grammar() -> None:
@@ -308,7 +308,7 @@ def test_the_closing_tag_of_the_last_value_may_be_forgotten_where_the_reply_ends
     page = "<write>\n<path>a</path>\n<content>\n<html>\n</html>\n"
     assert grammar("xml", WRITE).admits(f"{page}</write>")
     (call,) = parse(f"{page}</write>", protocol="xml", tools=[WRITE]).calls
-    assert call.input == {"path": "a", "content": "<html>\n</html>"}
+    assert call.arguments == {"path": "a", "content": "<html>\n</html>"}
     assert not grammar("xml", WRITE).admits(f"{page}a</write>")
     assert not grammar("xml", WRITE).admits(f"{page}</write>\nmore\n</content>\n</write>")
     assert not grammar("xml", WRITE).admits("<write>\n<path>a\n</write>")
@@ -352,7 +352,7 @@ def test_calls_stand_outside_code_in_xml(text: str, legal: bool) -> None:
     auto = grammar("xml", READ, choice=ToolChoice())
     assert auto.admits(text) is legal
     if legal:
-        assert parse(text, protocol="xml", tools=[READ]).errors == ()
+        assert parse(text, protocol="xml", tools=[READ]).malformed == ()
 
 
 def test_a_string_in_morph_xml_holds_no_tag_that_would_end_it() -> None:
@@ -361,7 +361,7 @@ def test_a_string_in_morph_xml_holds_no_tag_that_would_end_it() -> None:
     for good in ("a < b", "<contents>", "<p>\n</p>", "</writer>", "<read>", "&lt;/content>", "</content", "]]>"):
         text = call.replace("{}", good)
         assert not morph.refusal(text)
-        assert parse(text, protocol="morph_xml", tools=[WRITE, READ]).errors == ()
+        assert parse(text, protocol="morph_xml", tools=[WRITE, READ]).malformed == ()
     for bad in ("<content>", "<content a=1>", "</content >", "</ content>", "</write>", "</write\n>", "<content/>"):
         assert not morph.admits(call.replace("{}", bad))
 

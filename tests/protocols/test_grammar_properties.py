@@ -46,15 +46,15 @@ def encoded(protocol: str, spec: ToolSpec, arguments: dict[str, Any]) -> str:
 
 def check_reply(text: str, protocol: str, specs: Sequence[ToolSpec]) -> int:
     """Read a reply that a grammar admits; the number of calls in it, all of them legal."""
-    content = protocols.parse(text, protocol=protocol, tools=specs)
-    assume(not any("is given twice" in error.message for error in content.errors))
-    assert content.errors == ()
+    reply = protocols.parse(text, protocol=protocol, tools=specs)
+    assume(not any("is given twice" in error.message for error in reply.malformed))
+    assert reply.malformed == ()
     by_name = {spec.name: spec for spec in specs}
-    for call in content.calls:
+    for call in reply.calls:
         # The closing tag of a last value may be forgotten.
         assert all(repair.startswith("took </") for repair in call.repairs)
-        jsonschema.validate(call.input, _without_one_of(by_name[call.name].schema))
-    return len(content.calls)
+        jsonschema.validate(call.arguments, _without_one_of(by_name[call.name].schema))
+    return len(reply.calls)
 
 
 def _without_one_of(schema: Any) -> Any:
@@ -153,7 +153,7 @@ def test_a_call_of_any_tool_that_is_written_is_admitted(
     text = encoded(protocol, spec, arguments)
     read = protocols.parse(text, protocol=protocol, tools=[spec])
     # Morph-XML writes without a look at the schema. What its own reader takes otherwise need not be admitted.
-    assume(protocol != "morph_xml" or [call.input for call in read.calls] == [arguments])
+    assume(protocol != "morph_xml" or [call.arguments for call in read.calls] == [arguments])
     assert not Grammar(protocols.get(protocol).grammar([spec], ToolChoice("required")) or "").refusal(text)
     auto = Grammar(protocols.get(protocol).grammar([spec], ToolChoice()) or "")
     if auto.admits(f"{before}\n{text}\n{after}"):

@@ -11,7 +11,7 @@ from joey.chunks import ReasoningChunk
 from joey.errors import UsageError
 from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols import Call, Content, ParseError, Text, collect, get
+from joey.protocols import ParseError, Reply, collect, get
 from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.testing.streams import by_character, check_laws, cut_at, cut_everywhere, cuttings, read, whole
 from joey.toolspec import ToolSpec
@@ -62,37 +62,38 @@ _FRAGMENTS = [
 STREAMS = st.lists(st.sampled_from(_FRAGMENTS) | st.text(max_size=3), max_size=20).map("".join)
 
 
-def outcome(pieces: list[str], protocol: JsonMixProtocol | None = None) -> tuple[Content, list[ParseError]]:
+def outcome(pieces: list[str], protocol: JsonMixProtocol | None = None) -> tuple[Reply, list[ParseError]]:
     errors: list[ParseError] = []
     events = read((protocol or JsonMixProtocol()).parser((), on_error=errors.append), pieces)
     check_laws(events, "".join(pieces))
     return collect(events), errors
 
 
-def plain(content: Content) -> list[Any]:
+def plain(reply: Reply) -> list[Any]:
+    parts: Any = reply.content
     return [
         {"type": "text", "text": part.text}
-        if isinstance(part, Text)
-        else {"type": "tool_call", "name": part.name, "input": part.input}
-        for part in content.parts
+        if isinstance(part, TextBlock)
+        else {"type": "tool_call", "name": part.name, "input": part.arguments}
+        for part in parts
     ]
 
 
 def agrees(case: Any, pieces: list[str]) -> bool:
     options = case.get("protocol_options", {"toolCallStart": "<tool_call>", "toolCallEnd": "</tool_call>"})
-    content, errors = outcome(pieces, JsonMixProtocol(options["toolCallStart"], options["toolCallEnd"]))
-    got = {"content": plain(content), "errors": len(errors)}
+    reply, errors = outcome(pieces, JsonMixProtocol(options["toolCallStart"], options["toolCallEnd"]))
+    got = {"content": plain(reply), "errors": len(errors)}
     if case.get("js_number"):
         return str(got).replace("12345678901234567890", "12345678901234567000") == str(case["expected"])
     return bool(got == case["expected"])
 
 
-def everywhere_the_same(text: str) -> Content:
+def everywhere_the_same(text: str) -> Reply:
     """What the text gives, after making sure that no way of cutting it gives anything else."""
-    content, errors = outcome(whole(text))
+    reply, errors = outcome(whole(text))
     for pieces in [*cut_everywhere(text), *cuttings(text, seed=len(text))]:
-        assert outcome(pieces) == (content, errors)
-    return content
+        assert outcome(pieces) == (reply, errors)
+    return reply
 
 
 @pytest.mark.parametrize("how", ["whole", "by character", "as recorded"])
@@ -125,16 +126,16 @@ def test_real_token_streams_become_one_call_that_grew_live(model: str, task: str
     check_laws(events, "".join(tokens))
     (call,) = collect(events).calls
     grown = [event for event in events if isinstance(event, ToolCallDelta) and event.text]
-    assert call.input == json.loads("".join(tokens).split("tool_call>")[1].removesuffix("</"))["arguments"]
+    assert call.arguments == json.loads("".join(tokens).split("tool_call>")[1].removesuffix("</"))["arguments"]
     assert len(grown) > 1
 
 
 @pytest.mark.parametrize("model", ["qwen15", "smol135"])
 def test_a_real_stream_cut_off_at_its_length_limit_runs_nothing(model: str) -> None:
     tokens = tokens_of(f"{model}-json-forced-cut")
-    content, _ = outcome(tokens)
-    assert content.calls == ()
-    assert content.text == "".join(tokens)
+    reply, _ = outcome(tokens)
+    assert reply.calls == ()
+    assert reply.text == "".join(tokens)
 
 
 def test_thinking_in_the_middle_of_a_call_does_not_end_it() -> None:
@@ -171,8 +172,8 @@ def test_thinking_in_the_middle_of_a_call_does_not_end_it() -> None:
     ],
 )
 def test_a_call_is_read_however_it_is_written_and_cut(body: str, arguments: Any) -> None:
-    content = everywhere_the_same(f"before <tool_call>{body}</tool_call> after")
-    assert plain(content) == [
+    reply = everywhere_the_same(f"before <tool_call>{body}</tool_call> after")
+    assert plain(reply) == [
         {"type": "text", "text": "before "},
         {"type": "tool_call", "name": "f", "input": arguments},
         {"type": "text", "text": " after"},
@@ -198,9 +199,9 @@ def test_a_call_is_read_however_it_is_written_and_cut(body: str, arguments: Any)
 )
 def test_a_bad_call_stays_in_the_text_and_is_reported_once(body: str, complaint: str) -> None:
     text = f"a <tool_call>{body}</tool_call> b"
-    content = everywhere_the_same(text)
-    assert content.text == text
-    assert content.calls == ()
+    reply = everywhere_the_same(text)
+    assert reply.text == text
+    assert reply.calls == ()
     _, errors = outcome([text])
     assert [error.segment for error in errors] == [f"<tool_call>{body}</tool_call>"]
     assert complaint in errors[0].message
@@ -208,34 +209,34 @@ def test_a_bad_call_stays_in_the_text_and_is_reported_once(body: str, complaint:
 
 def test_calls_of_an_array_are_calls_of_their_own() -> None:
     text = '<tool_call>[{"name":"a","arguments":{"x":1}}, {"arguments":{"x":2},"name":"b"}]</tool_call>!'
-    content = everywhere_the_same(text)
-    assert [(call.name, call.input) for call in content.calls] == [("a", {"x": 1}), ("b", {"x": 2})]
-    assert content.text == "!"
+    reply = everywhere_the_same(text)
+    assert [(call.name, call.arguments) for call in reply.calls] == [("a", {"x": 1}), ("b", {"x": 2})]
+    assert reply.text == "!"
 
 
 def test_a_nameless_call_in_an_array_does_not_stop_the_others() -> None:
-    content = everywhere_the_same('<tool_call>[{"x":1},{"name":"b"},{"y":2}]</tool_call>')
-    assert [call.name for call in content.calls] == ["b"]
-    assert len(content.errors) == 2
+    reply = everywhere_the_same('<tool_call>[{"x":1},{"name":"b"},{"y":2}]</tool_call>')
+    assert [call.name for call in reply.calls] == ["b"]
+    assert len(reply.malformed) == 2
 
 
 def test_a_string_that_was_never_closed_does_not_swallow_the_next_call() -> None:
-    content = everywhere_the_same(f'<tool_call>{{"name":"a","arguments":{{"x":"y}}}}</tool_call> then {WEATHER} end')
-    assert [call.name for call in content.calls] == ["get_weather"]
-    assert content.text == '<tool_call>{"name":"a","arguments":{"x":"y}}</tool_call> then  end'
+    reply = everywhere_the_same(f'<tool_call>{{"name":"a","arguments":{{"x":"y}}}}</tool_call> then {WEATHER} end')
+    assert [call.name for call in reply.calls] == ["get_weather"]
+    assert reply.text == '<tool_call>{"name":"a","arguments":{"x":"y}}</tool_call> then  end'
 
 
 def test_a_forgotten_end_tag_costs_one_call_and_not_the_next() -> None:
-    content = everywhere_the_same(f'<tool_call>{{"name":"a","arguments":{{}}}}\n{WEATHER}')
-    assert [call.name for call in content.calls] == ["get_weather"]
-    assert content.errors[0].message == "<tool_call> came before </tool_call>: the end of this call is missing"
+    reply = everywhere_the_same(f'<tool_call>{{"name":"a","arguments":{{}}}}\n{WEATHER}')
+    assert [call.name for call in reply.calls] == ["get_weather"]
+    assert reply.malformed[0].message == "<tool_call> came before </tool_call>: the end of this call is missing"
 
 
 def test_a_call_without_its_end_tag_is_never_run() -> None:
     for end in range(1, len(WRITE)):
-        content = everywhere_the_same(WRITE[:end]) if end % 10 == 0 else outcome([WRITE[:end]])[0]
-        assert content.calls == ()
-        assert content.text == WRITE[:end]
+        reply = everywhere_the_same(WRITE[:end]) if end % 10 == 0 else outcome([WRITE[:end]])[0]
+        assert reply.calls == ()
+        assert reply.text == WRITE[:end]
 
 
 def test_nothing_is_leaked_that_may_be_a_tag_and_it_is_released_when_it_is_none() -> None:
@@ -286,14 +287,16 @@ def test_the_arguments_of_a_call_that_is_not_there_are_refused() -> None:
 
 def test_mended_arguments_are_marked() -> None:
     (call,) = outcome(['<tool_call>{"name":"f","arguments":{"a":"1\n2"}}</tool_call>'])[0].calls
-    assert call == Call("f", {"a": "1\n2"}, "call_1", ("control characters in a string",))
+    assert (call.call_id, call.name, call.arguments) == ("call_1", "f", {"a": "1\n2"})
+    assert call.repairs == ("control characters in a string",)
 
 
 def test_other_tags_can_be_chosen_and_empty_ones_are_refused() -> None:
     protocol = JsonMixProtocol("```tool_call\n", "\n```")
     text = 'a\n```tool_call\n{"name":"f","arguments":{}}\n``` b'
     for pieces in cut_everywhere(text):
-        assert outcome(pieces, protocol)[0].parts == (Text("a\n"), Call("f", {}, "call_1"), Text(" b"))
+        reply, _ = outcome(pieces, protocol)
+        assert reply.content == (TextBlock("a\n"), ToolUseBlock("call_1", "f", {}), TextBlock(" b"))
     with pytest.raises(UsageError, match="two different tags"):
         JsonMixProtocol("<a>", "")
 
@@ -322,7 +325,7 @@ def test_every_example_in_the_description_is_a_call_that_we_can_read() -> None:
     description = protocol.describe(tools)
     calls = outcome([description])[0].calls
     assert [call.name for call in calls] == ["the tool's name", "read_file", "noop"]
-    assert calls[1].input.keys() == {"path", "n"}
+    assert calls[1].arguments.keys() == {"path", "n"}
     assert "Read a file." in description
     assert protocol.describe([]) == ""
     assert "read_file, noop" in protocol.reminder(tools)
@@ -375,8 +378,8 @@ def test_no_stream_raises_loses_a_character_or_depends_on_the_cut(text: str, cut
 )
 def test_an_encoded_call_comes_back_equal(name: str, arguments: dict[str, Any], cuts: list[int]) -> None:
     text = JsonMixProtocol().encode_call(ToolUseBlock("", name, arguments)).text
-    content, errors = outcome(cut_at(f"x{text}y", cuts))
-    assert content.parts == (Text("x"), Call(name, arguments, "call_1"), Text("y"))
+    reply, errors = outcome(cut_at(f"x{text}y", cuts))
+    assert reply.content == (TextBlock("x"), ToolUseBlock("call_1", name, arguments), TextBlock("y"))
     assert errors == []
 
 

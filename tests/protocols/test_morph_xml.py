@@ -9,7 +9,7 @@ import joey.protocols
 from joey.chunks import Chunk, ReasoningChunk
 from joey.events import ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols import Call, ParseError, Text, collect
+from joey.protocols import ParseError, collect
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.testing.streams import by_character, check_laws, cuttings, read
 from joey.toolspec import ToolSpec
@@ -39,16 +39,16 @@ DECIDED_OTHERWISE = {
 
 
 def _plain(part: Any) -> Any:
-    if isinstance(part, Text):
+    if isinstance(part, TextBlock):
         return {"type": "text", "text": part.text}
-    return {"type": "tool_call", "name": part.name, "input": part.input}
+    return {"type": "tool_call", "name": part.name, "input": part.arguments}
 
 
 def _outcome(tools: Sequence[ToolSpec], text: str, pieces: Sequence[str]) -> Any:
     errors: list[ParseError] = []
     events = read(MORPH.parser(tools, on_error=errors.append), pieces)
     check_laws(events, text)
-    return {"content": [_plain(part) for part in collect(events).parts], "errors": len(errors)}
+    return {"content": [_plain(part) for part in collect(events).content], "errors": len(errors)}
 
 
 def _parts(text: str, tools: Sequence[ToolSpec] = TOOLS) -> list[Any]:
@@ -150,14 +150,14 @@ def test_unclosed_call_is_reported_not_lost() -> None:
         assert _parts(f"x {text}") == [f"x {text}"]
     events = read(MORPH.parser(TOOLS), ["<get_weather><city>A"])
     assert [event.name for event in events if isinstance(event, ToolCallMalformed)] == ["get_weather"]
-    assert "</get_weather> is missing" in collect(events).errors[0].message
+    assert "</get_weather> is missing" in collect(events).malformed[0].message
 
 
 def test_a_string_given_twice_is_an_error_with_its_source() -> None:
     errors: list[ParseError] = []
     text = "<get_weather><city>A</city><city>B</city></get_weather>"
-    content = collect(read(MORPH.parser(TOOLS, on_error=errors.append), [text]))
-    assert content.parts == (Text(text),)
+    reply = collect(read(MORPH.parser(TOOLS, on_error=errors.append), [text]))
+    assert reply.content == (TextBlock(text),)
     assert (errors[0].segment, errors[0].name) == (text, "get_weather")
     assert "<city> was given twice" in errors[0].message
 
@@ -211,9 +211,9 @@ def test_a_snapshot_shows_what_is_known_so_far() -> None:
 def test_original_schemas_win_over_transformed_ones() -> None:
     changed = ToolSpec("get_weather", "", {"properties": {"days": {"type": "string"}}})
     parser = MORPH.parser([changed], original_schemas={"get_weather": WEATHER.schema})
-    assert collect(read(parser, ["<get_weather><days>3</days></get_weather>"])).calls[0].input == {"days": 3}
+    assert collect(read(parser, ["<get_weather><days>3</days></get_weather>"])).calls[0].arguments == {"days": 3}
     everywhere = MorphXmlProtocol({"get_weather": WEATHER.schema}).parser([changed])
-    assert collect(read(everywhere, ["<get_weather><days>3</days></get_weather>"])).calls[0].input == {"days": 3}
+    assert collect(read(everywhere, ["<get_weather><days>3</days></get_weather>"])).calls[0].arguments == {"days": 3}
 
 
 def test_a_json_object_instead_of_elements_is_read_as_the_arguments() -> None:
@@ -246,9 +246,7 @@ def test_words_outside_of_elements_are_no_arguments_and_stay_in_the_source() -> 
 
 def test_reasoning_in_the_middle_does_not_end_a_call() -> None:
     chunks: list[str | Chunk] = ["<get_weather><ci", ReasoningChunk("hm"), "ty>A</city></get_weather>"]
-    assert [part.input for part in collect(read(MORPH.parser(TOOLS), chunks)).parts if isinstance(part, Call)] == [
-        {"city": "A"}
-    ]
+    assert [call.arguments for call in collect(read(MORPH.parser(TOOLS), chunks)).calls] == [{"city": "A"}]
 
 
 def test_text_is_held_back_only_while_it_may_be_a_tag() -> None:
@@ -291,5 +289,5 @@ def test_results_are_marked_and_cannot_close_themselves_early() -> None:
 
 
 def test_the_protocol_is_in_the_table() -> None:
-    content = joey.protocols.parse("<noop/>", protocol="morph_xml", tools=[{"name": "noop"}])
-    assert content.calls[0].name == "noop"
+    reply = joey.protocols.parse("<noop/>", protocol="morph_xml", tools=[{"name": "noop"}])
+    assert reply.calls[0].name == "noop"

@@ -146,10 +146,10 @@ def test_a_call_written_and_read_comes_back_equal(call: tuple[Any, Any], cuts: l
     schema, arguments = call
     block = MORPH.encode_call(ToolUseBlock("", "tool", arguments))
     assert isinstance(block, TextBlock)
-    content = collect(read(MORPH.parser([ToolSpec("tool", "", schema)]), cut_at(before + block.text + "!", cuts)))
-    assert not content.errors
-    assert [(found.name, found.input) for found in content.calls] == [("tool", arguments)]
-    assert content.text == before + "!"
+    reply = collect(read(MORPH.parser([ToolSpec("tool", "", schema)]), cut_at(before + block.text + "!", cuts)))
+    assert not reply.malformed
+    assert [(found.name, found.arguments) for found in reply.calls] == [("tool", arguments)]
+    assert reply.text == before + "!"
 
 
 # Work

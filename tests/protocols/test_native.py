@@ -20,7 +20,8 @@ from joey.events import (
     ToolCallStarted,
     UsageReported,
 )
-from joey.protocols import Call, Content, ParseError, Text, collect, get
+from joey.messages import TextBlock, ToolUseBlock
+from joey.protocols import ParseError, Reply, collect, get
 from joey.protocols.native import NativeParser
 from joey.testing import check_laws, cut_at, cuttings, read
 from joey.toolspec import ToolSpec
@@ -34,16 +35,16 @@ def parser(tools: list[ToolSpec] | None = None) -> NativeParser:
     return made
 
 
-def run(*chunks: Chunk, tools: list[ToolSpec] | None = None) -> Content:
+def run(*chunks: Chunk, tools: list[ToolSpec] | None = None) -> Reply:
     events = read(parser(tools), chunks)
     check_laws(events)
     return collect(events)
 
 
 def calls(*chunks: Chunk) -> list[tuple[str, str, Any]]:
-    content = run(*chunks)
-    assert not content.errors
-    return [(call.id, call.name, call.input) for call in content.calls]
+    reply = run(*chunks)
+    assert not reply.malformed
+    return [(call.call_id, call.name, call.arguments) for call in reply.calls]
 
 
 def piece(
@@ -74,10 +75,14 @@ def test_a_call_is_seen_growing() -> None:
 
 
 def test_text_is_closed_before_a_call_and_keeps_its_place_after_it() -> None:
-    content = run(
+    reply = run(
         TextChunk("before "), TextChunk("it"), piece(0, "t1", "read_file", '{"path":"a"}'), TextChunk("after it")
     )
-    assert content.parts == (Text("before it"), Call("read_file", {"path": "a"}, "t1"), Text("after it"))
+    assert reply.content == (
+        TextBlock("before it"),
+        ToolUseBlock("t1", "read_file", {"path": "a"}),
+        TextBlock("after it"),
+    )
 
 
 def test_usage_and_stop_reasons_come_through() -> None:
@@ -86,13 +91,13 @@ def test_usage_and_stop_reasons_come_through() -> None:
 
 
 def test_reasoning_between_the_pieces_of_a_call_does_not_end_it() -> None:
-    content = run(
+    reply = run(
         ReasoningChunk("hm"),
         piece(0, "t1", "read_file", '{"path":'),
         ReasoningChunk("let me see", "signed"),
         piece(0, None, None, '"a"}'),
     )
-    assert [call.input for call in content.calls] == [{"path": "a"}]
+    assert [call.arguments for call in reply.calls] == [{"path": "a"}]
 
 
 # Which call a chunk belongs to
@@ -166,7 +171,7 @@ def test_arguments_before_the_name_wait_for_it() -> None:
     events = read(parser(), [piece(0, "t", None, '{"path":'), piece(0, None, "read_file", '"a"}')])
     assert events[0] == ToolCallStarted("t", "read_file")
     check_laws(events)
-    assert collect(events).calls[0].input == {"path": "a"}
+    assert collect(events).calls[0].arguments == {"path": "a"}
 
 
 def test_a_name_in_pieces_is_put_together() -> None:
@@ -188,9 +193,10 @@ def test_a_repeated_name_is_the_same_name() -> None:
 
 
 def test_a_call_that_never_shows_a_name_is_reported_not_lost() -> None:
-    content = run(piece(0, "t", None, '{"path":"a"}'))
-    assert content.parts == (Text('{"path":"a"}'),)
-    assert content.errors == (ParseError("a tool call came without a name", '{"path":"a"}'),)
+    reply = run(piece(0, "t", None, '{"path":"a"}'))
+    assert reply.content == (TextBlock('{"path":"a"}'),)
+    [call] = reply.malformed
+    assert (call.name, call.source, call.message) == (None, '{"path":"a"}', "a tool call came without a name")
 
 
 # Arguments
@@ -236,9 +242,9 @@ def test_arguments_that_repeat_themselves_are_not_taken_for_sent_anew() -> None:
 )
 def test_a_certain_repair_is_made_and_named(arguments: str, expected: Any, repair: str) -> None:
     for pieces in cuttings(arguments, seed=1):
-        content = run(piece(0, "t", "read_file"), *(piece(0, None, None, part) for part in pieces))
-        (call,) = content.calls
-        assert call.input == expected
+        reply = run(piece(0, "t", "read_file"), *(piece(0, None, None, part) for part in pieces))
+        (call,) = reply.calls
+        assert call.arguments == expected
         assert any(repair in note for note in call.repairs)
 
 
@@ -260,32 +266,32 @@ def test_a_certain_repair_is_made_and_named(arguments: str, expected: Any, repai
 )
 def test_what_is_not_certain_is_malformed_and_stands_as_text(arguments: str, reason: str) -> None:
     for pieces in cuttings(arguments, seed=2):
-        content = run(piece(0, "t", "write_to_file"), *(piece(0, None, None, part) for part in pieces))
-        assert content.parts == (Text(arguments),)
-        (error,) = content.errors
+        reply = run(piece(0, "t", "write_to_file"), *(piece(0, None, None, part) for part in pieces))
+        assert reply.content == (TextBlock(arguments),)
+        (error,) = reply.malformed
         assert reason in error.message
         assert "write_to_file" in error.message
 
 
 def test_a_call_cut_by_the_length_limit_is_never_finished() -> None:
     for arguments in ('{"path": "a", "file_text": "half', '{"path": "a"}', ""):
-        content = run(piece(0, "t", "write_to_file", arguments), StopChunk("length"))
-        assert not content.calls
-        assert "length limit" in content.errors[0].message
-        assert content.stop_reason == "length"
+        reply = run(piece(0, "t", "write_to_file", arguments), StopChunk("length"))
+        assert not reply.calls
+        assert "length limit" in reply.malformed[0].message
+        assert reply.stop == "length"
 
 
 def test_calls_before_the_one_that_was_cut_are_whole() -> None:
-    content = run(
+    reply = run(
         piece(0, "t1", "read_file", '{"path":"a"}'), piece(1, "t2", "read_file", '{"path":"'), StopChunk("length")
     )
-    assert [call.id for call in content.calls] == ["t1"]
-    assert len(content.errors) == 1
+    assert [call.call_id for call in reply.calls] == ["t1"]
+    assert len(reply.malformed) == 1
 
 
 def test_a_call_followed_by_text_was_not_the_one_that_was_cut() -> None:
-    content = run(piece(0, "t1", "read_file", '{"path":"a"}'), TextChunk("and so"), StopChunk("length"))
-    assert [call.id for call in content.calls] == ["t1"]
+    reply = run(piece(0, "t1", "read_file", '{"path":"a"}'), TextChunk("and so"), StopChunk("length"))
+    assert [call.call_id for call in reply.calls] == ["t1"]
 
 
 def test_on_error_is_told() -> None:
@@ -314,7 +320,7 @@ def test_any_arguments_come_back_from_any_cuts(arguments: Any, cuts: list[int], 
     text = json.dumps(arguments, ensure_ascii=ascii_only)
     events = read(parser(), [piece(0, "t", "f"), *(piece(0, None, None, part) for part in cut_at(text, cuts))])
     check_laws(events)
-    assert collect(events).calls == (Call("f", arguments, "t"),)
+    assert collect(events).content == (ToolUseBlock("t", "f", arguments),)
     for key, value in arguments.items():
         if isinstance(value, str):
             grown = [e.text for e in events if isinstance(e, ToolCallDelta) and e.path == (key,)]
@@ -356,7 +362,7 @@ def test_a_thousand_parsers_at_once_do_not_know_of_each_other() -> None:
         n = rng.choice([n for n in range(1000) if left[n]])
         events[n] += parsers[n].feed(piece(0, None, None, left[n].pop(0)))
     for n, native in enumerate(parsers):
-        assert collect(events[n] + native.finish()).calls[0].input == {"path": f"file {n}", "n": n}
+        assert collect(events[n] + native.finish()).calls[0].arguments == {"path": f"file {n}", "n": n}
 
 
 def test_a_long_argument_takes_no_more_than_three_times_its_size() -> None:

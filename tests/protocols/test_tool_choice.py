@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from joey.chunks import ReasoningChunk, StopChunk
 from joey.errors import UsageError
 from joey.events import StreamFinished
-from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols import Call, Content, ParseError, Text, collect, get
+from joey.messages import ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.protocols import ParseError, Reply, collect, get
 from joey.protocols.tool_choice import ToolChoiceProtocol
 from joey.testing.streams import by_character, check_laws, cut_at, read, whole
 from joey.toolspec import ToolSpec
 from vectors_data import cases
 
 
-def outcome(pieces: list[Any], text: str) -> tuple[Content, list[ParseError]]:
+def outcome(pieces: list[Any], text: str) -> tuple[Reply, list[ParseError]]:
     errors: list[ParseError] = []
     events = read(ToolChoiceProtocol().parser((), on_error=errors.append), pieces)
     check_laws(events, text)
@@ -27,11 +27,11 @@ def outcome(pieces: list[Any], text: str) -> tuple[Content, list[ParseError]]:
 def test_recorded_answers_are_ours() -> None:
     for case in cases("ai-sdk-tool/tool_choice"):
         for pieces in (whole(case["text"]), by_character(case["text"])):
-            content, errors = outcome(pieces, case["text"])
-            (call,) = content.calls
-            got = [{"type": "tool_call", "name": call.name, "input": call.input}]
+            reply, errors = outcome(pieces, case["text"])
+            (call,) = reply.calls
+            got = [{"type": "tool_call", "name": call.name, "input": call.arguments}]
             assert {"content": got, "errors": len(errors)} == case["expected"], case["id"]
-            assert content.stop_reason == "tool_calls"
+            assert reply.stop == "tool_calls"
 
 
 @pytest.mark.parametrize(
@@ -45,23 +45,23 @@ def test_recorded_answers_are_ours() -> None:
     ],
 )
 def test_what_is_wrong_is_reported_and_the_arguments_are_empty(text: str, complaint: str) -> None:
-    content, (error,) = outcome([text], text)
-    assert content.calls[0].input == {}
+    reply, (error,) = outcome([text], text)
+    assert reply.calls[0].arguments == {}
     assert complaint in error.message
     assert error.segment == text
 
 
 def test_a_call_without_arguments_is_no_mistake() -> None:
-    assert outcome(['{"name": "noop"}'], '{"name": "noop"}') == (
-        Content((Call("noop", {}, "call_1"),), (), "tool_calls"),
-        [],
-    )
+    reply, errors = outcome(['{"name": "noop"}'], '{"name": "noop"}')
+    assert reply.content == (ToolUseBlock("call_1", "noop", {}),)
+    assert reply.stop == "tool_calls" and not reply.malformed and not errors
 
 
 def test_only_the_first_text_block_is_the_call() -> None:
     pieces = [ReasoningChunk("hm"), '{"name": "f"', "}", ReasoningChunk("so"), "and words"]
-    content, errors = outcome(pieces, '{"name": "f"}and words')
-    assert content.parts == (Call("f", {}, "call_1"), Text("and words"))
+    reply, errors = outcome(pieces, '{"name": "f"}and words')
+    call = ToolUseBlock("call_1", "f", {})
+    assert reply.content == (ReasoningBlock("hm"), call, ReasoningBlock("so"), TextBlock("and words"))
     assert errors == []
 
 
@@ -102,6 +102,6 @@ def test_any_reply_becomes_one_call_however_it_is_cut(text: str, cuts: list[int]
 @given(st.text(min_size=1), st.dictionaries(st.text(), st.none() | st.integers() | st.lists(st.text())))
 def test_an_encoded_call_comes_back_equal(name: str, arguments: dict[str, Any]) -> None:
     block = ToolChoiceProtocol().encode_call(ToolUseBlock("", name, arguments))
-    content, errors = outcome(by_character(block.text), block.text)
-    assert content.parts == (Call(name, arguments, "call_1"),)
+    reply, errors = outcome(by_character(block.text), block.text)
+    assert reply.content == (ToolUseBlock("call_1", name, arguments),)
     assert errors == []

@@ -22,7 +22,7 @@ def test_the_example_of_a_tool_reads_back(protocol: str, tool: Tool[Any]) -> Non
     block = protocols.get(protocol).encode_call(ToolUseBlock("", tool.name, arguments))
     assert isinstance(block, TextBlock)
     [call] = protocols.parse(block.text, protocol=protocol, tools=[tool.spec]).calls
-    assert (call.name, call.input) == (tool.name, arguments)
+    assert (call.name, call.arguments) == (tool.name, arguments)
 
 
 @pytest.mark.parametrize("protocol", IN_TEXT)

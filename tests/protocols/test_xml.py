@@ -19,7 +19,7 @@ from joey.events import (
     ToolCallStarted,
 )
 from joey.messages import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols import Content, ParseError, collect, get, parse
+from joey.protocols import ParseError, Reply, collect, get, parse
 from joey.protocols.xml.parser import XmlParser
 from joey.protocols.xml.protocol import XmlProtocol
 from joey.testing import check_laws, cut_at, cut_everywhere, cuttings, read
@@ -48,7 +48,7 @@ DONE = ToolSpec(
 TOOLS = [WRITE, RUN, DIFF, DONE]
 
 
-def _parse(text: str, tools: list[ToolSpec] | None = None) -> Content:
+def _parse(text: str, tools: list[ToolSpec] | None = None) -> Reply:
     """Read a reply in every cutting, check that they agree, and return what it holds."""
     expected = parse(text, protocol="xml", tools=TOOLS if tools is None else tools)
     for pieces in [*cuttings(text, seed=len(text)), *cut_everywhere(text)]:
@@ -60,7 +60,7 @@ def _parse(text: str, tools: list[ToolSpec] | None = None) -> Content:
 
 def _argument(name: str, text: str, tool: ToolSpec) -> Any:
     [call] = _parse(text, [tool]).calls
-    return call.input[name]
+    return call.arguments[name]
 
 
 def _typed(schema: Any, value: str, **defs: Any) -> Any:
@@ -72,15 +72,14 @@ def _typed(schema: Any, value: str, **defs: Any) -> Any:
 
 
 def test_text_and_calls_come_in_order() -> None:
-    content = _parse("First.\n<execute_command>\n<command>ls</command>\n</execute_command>\nThen.")
-    assert content.text == "First.\n\nThen."
-    assert [(call.name, call.input) for call in content.calls] == [("execute_command", {"command": "ls"})]
+    reply = _parse("First.\n<execute_command>\n<command>ls</command>\n</execute_command>\nThen.")
+    assert reply.text == "First.\n\nThen."
+    assert [(call.name, call.arguments) for call in reply.calls] == [("execute_command", {"command": "ls"})]
 
 
 def test_without_tools_every_tag_is_text() -> None:
     text = "<execute_command><command>ls</command></execute_command>"
-    assert _parse(text, []) == Content(_parse(text, []).parts, ())
-    assert _parse(text, []).text == text
+    assert _parse(text, []) == Reply((TextBlock(text),))
 
 
 def test_a_tag_of_an_unknown_tool_is_text() -> None:
@@ -100,7 +99,7 @@ def test_a_call_after_a_code_block_is_a_call() -> None:
 
 def test_an_alias_gives_the_argument_its_own_name() -> None:
     text = "<write_to_file><path>a</path><content>x</content></write_to_file>"
-    assert _parse(text).calls[0].input == {"path": "a", "file_text": "x"}
+    assert _parse(text).calls[0].arguments == {"path": "a", "file_text": "x"}
 
 
 def test_the_last_of_two_values_wins() -> None:
@@ -111,7 +110,7 @@ def test_the_last_of_two_values_wins() -> None:
 
 def test_what_stands_outside_the_parameters_is_left_out_and_named() -> None:
     [call] = _parse("<execute_command>so <command>ls</command> <why>x</why></execute_command>").calls
-    assert call.input == {"command": "ls"}
+    assert call.arguments == {"command": "ls"}
     assert call.repairs == ("left out what stood outside the parameters: 'so  <why>x</why>'",)
 
 
@@ -152,15 +151,15 @@ def test_a_closing_tag_inside_any_value_is_part_of_it(value: str) -> None:
 
 def test_values_lose_the_white_space_around_them_but_files_only_one_newline() -> None:
     text = "<apply_diff><path> \ufeffa\n</path><diff>\n\n  x \n\n</diff></apply_diff>"
-    assert _parse(text).calls[0].input == {"path": "a", "diff": "x"}
+    assert _parse(text).calls[0].arguments == {"path": "a", "diff": "x"}
     text = "<write_to_file><path>\u0085</path><file_text>\n\n  x \n\n</file_text></write_to_file>"
-    assert _parse(text).calls[0].input == {"path": "\u0085", "file_text": "\n  x \n"}
+    assert _parse(text).calls[0].arguments == {"path": "\u0085", "file_text": "\n  x \n"}
 
 
 def test_what_is_searched_and_put_in_its_place_keeps_its_indentation() -> None:
     tool = ToolSpec("edit", "", {"properties": {"old_string": STRING, "new_string": STRING}})
     text = "<edit>\n<old_string>\n    a\n</old_string>\n<new_string>  a</new_string>\n</edit>"
-    assert _parse(text, [tool]).calls[0].input == {"old_string": "    a", "new_string": "  a"}
+    assert _parse(text, [tool]).calls[0].arguments == {"old_string": "    a", "new_string": "  a"}
 
 
 def test_a_media_type_in_the_schema_makes_a_string_verbatim() -> None:
@@ -170,7 +169,7 @@ def test_a_media_type_in_the_schema_makes_a_string_verbatim() -> None:
 def test_a_file_followed_by_an_unknown_parameter_is_still_written() -> None:
     text = "<write_to_file><path>a</path><content>\nx\n</content>\n<line_count>1</line_count>\n</write_to_file>\n"
     [call] = _parse(text).calls
-    assert call.input == {"path": "a", "file_text": "x"}
+    assert call.arguments == {"path": "a", "file_text": "x"}
     assert "line_count" in call.repairs[0]
 
 
@@ -310,10 +309,10 @@ def test_arguments_of_a_call_that_is_not_there_are_refused() -> None:
 )
 def test_an_unclosed_call_is_reported_not_lost(text: str, missing: str) -> None:
     heard: list[ParseError] = []
-    content = parse(text, protocol="xml", tools=TOOLS, on_error=heard.append)
+    reply = parse(text, protocol="xml", tools=TOOLS, on_error=heard.append)
     assert not _parse(text).calls
-    assert content.text == text
-    assert [error.message for error in content.errors] == [error.message for error in heard]
+    assert reply.text == text
+    assert [error.message for error in reply.malformed] == [error.message for error in heard]
     assert missing in heard[0].message
     assert heard[0].name == "write_to_file"
 
@@ -332,18 +331,18 @@ def test_a_file_cut_off_behind_a_closing_tag_inside_it_is_not_written() -> None:
 
 
 def test_a_reply_that_ends_inside_a_tool_tag_is_a_failed_call() -> None:
-    content = _parse("Let me run that.\n<execute_c")
-    assert content.text == "Let me run that.\n<execute_c"
-    assert content.errors[0].name is None
-    assert not _parse("a <").errors
+    reply = _parse("Let me run that.\n<execute_c")
+    assert reply.text == "Let me run that.\n<execute_c"
+    assert reply.malformed[0].name is None
+    assert not _parse("a <").malformed
 
 
 def test_a_bad_json_parameter_is_a_failed_call() -> None:
     text = '<execute_command>\n<json_parameter name="command">{"a</json_parameter>\n</execute_command>'
-    content = _parse(text)
-    assert not content.calls
-    assert content.text == text
-    assert "json_parameter" in content.errors[0].message
+    reply = _parse(text)
+    assert not reply.calls
+    assert reply.text == text
+    assert "json_parameter" in reply.malformed[0].message
 
 
 # The cases on which serving engines fail when a stream comes in coarse pieces
@@ -380,10 +379,10 @@ COARSE = {
 def test_coarse_pieces_change_nothing(case: str) -> None:
     text, arguments, prose = COARSE[case]
     for pieces in cuttings(text, seed=7, count=200):
-        content = collect(read(XmlParser(TOOLS), pieces))
-        assert [call.input for call in content.calls] == arguments
-        assert content.text == prose
-        assert not content.errors
+        reply = collect(read(XmlParser(TOOLS), pieces))
+        assert [call.arguments for call in reply.calls] == arguments
+        assert reply.text == prose
+        assert not reply.malformed
 
 
 # Cost
@@ -457,12 +456,12 @@ def test_history_is_written_in_the_models_own_words() -> None:
 def test_what_plain_tags_cannot_carry_is_written_as_json(value: Any) -> None:
     text = _encode({"command": value})
     assert "<json_parameter" in text
-    assert parse(text, protocol="xml", tools=[RUN]).calls[0].input == {"command": value}
+    assert parse(text, protocol="xml", tools=[RUN]).calls[0].arguments == {"command": value}
 
 
 def test_an_argument_whose_name_is_no_tag_is_carried_too() -> None:
     arguments = {"<x>": 1, "/path": "a", 'quo"te': "b"}
-    assert parse(_encode(arguments, RUN), protocol="xml", tools=[RUN]).calls[0].input == arguments
+    assert parse(_encode(arguments, RUN), protocol="xml", tools=[RUN]).calls[0].arguments == arguments
 
 
 def test_results_name_the_calls_they_answer() -> None:

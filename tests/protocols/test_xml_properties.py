@@ -120,7 +120,7 @@ def test_an_encoded_call_reads_back_equal(
     check_laws(events, text)
     [found] = collect(events).calls
     assert found.name == tool.name
-    assert json.dumps(found.input, sort_keys=True) == json.dumps(arguments, sort_keys=True)
+    assert json.dumps(found.arguments, sort_keys=True) == json.dumps(arguments, sort_keys=True)
     assert not found.repairs
 
 

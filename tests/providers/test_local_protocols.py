@@ -111,7 +111,7 @@ async def test_a_real_model_under_a_grammar_writes_no_malformed_call(
         calls = [event for event in heard.events if isinstance(event, ToolCallFinished)]
         if len(calls) == 1 and is_right(calls[0]) and not content.text.strip():
             tally.complete += 1
-        elif not calls and content.stop_reason == "length":
+        elif not calls and content.stop == "length":
             tally.cut += 1
         else:
             tally.malformed.append(heard.text)
@@ -126,7 +126,7 @@ async def test_a_real_model_under_a_grammar_writes_no_malformed_call(
 async def test_words_before_a_call_are_free_and_still_nothing_is_malformed(protocol: str) -> None:
     heard = await listen(protocol, 5, ToolChoice(), max_tokens=16)
     check_laws(heard.events, heard.text)
-    was_cut = collect(heard.events).stop_reason == "length"
+    was_cut = collect(heard.events).stop == "length"
     assert was_cut or not any(isinstance(event, ToolCallMalformed) for event in heard.events)
     assert heard.text
 
@@ -137,5 +137,5 @@ async def test_a_call_cut_by_length_is_reported_and_not_run(protocol: str) -> No
     heard = await listen(protocol, 0, ToolChoice("required", parallel=False), max_tokens=10)
     assert heard.chunks[-1] == StopChunk("length", "length")
     assert not any(isinstance(event, ToolCallFinished) for event in heard.events)
-    assert any(isinstance(event, ToolCallMalformed) for event in heard.events) or collect(heard.events).errors
+    assert any(isinstance(event, ToolCallMalformed) for event in heard.events) or collect(heard.events).malformed
     assert collect(heard.events).text == heard.text

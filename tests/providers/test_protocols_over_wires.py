@@ -4,7 +4,7 @@ import pytest
 
 from joey import protocols
 from joey.messages import Message, TextBlock, ToolUseBlock
-from joey.protocols import Call, collect
+from joey.protocols import collect
 from joey.providers import Abilities, Request, open_model
 from joey.testing import Faults, LocalServer, reply
 from joey.toolspec import ToolSpec
@@ -38,9 +38,7 @@ async def test_a_call_in_the_text_runs_over_either_wire(name: str, wire: str) ->
         events = [event async for chunk in provider.stream(request) for event in parser.feed(chunk)]
         await provider.close()
     content = collect(events + parser.finish())
-    assert [(call.name, call.input) for call in content.parts if isinstance(call, Call)] == [
-        (CALL.name, CALL.arguments)
-    ]
+    assert [(call.name, call.arguments) for call in content.calls] == [(CALL.name, CALL.arguments)]
     assert content.text.strip() == "On it."
     assert "tools" not in server.requests[0].body
     assert "write_to_file" in str(server.requests[0].body)
@@ -58,6 +56,6 @@ async def test_native_calls_are_read_from_either_wire(streaming: bool, wire: str
         events = [event async for chunk in provider.stream(request) for event in parser.feed(chunk)]
         await provider.close()
     content = collect(events + parser.finish())
-    found = [(call.id, call.name, call.input) for call in content.calls]
+    found = [(call.call_id, call.name, call.arguments) for call in content.calls]
     assert found == [(call.id, call.name, call.arguments) for call in calls]
-    assert content.stop_reason == "tool_calls" and not content.errors
+    assert content.stop == "tool_calls" and not content.malformed

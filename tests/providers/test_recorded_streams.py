@@ -152,8 +152,8 @@ async def test_a_recorded_stream_gives_what_was_recorded_and_is_parsed_live(name
 def check_native(chunks: list[Chunk], calls: list[Any]) -> None:
     content = collect(read(protocols.get("native").parser(TOLD), chunks))
     expected = [(id_, name, json.loads(arguments)) for id_, name, arguments in calls]
-    assert [(call.id, call.name, call.input) for call in content.calls] == expected
-    assert not calls or content.errors == ()
+    assert [(call.call_id, call.name, call.arguments) for call in content.calls] == expected
+    assert not calls or content.malformed == ()
 
 
 def check_text(protocol: str, chunks: list[Chunk], text: str) -> None:
@@ -163,15 +163,15 @@ def check_text(protocol: str, chunks: list[Chunk], text: str) -> None:
     live = collect(events)
     others = [chunk for chunk in chunks if not isinstance(chunk, TextChunk)]
     whole = collect(read(protocols.get(protocol).parser(TOLD), [TextChunk(text), *others]))
-    assert [(call.name, call.input) for call in live.calls] == [(call.name, call.input) for call in whole.calls]
-    assert live.text == whole.text and live.stop_reason == whole.stop_reason
+    assert [(call.name, call.arguments) for call in live.calls] == [(call.name, call.arguments) for call in whole.calls]
+    assert live.text == whole.text and live.stop == whole.stop
 
 
 def check_held_to_a_grammar(protocol: str, chunks: list[Chunk]) -> None:
     """It is one call, or it was cut and says so."""
     content = collect(read(protocols.get(protocol).parser(TOLD), chunks))
     was_cut = summary(chunks)["stop"] == "length"
-    assert (len(content.calls), bool(content.errors)) == ((0, True) if was_cut else (1, False))
+    assert (len(content.calls), bool(content.malformed)) == ((0, True) if was_cut else (1, False))
 
 
 # Formats without a provider

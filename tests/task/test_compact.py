@@ -10,7 +10,7 @@ from joey import protocols
 from joey.messages import TextBlock
 from joey.modes.builtin import ASK, CODE
 from joey.modes.mode import Mode
-from joey.protocols.base import Call, collect
+from joey.protocols import collect
 from joey.task.compact import compact_prompt, describe_briefly
 from joey.task.prompt import Surroundings
 from joey.task.settings import SMALL_WINDOW, TaskSettings
@@ -41,16 +41,15 @@ def test_the_prompt_with_the_core_tools_takes_less_than_600_tokens(protocol: str
 def test_the_tasks_in_the_prompt_are_read_as_the_calls_they_show(protocol: str) -> None:
     specs = core_tools().specs
     parser = protocols.get(protocol).parser(specs)
-    content = collect(parser.feed(describe_briefly(protocols.get(protocol), specs)) + parser.finish())
-    calls = [part for part in content.parts if isinstance(part, Call)]
-    assert [call.name for call in calls] == [
+    reply = collect(parser.feed(describe_briefly(protocols.get(protocol), specs)) + parser.finish())
+    assert [call.name for call in reply.calls] == [
         "write_to_file", "write_to_file", "attempt_completion",
         "read_file", "write_to_file", "attempt_completion",
         "execute_command", "attempt_completion",
         "read_file", "attempt_completion",
     ]  # fmt: skip
-    assert calls[6].input == {"command": "python3 show.py"}
-    assert not content.errors
+    assert reply.calls[6].arguments == {"command": "python3 show.py"}
+    assert not reply.malformed
 
 
 def test_every_core_tool_has_one_line() -> None:

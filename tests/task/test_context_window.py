@@ -11,7 +11,7 @@ import pytest
 from joey.chunks import UsageChunk
 from joey.commands import Answer as Command
 from joey.commands import Cancel, Condense
-from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TokenUsage, TurnFinished
+from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TurnFinished
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.builtin import CODE
@@ -22,6 +22,7 @@ from joey.task.task import Task
 from joey.testing.script import Answer, Failure, Faults, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import ToolChoices, build_toolset
+from joey.usage import Usage
 from local_kit import SMOL, needs_model
 from task_kit import SETTINGS, Kit, call, done
 
@@ -87,7 +88,7 @@ def test_where_nothing_was_counted_the_characters_are(tmp_path: Path) -> None:
     task = Task.start(kit.parts, "x" * 40_000)
     assert not nearly_full(task._core)
     task._core.record(MessageAdded(Message("user", (TextBlock("x" * 40_000),))))
-    task._core.record(TurnEnded(TokenUsage(), None))
+    task._core.record(TurnEnded(Usage(), None))
     assert nearly_full(task._core)
     task.close()
 

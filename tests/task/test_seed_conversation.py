@@ -147,4 +147,4 @@ async def test_the_same_task_in_a_text_protocol(tmp_path: Path, protocol: str) -
         said = bodies[-1]["messages"][1 + 2 * number]["content"][0]["text"]
         tools = kit.parts.toolset(kit.parts.modes["code"]).specs
         (found,) = protocols.parse(said, protocol=protocol, tools=tools).calls
-        assert (found.name, found.input) == (turn.tool, use(turn).arguments)
+        assert (found.name, found.arguments) == (turn.tool, use(turn).arguments)

@@ -35,7 +35,6 @@ from joey.events import (
     TextFinished,
     TextStarted,
     TodosChanged,
-    TokenUsage,
     ToolCallDelta,
     ToolCallFinished,
     ToolCallStarted,
@@ -53,6 +52,7 @@ from joey.terminal.interactive import Interactive
 from joey.terminal.prompt import Prompt
 from joey.terminal.workshop import Choices
 from joey.testing.screenshot import rows, svg
+from joey.usage import Usage
 from screen_kit import ScratchWorkshop
 
 PICTURES = Path(__file__).parent / "snapshots"
@@ -153,7 +153,7 @@ THOUGHTS = (ReasoningStarted(), ReasoningDelta("The handler knows one path only.
 APPROVED = ToolRunFinished("w", "write_to_file", ToolResult((TextBlock("Written."),), (ShownDiff("server.py", DIFF),)))
 FAILED = ToolResult((TextBlock("Exit code 2"),), (ShownText("1 failed\n"),), is_error=True)
 TODOS = (Todo("1", "Read server.py", "completed"), Todo("2", "Add /hello", "in_progress"), Todo("3", "Try it"))
-METERS = TurnFinished(1, TokenUsage(1_850, 420, 900, 9_300), 0.0183)
+METERS = TurnFinished(1, Usage(1_850, 420, 900, 9_300), 0.0183)
 QUESTION = QuestionRequested(
     "q",
     "Which **port** shall it listen on?",
@@ -267,7 +267,7 @@ STATES: dict[str, Step] = {
         TextDelta("Half an ans"),
         TaskFinished("error", "the connection broke: 127.0.0.1 refused it"),
     ),
-    "condensed": told(METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, TokenUsage(900, 100), 0.001)),
+    "condensed": told(METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, Usage(900, 100), 0.001)),
     "taken-up-again": taken_up,
 }
 LIGHT = ("answer-streaming", "approval-of-a-change", "question", "todos-and-meters")

@@ -21,7 +21,6 @@ from joey.events import (
     TextDelta,
     TextStarted,
     TodosChanged,
-    TokenUsage,
     ToolCallDelta,
     ToolCallFinished,
     ToolCallMalformed,
@@ -70,6 +69,7 @@ from joey.terminal.transcript import (
     users_words,
 )
 from joey.terminal.visible import as_on_screen, visible
+from joey.usage import Usage
 from screen_kit import words
 
 DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
@@ -332,8 +332,8 @@ def status_of(*events: Event) -> Status:
 
 def test_the_footer_tells_mode_model_tokens_cache_cost_and_context() -> None:
     status = status_of(
-        TaskStarted("x", "ask", "a/b", "native"), TurnStarted(1), TurnFinished(1, TokenUsage(100, 50, 0, 300), 0.01),
-        TurnFinished(2, TokenUsage(1_100, 50, 0, 300), 0.02), UsageReported(500, 0, 0, 0), ModeChanged("code"),
+        TaskStarted("x", "ask", "a/b", "native"), TurnStarted(1), TurnFinished(1, Usage(100, 50, 0, 300), 0.01),
+        TurnFinished(2, Usage(1_100, 50, 0, 300), 0.02), UsageReported(500, 0, 0, 0), ModeChanged("code"),
         TodosChanged((Todo("1", "x", "completed"),)),
     )  # fmt: skip
     line = status_line(status, 200).plain
@@ -343,7 +343,7 @@ def test_the_footer_tells_mode_model_tokens_cache_cost_and_context() -> None:
 
 @pytest.mark.parametrize("width", [10, 20, 40, 80, 200])
 def test_the_footer_fits_any_width(width: int) -> None:
-    usage = TokenUsage(10**7, 10**5, 0, 10**6)
+    usage = Usage(10**7, 10**5, 0, 10**6)
     status = Status("orchestrator", "provider/a-long-model-name", "execute_command", usage, usage, 12.5, 10**8, 1, 2)
     line = status_line(status, width)
     assert line.cell_len <= width

@@ -40,7 +40,8 @@ from typing import Any, BinaryIO
 from joey import protocols
 from joey.chunks import CHUNKS, Chunk, ToolCallChunk
 from joey.errors import JoeyError, UsageError, WireError
-from joey.protocols import Content, ParseError, Parser, Protocol, Text, collect, debug
+from joey.messages import TextBlock, ToolUseBlock
+from joey.protocols import ParseError, Parser, Protocol, Reply, collect, debug
 from joey.terminal.outlet import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
@@ -90,9 +91,10 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
     )
     if args.events:
         return _print_events(parser, chunks)
-    content = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
-    print(json.dumps(as_json(content), indent=2, ensure_ascii=False))
-    return 1 if content.errors else 0
+    reply = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
+    errors = [ParseError(call.message, call.source, call.name) for call in reply.malformed]
+    print(json.dumps(as_json(reply, errors), indent=2, ensure_ascii=False))
+    return 1 if errors else 0
 
 
 def _print_events(parser: Parser, chunks: Iterable[str | Chunk]) -> int:
@@ -189,7 +191,7 @@ def _answer(number: int, line: bytes) -> tuple[dict[str, Any], bool]:
     request: Any = None
     try:
         request = json.loads(line)
-        return {"id": request.get("id"), **as_json(_parse_request(request))}, True
+        return {"id": request.get("id"), **_parse_request(request)}, True
     except (JoeyError, ValueError, AttributeError) as error:
         reason = str(error) if isinstance(error, JoeyError) else f"expected a JSON object, got {_excerpt(line)}"
         reply_id = request.get("id") if isinstance(request, dict) else None
@@ -200,7 +202,7 @@ def _answer(number: int, line: bytes) -> tuple[dict[str, Any], bool]:
         }, False
 
 
-def _parse_request(request: dict[str, Any]) -> Content:
+def _parse_request(request: dict[str, Any]) -> dict[str, Any]:
     chunks = request.get("chunks", [request["text"]] if "text" in request else None)
     if not isinstance(chunks, list):
         raise UsageError('expected "chunks": a JSON array of strings or call pieces')
@@ -208,13 +210,13 @@ def _parse_request(request: dict[str, Any]) -> Content:
     if not isinstance(tools, list):
         raise UsageError('expected "tools": a JSON array of tool objects')
     errors: list[ParseError] = []
-    content = protocols.parse(
+    reply = protocols.parse(
         [chunk_from_json(chunk) for chunk in chunks],
         protocol=_protocol_of(request),
         tools=tools,
         on_error=errors.append,
     )
-    return dataclasses.replace(content, errors=tuple(errors))
+    return as_json(reply, errors)
 
 
 def _protocol_of(request: dict[str, Any]) -> Protocol:
@@ -226,17 +228,19 @@ def _protocol_of(request: dict[str, Any]) -> Protocol:
     return protocols.get(name).with_options(**options)
 
 
-def as_json(content: Content) -> dict[str, Any]:
-    """A reply's content in the form that `joey parse` writes."""
+def as_json(reply: Reply, errors: Iterable[ParseError]) -> dict[str, Any]:
+    """A reply's text and calls in the form that `joey parse` writes."""
+    repairs = {call.call_id: {"repairs": list(call.repairs)} for call in reply.calls if call.repairs}
     parts: list[dict[str, Any]] = []
-    for part in content.parts:
-        if isinstance(part, Text):
-            parts.append({"type": "text", "text": part.text})
-        else:
-            repairs = {"repairs": list(part.repairs)} if part.repairs else {}
-            parts.append({"type": "tool_call", "name": part.name, "input": part.input, "id": part.id, **repairs})
-    errors = [{"message": error.message, "segment": error.segment, "name": error.name} for error in content.errors]
-    return {"content": parts, "errors": errors}
+    for block in reply.content:
+        if isinstance(block, TextBlock) and parts and parts[-1]["type"] == "text":
+            parts[-1]["text"] += block.text  # only reasoning stood between them
+        elif isinstance(block, TextBlock):
+            parts.append({"type": "text", "text": block.text})
+        elif isinstance(block, ToolUseBlock):
+            call = {"type": "tool_call", "name": block.name, "input": block.arguments, "id": block.id}
+            parts.append({**call, **repairs.get(block.id, {})})
+    return {"content": parts, "errors": [dataclasses.asdict(error) for error in errors]}
 
 
 def _excerpt(line: bytes) -> str:

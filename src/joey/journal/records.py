@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from joey.effects import Todo
-from joey.events import Outcome, TokenUsage
+from joey.events import Outcome
 from joey.messages import ImageBlock, Message, ToolResult
+from joey.usage import Usage
 from joey.wire import Codec
 
 VERSION = 1
@@ -104,7 +105,7 @@ class RunEnded:
 class TurnEnded:
     """What a request took."""
 
-    usage: TokenUsage
+    usage: Usage
     cost: float | None = None
 
 
@@ -132,7 +133,7 @@ class MessagesHidden:
     count: int
     summary: str | None = None
     tokens: int = 0
-    usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: Usage = field(default_factory=Usage)
     cost: float | None = None
 
 

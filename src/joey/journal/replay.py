@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from joey.effects import Todo
-from joey.events import TokenUsage
 from joey.journal.records import (
     CheckpointMade,
     ChildOpened,
@@ -25,6 +24,7 @@ from joey.journal.records import (
     UserTookBack,
 )
 from joey.messages import Message, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.usage import Usage
 
 
 @dataclass(slots=True)
@@ -41,8 +41,8 @@ class TaskState:
     mode: str = ""
     todos: tuple[Todo, ...] = ()
     turns: int = 0
-    usage: TokenUsage = field(default_factory=TokenUsage)
-    last_usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: Usage = field(default_factory=Usage)
+    last_usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     begun: dict[str, str] = field(default_factory=dict)
     """Calls of the last assistant message that were begun: id to tool name."""
@@ -95,7 +95,7 @@ class TaskState:
         else:
             self.queued = []
 
-    def _count(self, usage: TokenUsage, cost: float | None) -> None:
+    def _count(self, usage: Usage, cost: float | None) -> None:
         self.turns += 1
         self.last_usage = usage
         self._spend(usage, cost)
@@ -104,9 +104,9 @@ class TaskState:
         self.hidden, self.summary = record.count, record.summary
         self._spend(record.usage, record.cost)
         if record.tokens:
-            self.last_usage = TokenUsage(record.tokens)
+            self.last_usage = Usage(record.tokens)
 
-    def _spend(self, usage: TokenUsage, cost: float | None) -> None:
+    def _spend(self, usage: Usage, cost: float | None) -> None:
         self.usage += usage
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost

@@ -17,22 +17,21 @@ from typing import Any
 from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.events import StreamEvent
-from joey.protocols.base import Call, Content, OnError, ParseError, Parser, Part, Protocol, Text, collect
+from joey.protocols.base import OnError, ParseError, Parser, Protocol
 from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.protocols.native import NativeProtocol
+from joey.protocols.reply import Reply, ReplyBuilder, collect
 from joey.protocols.tool_choice import ToolChoiceProtocol
 from joey.protocols.xml.protocol import XmlProtocol
 from joey.toolspec import ToolSpec
 
 __all__ = [
-    "Call",
-    "Content",
     "ParseError",
     "Parser",
-    "Part",
     "Protocol",
-    "Text",
+    "Reply",
+    "ReplyBuilder",
     "collect",
     "get",
     "names",
@@ -67,7 +66,7 @@ def parse(
     protocol: str | Protocol = "native",
     tools: Sequence[ToolSpec | Any] = (),
     on_error: OnError | None = None,
-) -> Content:
+) -> Reply:
     """Read a whole reply: a text, or the chunks a provider sent. Tools may be OpenAI or Anthropic tool objects."""
     codec = get(protocol) if isinstance(protocol, str) else protocol
     specs = [tool if isinstance(tool, ToolSpec) else ToolSpec.read(tool) for tool in tools]

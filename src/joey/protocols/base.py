@@ -6,9 +6,8 @@ It keeps the laws written in `joey.events`. To add a protocol, subclass both and
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -25,7 +24,6 @@ from joey.events import (
     TextStarted,
     ToolCallFinished,
     ToolCallMalformed,
-    ToolCallStarted,
     UsageReported,
 )
 from joey.messages import Block, StopReason, ToolResultBlock, ToolUseBlock
@@ -74,7 +72,7 @@ class Parser(ABC):
         elif isinstance(chunk, ReasoningChunk):
             self._reasoning(chunk)
         elif isinstance(chunk, UsageChunk):
-            self._out.append(_usage(chunk))
+            self._out.append(UsageReported.of(chunk))
         else:
             self._stop = chunk
         return self._take()
@@ -221,77 +219,3 @@ class Protocol(ABC):
     @abstractmethod
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
         """What to tell the model after a badly formed call, or when it called no tool: how a call is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A stretch of plain text in a collected reply."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A complete call in a collected reply."""
-
-    name: str
-    input: JsonValue
-    id: str
-    repairs: tuple[str, ...] = ()
-
-
-Part: TypeAlias = Text | Call
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """A whole reply: text and calls in order, and what went wrong. Failed calls stand in it as text, verbatim."""
-
-    parts: tuple[Part, ...]
-    errors: tuple[ParseError, ...]
-    stop_reason: StopReason = "end"
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        return tuple(part for part in self.parts if isinstance(part, Call))
-
-    @property
-    def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
-
-
-def collect(events: Iterable[StreamEvent]) -> Content:
-    """Fold the events of one reply into its content: a call stands where it started, neighbouring text is merged."""
-    parts: list[Part | None] = []
-    places: dict[str, int] = {}
-    errors: list[ParseError] = []
-    stop: StopReason = "end"
-    for event in events:
-        if isinstance(event, TextDelta):
-            parts.append(Text(event.text))
-        elif isinstance(event, ToolCallStarted):
-            places[event.call_id] = len(parts)
-            parts.append(None)
-        elif isinstance(event, ToolCallFinished):
-            parts[places[event.call_id]] = Call(event.name, event.arguments, event.call_id, event.repairs)
-        elif isinstance(event, ToolCallMalformed):
-            errors.append(ParseError(event.message, event.source, event.name))
-            place = places.get(event.call_id, len(parts))
-            parts[place : place + 1] = [Text(event.source)]
-        elif isinstance(event, StreamFinished):
-            stop = event.reason
-    return Content(tuple(_merged(parts)), tuple(errors), stop)
-
-
-def _merged(parts: Iterable[Part | None]) -> Iterator[Part]:
-    for is_text, run in itertools.groupby(parts, lambda part: isinstance(part, Text)):
-        if is_text:
-            text = "".join(part.text for part in run if isinstance(part, Text))
-            if text:
-                yield Text(text)
-        else:
-            yield from (part for part in run if part is not None)
-
-
-def _usage(chunk: UsageChunk) -> UsageReported:
-    return UsageReported(chunk.input_tokens, chunk.output_tokens, chunk.cache_write_tokens, chunk.cache_read_tokens)

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from joey.chunks import UsageChunk
 from joey.errors import UsageError
+from joey.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Price:
     cache_read: float | None = None
     long_context: LongContext | None = None
 
-    def cost(self, usage: UsageChunk) -> float:
+    def cost(self, usage: Usage) -> float:
         """What a request with this usage cost, in dollars."""
         everything = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
         long = self.long_context if self.long_context and everything > self.long_context.threshold else None
@@ -121,7 +121,7 @@ class Prices:
                 return self._table[name]
         return None
 
-    def cost(self, model: str, usage: UsageChunk) -> float | None:
+    def cost(self, model: str, usage: Usage) -> float | None:
         """Dollars, or None when the model's price is not known."""
         price = self.of(model)
         return None if price is None else price.cost(usage)

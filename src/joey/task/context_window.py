@@ -16,7 +16,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from joey.chunks import TextChunk, UsageChunk
-from joey.events import ContextKept, ContextShortened, TokenUsage
+from joey.events import ContextKept, ContextShortened
 from joey.frames import below_heading
 from joey.journal.records import MessagesHidden
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
@@ -24,8 +24,8 @@ from joey.providers.base import Request
 from joey.providers.errors import ProviderError
 from joey.task.core import TaskCore
 from joey.task.history import hideable, visible
-from joey.task.reply import latest, usage_chunk
 from joey.task.request import request_for, size_of
+from joey.usage import Usage
 
 KEPT_MESSAGES = 6
 KEPT_WHEN_ASKED = 2
@@ -87,7 +87,7 @@ async def condense(core: TaskCore) -> None:
 
 def _hide(core: TaskCore, count: int, summary: _Summary) -> None:
     text, usage = summary.text or None, summary.usage
-    cost = core.parts.prices.cost(core.parts.model, usage_chunk(usage)) if usage.total else None
+    cost = core.parts.prices.cost(core.parts.model, usage) if usage.total else None
     state, before = core.state, core.state.last_usage.total
     shorter = replace(state, hidden=count, summary=text)
     after = before * size_of(request_for(core, shorter)) // size_of(request_for(core, state))
@@ -98,7 +98,7 @@ def _hide(core: TaskCore, count: int, summary: _Summary) -> None:
 @dataclass(frozen=True, slots=True)
 class _Summary:
     text: str = ""
-    usage: TokenUsage = field(default_factory=TokenUsage)
+    usage: Usage = field(default_factory=Usage)
 
 
 async def _summary(core: TaskCore, count: int) -> _Summary:
@@ -118,13 +118,13 @@ async def _summary(core: TaskCore, count: int) -> _Summary:
 
 async def _reply_to(core: TaskCore, request: Request) -> _Summary:
     said: list[str] = []
-    usage = TokenUsage()
+    usage = Usage()
     async with aclosing(core.parts.provider.stream(request)) as chunks:
         async for chunk in chunks:
             if isinstance(chunk, TextChunk):
                 said.append(chunk.text)
             elif isinstance(chunk, UsageChunk):
-                usage = latest(usage, chunk)
+                usage = usage.merge(chunk)
     return _Summary("".join(said).strip(), usage)
 
 

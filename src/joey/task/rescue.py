@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from joey import protocols
-from joey.events import TextDelta, ToolCallFinished
-from joey.protocols import collect
+from joey.events import ToolCallFinished
 from joey.toolspec import ToolSpec
 
 DIALECTS = ("xml", "json_mix", "morph_xml")
@@ -48,14 +47,13 @@ def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
 
 def _read(dialect: str, text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
     parser = protocols.get(dialect).parser(tools)
-    events = parser.feed(text) + parser.finish()
-    if collect(events).errors:
-        return None
-    calls = tuple(event for event in events if isinstance(event, ToolCallFinished))
+    reply = protocols.collect(parser.feed(text) + parser.finish())
     known = {tool.name for tool in tools}
-    if not calls or not all(call.name in known and isinstance(call.arguments, dict) for call in calls):
+    if reply.malformed or not reply.calls:
         return None
-    return Rescued(calls, "".join(event.text for event in events if isinstance(event, TextDelta)).strip())
+    if not all(call.name in known and isinstance(call.arguments, dict) for call in reply.calls):
+        return None
+    return Rescued(reply.calls, reply.text.strip())
 
 
 def _hide(fence: str, fences: list[str]) -> str:

@@ -54,7 +54,7 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from joey.protocols import get
+from joey.protocols import Reply, get
 from joey.providers.errors import ProviderError
 from joey.task import wording
 from joey.task.compact import describe_briefly
@@ -62,7 +62,6 @@ from joey.task.context_window import condense
 from joey.task.core import TaskCore
 from joey.task.environment import brief_details, first_details, turn_details
 from joey.task.parts import Parts
-from joey.task.reply import Reply
 from joey.task.rescue import calls_in_text
 from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn

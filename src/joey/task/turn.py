@@ -7,10 +7,10 @@ from contextlib import aclosing
 from joey.events import TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message
+from joey.protocols import Reply, ReplyBuilder
 from joey.providers.errors import ContextTooLongError
 from joey.task.context_window import KEPT_MESSAGES, condense, nearly_full, shorten
 from joey.task.core import TaskCore
-from joey.task.reply import Reply, ReplyBuilder, usage_chunk
 from joey.task.request import request_for
 
 
@@ -26,7 +26,7 @@ async def take_turn(core: TaskCore) -> Reply:
     reply = await _with_shorter_context(core)
     if reply.content:
         core.record(MessageAdded(Message("assistant", reply.content)))
-    cost = core.parts.prices.cost(core.parts.model, usage_chunk(reply.usage))
+    cost = core.parts.prices.cost(core.parts.model, reply.usage)
     core.record(TurnEnded(reply.usage, cost))
     core.emit(TurnFinished(number, reply.usage, cost))
     return reply

@@ -18,13 +18,13 @@ from joey.events import (
     TaskFinished,
     TaskStarted,
     TodosChanged,
-    TokenUsage,
     ToolRunStarted,
     TurnFinished,
     TurnStarted,
     UsageReported,
 )
 from joey.terminal.visible import one_line
+from joey.usage import Usage
 
 _BAR = 8
 _NEARLY_FULL = 0.8
@@ -38,8 +38,8 @@ class Status:
     model: str = ""
     activity: str = ""
     """What is going on; empty when nothing is."""
-    usage: TokenUsage = field(default_factory=TokenUsage)
-    last: TokenUsage = field(default_factory=TokenUsage)
+    usage: Usage = field(default_factory=Usage)
+    last: Usage = field(default_factory=Usage)
     """The last request, which is what fills the context window."""
     cost: float | None = None
     window: int | None = None
@@ -54,12 +54,12 @@ def after(status: Status, event: Event) -> Status:
             return replace(status, mode=mode, model=status.model or model, activity="starting")
         case TurnStarted():
             return replace(status, activity="thinking")
-        case UsageReported(given, taken, written, read):
-            return replace(status, last=TokenUsage(given, taken, written, read))
+        case UsageReported():
+            return replace(status, last=Usage.of(event))
         case TurnFinished(_, usage, cost):
             return replace(status, usage=status.usage + usage, last=usage, cost=added(status.cost, cost))
         case ContextShortened(_, _, _, tokens, usage, cost):
-            last = TokenUsage(tokens) if tokens else status.last
+            last = Usage(tokens) if tokens else status.last
             return replace(status, usage=status.usage + usage, last=last, cost=added(status.cost, cost))
         case ToolRunStarted(_, name):
             return replace(status, activity=one_line(name))
@@ -111,12 +111,12 @@ def _parts(status: Status) -> list[tuple[int, Text]]:
     ]
 
 
-def tokens_line(usage: TokenUsage) -> str:
+def tokens_line(usage: Usage) -> str:
     given = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return f"↑{short_number(given)} ↓{short_number(usage.output_tokens)}" if usage.total else ""
 
 
-def cache_line(usage: TokenUsage) -> str:
+def cache_line(usage: Usage) -> str:
     given = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return f"cache {usage.cache_read_tokens / given:.0%}" if usage.cache_read_tokens else ""
 

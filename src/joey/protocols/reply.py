@@ -1,60 +1,71 @@
 """One reply of the model, put together from its events.
 
-The assistant's message keeps the order in which things were said: text, reasoning and calls. A malformed call cannot
-stand in the history as a call (no provider takes half a JSON object back), so its source stands there as text.
+Its content keeps the order of the stream: text, reasoning and calls, each call where it started, neighbouring text
+merged. A malformed call cannot stand in a history as a call (no provider takes half a JSON object back), so its source
+stands there as text.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from joey.chunks import UsageChunk
 from joey.events import (
     ReasoningDelta,
     ReasoningFinished,
     StreamEvent,
     StreamFinished,
     TextDelta,
-    TokenUsage,
     ToolCallFinished,
     ToolCallMalformed,
     ToolCallStarted,
     UsageReported,
 )
 from joey.messages import Block, ReasoningBlock, StopReason, TextBlock, ToolUseBlock
+from joey.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model answered, complete."""
+    """A whole reply: what goes into the history, the calls to run, and those that must not run."""
 
-    content: tuple[Block, ...]
-    calls: tuple[ToolCallFinished, ...]
-    malformed: tuple[ToolCallMalformed, ...]
-    stop: StopReason
-    usage: TokenUsage
+    content: tuple[Block, ...] = ()
+    calls: tuple[ToolCallFinished, ...] = ()
+    malformed: tuple[ToolCallMalformed, ...] = ()
+    stop: StopReason = "end"
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def text(self) -> str:
+        """The text, with the sources of malformed calls where they stood."""
         return "".join(block.text for block in self.content if isinstance(block, TextBlock))
+
+
+def collect(events: Iterable[StreamEvent]) -> Reply:
+    """The reply that these events make."""
+    builder = ReplyBuilder()
+    for event in events:
+        builder.add(event)
+    return builder.build()
 
 
 class ReplyBuilder:
     """Collects the events of one reply."""
 
     def __init__(self) -> None:
-        self._parts: list[Block | None] = []
+        self._parts: list[Block | str | None] = []
+        """A string is a piece of text, None a call that is not complete."""
         self._places: dict[str, int] = {}
         self._reasoning: list[str] = []
         self._calls: list[ToolCallFinished] = []
         self._malformed: list[ToolCallMalformed] = []
         self._stop: StopReason = "end"
-        self._usage = TokenUsage()
+        self._usage = Usage()
 
     def add(self, event: StreamEvent) -> None:
         match event:
             case TextDelta(text):
-                self._parts.append(TextBlock(text))
+                self._parts.append(text)
             case ReasoningDelta(text):
                 self._reasoning.append(text)
             case ReasoningFinished(signature):
@@ -69,9 +80,9 @@ class ReplyBuilder:
             case ToolCallMalformed(call_id, _, source):
                 self._malformed.append(event)
                 place = self._places.get(call_id, len(self._parts))
-                self._parts[place : place + 1] = [TextBlock(source)]
+                self._parts[place : place + 1] = [source]
             case UsageReported():
-                self._usage = latest(self._usage, event)
+                self._usage = self._usage.merge(event)
             case StreamFinished(reason):
                 self._stop = reason
             case _:
@@ -83,37 +94,27 @@ class ReplyBuilder:
         return bool(self._calls)
 
     def forget_after_first_call(self) -> None:
-        """Leave out what came behind the first call."""
+        """Drop what came after the first call."""
         self._parts = self._parts[: self._places[self._calls[0].call_id] + 1]
         self._calls, self._malformed = self._calls[:1], []
 
     def build(self) -> Reply:
-        return Reply(
-            tuple(merge_text(self._parts)), tuple(self._calls), tuple(self._malformed), self._stop, self._usage
-        )
+        content = tuple(_blocks(self._parts))
+        return Reply(content, tuple(self._calls), tuple(self._malformed), self._stop, self._usage)
 
 
-def merge_text(parts: list[Block | None]) -> list[Block]:
-    """The blocks with neighbouring text made one, and empty text left out."""
-    merged: list[Block] = []
+def _blocks(parts: Iterable[Block | str | None]) -> Iterator[Block]:
+    text: list[str] = []
     for part in parts:
-        last = merged[-1] if merged else None
-        if isinstance(part, TextBlock) and isinstance(last, TextBlock):
-            merged[-1] = TextBlock(last.text + part.text)
-        elif part is not None and part != TextBlock(""):
-            merged.append(part)
-    return merged
+        if isinstance(part, str):
+            text.append(part)
+        elif part is not None:
+            yield from _text_block(text)
+            yield part
+            text.clear()
+    yield from _text_block(text)
 
 
-def latest(known: TokenUsage, report: UsageReported | UsageChunk) -> TokenUsage:
-    """Providers report usage in parts and more than once; each number only grows."""
-    return TokenUsage(
-        max(known.input_tokens, report.input_tokens),
-        max(known.output_tokens, report.output_tokens),
-        max(known.cache_write_tokens, report.cache_write_tokens),
-        max(known.cache_read_tokens, report.cache_read_tokens),
-    )
-
-
-def usage_chunk(usage: TokenUsage) -> UsageChunk:
-    return UsageChunk(usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens)
+def _text_block(pieces: list[str]) -> Iterator[Block]:
+    if text := "".join(pieces):
+        yield TextBlock(text)
