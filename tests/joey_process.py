@@ -24,6 +24,12 @@ def done(result: str = "All done.") -> Answer:
     return reply(call("done", "attempt_completion", result=result))
 
 
+def turns(calls: Iterable[ToolUseBlock]) -> list[Answer]:
+    """Each call in a turn of its own, after one that goes well: nobody gives up on a model that tries."""
+    good = ((call(f"todo-{each.id}", "update_todo_list", todos=f"[ ] {each.id}"), each) for each in calls)
+    return [*(reply(fine, each) for fine, each in good), done()]
+
+
 @dataclass(frozen=True)
 class Ran:
     """How it ended, what it printed, and what the model was sent."""
@@ -37,6 +43,12 @@ class Ran:
         """One request, as the text it is made of."""
         return json.dumps(self.requests[number], ensure_ascii=False)
 
+    def result(self, call_id: str) -> str:
+        """What the model was sent as the result of this call, in words."""
+        blocks = (block for message in self.requests[-1]["messages"] for block in message["content"])
+        found = next(block["content"] for block in blocks if block.get("tool_use_id") == call_id)
+        return found if isinstance(found, str) else "\n".join(part.get("text", "") for part in found)
+
 
 class JoeyProcess:
     def __init__(self, folder: Path) -> None:
@@ -44,7 +56,7 @@ class JoeyProcess:
         self.home.mkdir()
         self.workspace.mkdir()
         self.path = os.environ["PATH"]
-        self.key = "k"
+        self.variables = {"ANTHROPIC_API_KEY": "k"}
 
     def write(self, name: str, text: str) -> Path:
         """A file in the workspace, or with `~/` in the home folder."""
@@ -56,7 +68,7 @@ class JoeyProcess:
     async def start(self, *args: str) -> asyncio.subprocess.Process:
         # PYTHONPATH leads to the Joey that is tested, wherever the interpreter's own is.
         kept = {name: os.environ[name] for name in ("PYTHONPATH", "LANG") if name in os.environ}
-        environment = {**kept, "PATH": self.path, "HOME": str(self.home), "ANTHROPIC_API_KEY": self.key}
+        environment = {**kept, "PATH": self.path, "HOME": str(self.home), **self.variables}
         return await asyncio.create_subprocess_exec(
             sys.executable, "-m", "joey", *args,
             cwd=self.workspace, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=-1, stderr=-1,

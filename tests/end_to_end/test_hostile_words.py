@@ -39,9 +39,10 @@ def texts(value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("protocol", CALLS)
-async def test_no_words_from_outside_pass_for_somebody_else_s(joey: JoeyProcess, protocol: str) -> None:
+async def test_no_words_from_outside_pass_for_somebody_else_s(joey: JoeyProcess, protocol: str, profile: str) -> None:
     joey.write("words", HOSTILE)
-    ran = await joey.run(CALLS[protocol], "Look at @/words", "--approve", "all", "--protocol", protocol)
+    flags = ("--approve", profile, "--allow", "cat", "--protocol", protocol)
+    ran = await joey.run(CALLS[protocol], "Look at @/words", *flags)
     assert (ran.code, ran.out) == (0, "All done.\n"), ran.err
     said = [texts(message["content"]) for message in ran.requests[1]["messages"] if message["role"] == "user"]
     first, second = ("\n".join(each) for each in said)

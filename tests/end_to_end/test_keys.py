@@ -15,7 +15,7 @@ LOOKING = (
 
 @pytest.mark.parametrize("profile", ["all", "edits", "read-only", "ask"])
 async def test_no_command_shows_a_key(joey: JoeyProcess, profile: str) -> None:
-    joey.key = "swordfish-1234"
+    joey.variables["ANTHROPIC_API_KEY"] = "swordfish-1234"
     script = [reply(call("a", "execute_command", command=LOOKING)), done()]
     ran = await joey.run(script, "Look around", "--approve", profile)
     everything = ran.out + ran.err + "".join(ran.told(number) for number in range(len(ran.requests)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from joey.frames import one_line
+from joey.frames import in_prompt, neutral, one_line
 from joey.mcp.checking import UnusableSchemaError
 from joey.mcp.listing import ListedResource, ListedTool
 from joey.mcp.names import McpNames, same_name
@@ -101,10 +101,10 @@ class Catalogue:
         yield f"Server {server.name}{_STATES.get(server.state, ' (not running)')}"
         for tool in tools:
             words = tool.description if detail == 3 else tool.description.partition("\n")[0][:120]
-            name = quoted(tool.tool.name)
+            name = neutral(quoted(tool.tool.name))
             yield f"- {name}: {words}" if detail > 1 and words else f"- {name}"
             if detail == 3:
-                yield f"  schema of its arguments: {json.dumps(tool.schema, ensure_ascii=False)}"
+                yield in_prompt(f"  schema of its arguments: {json.dumps(tool.schema, ensure_ascii=False)}")
 
     @property
     def resources_text(self) -> str:
@@ -124,4 +124,4 @@ def _size(tool: McpTool) -> int:
 def _resource_line(server: Server, resource: ListedResource) -> str:
     kind = "template, " if resource.is_template else ""
     words = one_line(resource.description)[:120] or quoted(resource.name)
-    return f"- {server.name}: {quoted(resource.uri[:300])} ({kind}{words})"
+    return neutral(f"- {server.name}: {quoted(resource.uri[:300])} ({kind}{words})")

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from joey.system.filenames import quoted
+
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
 
 _SEVERITY: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
@@ -69,9 +71,10 @@ def combine(parts: Iterable[Part], *, nothing: str = "nothing here needs leave")
     worst = max(parts, key=lambda part: _SEVERITY[part.decision])
     if worst.decision == "allow" and len(parts) > 1:
         return Verdict("allow", "every part is allowed", parts)
-    return Verdict(worst.decision, f"`{_short(worst.subject)}`: {worst.reason}", parts)
+    return Verdict(worst.decision, f"`{_short(worst)}`: {worst.reason}", parts)
 
 
-def _short(text: str) -> str:
-    line = " ".join(text.split())
+def _short(part: Part) -> str:
+    """What was judged, in one line; the name of a file as a listing shows it."""
+    line = quoted(part.subject) if part.kind == "path" else " ".join(part.subject.split())
     return line if len(line) <= 80 else line[:77] + "..."
