@@ -10,7 +10,6 @@ import pytest
 from joey.policy.guarded import is_guarded
 from joey.tools.base import ApprovedBy, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
-from joey.tools.closing import close_tools
 from sandbox_kit import World, a_world, need_bubblewrap
 
 
@@ -42,7 +41,7 @@ class Task:
         raise AssertionError(f"{name} did not come back")
 
     async def end(self) -> None:
-        await close_tools(self.context)
+        await self.context.memory.close()
 
 
 @pytest.fixture

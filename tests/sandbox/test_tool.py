@@ -20,7 +20,6 @@ from joey.sandbox import SandboxSettings
 from joey.sandbox.planted import gitlinks, is_harmless_config
 from joey.tools.base import ApprovedBy, Confined, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
-from joey.tools.closing import close_tools
 from sandbox_kit import World, need_bubblewrap
 
 
@@ -49,7 +48,7 @@ async def task(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[T
     monkeypatch.setenv("HOME", str(world.home))
     made = Task(world)
     yield made
-    await close_tools(made.context)
+    await made.context.memory.close()
 
 
 ROUTE = "cat /proc/net/dev | grep -vcE 'lo:|Inter|face'"

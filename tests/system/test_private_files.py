@@ -13,7 +13,6 @@ from joey.system.folders import close_to_others, make_private
 from joey.testing.script import reply
 from joey.tools.base import ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
-from joey.tools.closing import close_tools
 from joey_process import JoeyProcess, call, done
 
 
@@ -53,7 +52,7 @@ async def test_a_folder_of_artifacts_that_was_open_is_closed(tmp_path: Path) -> 
     context = ToolContext(tmp_path, tmp_path / "storage")
     (context.storage / "commands").mkdir(parents=True)
     await ExecuteCommand().run(ExecuteCommandParams(command="seq 1 20000"), context)
-    await close_tools(context)
+    await context.memory.close()
     assert open_to_others(context.storage / "commands") == []
 
 

@@ -262,7 +262,7 @@ async def _call(
     from joey.system.folders import state_folder
     from joey.tools.base import ToolContext
     from joey.tools.registry import Registry
-    from joey.tools.shell.jobs import last_exit_code
+    from joey.tools.shell.jobs import Jobs
 
     workspace = Workspace.of(surroundings.workspace)
     context = ToolContext(
@@ -288,19 +288,19 @@ async def _call(
         try:
             result = await CallRunner(registry, context, settings, workspace, asking).run(call)
         finally:
-            await _end_jobs(context, screen)
-    return result, last_exit_code(context)
+            exit_code = context.memory[Jobs].last_exit_code
+            await _close_tools(context, screen)
+    return result, exit_code
 
 
-async def _end_jobs(context: ToolContext, screen: _Screen) -> None:
+async def _close_tools(context: ToolContext, screen: _Screen) -> None:
     """Nobody is left to keep the output of what a command has started."""
-    from joey.tools.closing import close_tools
-    from joey.tools.shell.jobs import kill_jobs
+    from joey.tools.shell.jobs import Jobs
 
-    if ended := await kill_jobs(context):
+    if running := len(context.memory[Jobs].running):
         screen.end_line()
-        print(f"note: ended what was still running ({ended}), as at the end of a task", file=sys.stderr)
-    await close_tools(context)
+        print(f"note: ended what was still running ({running}), as at the end of a task", file=sys.stderr)
+    await context.memory.close()
 
 
 def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:

@@ -44,8 +44,8 @@ from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
 from joey.tools.base import ApprovedBy, Confined, ToolContext
+from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry
-from joey.tools.todos import STATE_KEY as TODOS
 
 T = TypeVar("T")
 B = TypeVar("B")
@@ -89,7 +89,7 @@ class TaskCore:
         """Whether the user wants the conversation condensed before the next request."""
         self.turns_allowed, self.cost_allowed = 0, 0.0
         """How much of the limits the user has waved through."""
-        self._tool_state: dict[str, object] = {}
+        self.tool_memory = ToolMemory()
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._asked = 0
         self._registry: Registry | None = None
@@ -180,12 +180,12 @@ class TaskCore:
 
     def context(self, call_id: str = "") -> ToolContext:
         """The world as a tool sees it in this call."""
-        self._tool_state[TODOS] = self.state.todos
         return ToolContext(
             workspace=self.parts.workspace,
             storage=self.storage,
             mode=self.mode.slug,
             modes=tuple(self.parts.modes),
+            todos=tuple(self.state.todos),
             failed_this_turn=tuple(self.failed_this_turn),
             ignored=self.paths.hides,
             may_visit=lambda url: self.rules.verdict((VisitUrl(url),)).allowed,
@@ -195,7 +195,7 @@ class TaskCore:
             confined=lambda confined: self._note_confined(call_id, confined),
             warn=self._warn,
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
-            state=self._tool_state,
+            memory=self.tool_memory,
         )
 
     def _may_widen(self, call_id: str, need: str) -> bool:

@@ -66,8 +66,7 @@ from joey.task.rescue import calls_in_text
 from joey.task.run_tools import ToolRunner
 from joey.task.turn import take_turn
 from joey.task.unexpected import write_down
-from joey.tools.closing import close_tools
-from joey.tools.shell.jobs import kill_jobs_now
+from joey.tools.shell.jobs import Jobs
 
 
 class Task:
@@ -191,7 +190,7 @@ class Task:
 
     def abandon(self) -> None:
         """Before the process ends without waiting for the task: nothing that it started goes on running."""
-        kill_jobs_now(self._core.context())
+        self._core.tool_memory[Jobs].kill_now()
         if self._child is not None:
             self._child.abandon()
 
@@ -211,7 +210,7 @@ class Task:
         try:
             try:
                 await self._absorb_cancel()
-                await asyncio.shield(close_tools(self._core.context()))
+                await asyncio.shield(self._core.tool_memory.close())
             finally:
                 finished = self._end(finished)
         finally:

@@ -19,16 +19,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from joey.actions import Action
-from joey.effects import Effect
+from joey.effects import Effect, Todo
 from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
 from joey.schema.tidy import tidy
 from joey.system.filenames import unquoted
+from joey.tools.memory import ToolMemory
 from joey.toolspec import Group, ToolSpec
 from joey.wire import JsonObject
 
@@ -68,7 +69,7 @@ ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The world as a tool may see it. Nothing here is global; `state` is the same object for the whole task."""
+    """The world as a tool may see it. Nothing here is global; `memory` is the same object for the whole task."""
 
     workspace: Path
     storage: Path
@@ -76,7 +77,9 @@ class ToolContext:
     mode: str = "code"
     """The slug of the mode the task is in now."""
     modes: tuple[str, ...] = ()
-    """The slugs of all the modes there are; empty when nobody said."""
+    """The slugs of all modes; empty if unknown."""
+    todos: tuple[Todo, ...] = ()
+    """The todo list of the task as this call finds it."""
     failed_this_turn: tuple[str, ...] = ()
     """The tools that failed since the model last spoke. The task loop makes a context for each turn."""
     ignored: Callable[[Path], bool] = lambda _path: False
@@ -97,8 +100,8 @@ class ToolContext:
     """Shows the user live output while the tool runs."""
     reading: Callable[[Path], None] = lambda _path: None
     """Is given each file, resolved, that a plan looks into before the call is approved."""
-    state: dict[str, Any] = field(default_factory=dict)
-    """What tools remember during a task (todo list, file versions seen, running jobs), each under its own key."""
+    memory: ToolMemory = field(default_factory=ToolMemory)
+    """What tools remember during a task: running jobs, file versions seen, an open browser."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Which version of each file the model knows: the one it last read or wrote.
 
-Kept in the task's state under one key, so that a tool that overwrites can say that somebody else changed the file
-in between. A version is a digest of the whole file: times lie, and sizes stay the same.
+Kept in the memory of the task, so that a tool that overwrites can report that somebody else changed the file in
+between. A version is a digest of the whole file: times lie, and sizes stay the same.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from pathlib import Path
 
 from joey.tools.base import ToolContext
 
-_KEY = "seen_files"
 _PIECE = 1024 * 1024
+
+
+class SeenFiles(dict[Path, str]):
+    """The version of each file, by its absolute, resolved path."""
 
 
 def digest(data: bytes) -> str:
@@ -32,12 +35,12 @@ def digest_of(descriptor: int) -> str:
 
 def note_seen_version(context: ToolContext, path: Path, version: str) -> None:
     """The model now knows this version of the file."""
-    context.state.setdefault(_KEY, {})[path] = version
+    context.memory[SeenFiles][path] = version
 
 
 def note_seen(context: ToolContext, path: Path, data: bytes | None) -> None:
     """The model now knows this content of the file (None: that it is gone). The path is absolute and resolved."""
-    versions: dict[Path, str] = context.state.setdefault(_KEY, {})
+    versions = context.memory[SeenFiles]
     if data is None:
         versions.pop(path, None)
     else:
@@ -46,10 +49,10 @@ def note_seen(context: ToolContext, path: Path, data: bytes | None) -> None:
 
 def changed_since_seen(context: ToolContext, path: Path, data: bytes) -> bool:
     """Whether the model knows another version of this file than the one with this content."""
-    known: str | None = context.state.get(_KEY, {}).get(path)
+    known = context.memory[SeenFiles].get(path)
     return known is not None and known != digest(data)
 
 
 def was_seen(context: ToolContext, path: Path) -> bool:
     """Whether the model knows any version of this file."""
-    return path in context.state.get(_KEY, {})
+    return path in context.memory[SeenFiles]

@@ -13,12 +13,8 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from joey.effects import Todo, TodoStatus
-
-STATE_KEY = "todos"
-"""Where the list is kept in `ToolContext.state`."""
 
 # A line's own white space and that around the mark is free, but the brackets hold exactly one mark.
 _ITEM = re.compile(r"(?:-\s*)?\[\s*([ xX\-~])\s*\]\s+(.+)")
@@ -49,13 +45,8 @@ def render_checklist(todos: Sequence[Todo]) -> str:
     return "\n".join(f"{_MARKS[todo.status]} {todo.content}" for todo in todos)
 
 
-def todos_of(state: dict[str, Any]) -> tuple[Todo, ...]:
-    """The todo list a task has now."""
-    return tuple(state.get(STATE_KEY, ()))
-
-
-def open_todos(state: dict[str, Any]) -> tuple[Todo, ...]:
-    return tuple(todo for todo in todos_of(state) if todo.status != "completed")
+def open_todos(todos: Sequence[Todo]) -> tuple[Todo, ...]:
+    return tuple(todo for todo in todos if todo.status != "completed")
 
 
 def _id(content: str, nth: int) -> str:

@@ -22,8 +22,8 @@ from joey.modes.builtin import CODE
 from joey.system.hosts import host_of
 from joey.tools.base import ToolContext
 from joey.tools.browser.session import Patience
-from joey.tools.builtin.browser_action import BrowserAction
-from joey.tools.closing import close_tools
+from joey.tools.builtin.browser_action import Browser, BrowserAction
+from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry, RejectedCall
 from joey.tools.toolset import ToolChoices, build_toolset
 from pages_kit import Pages, needs_browser
@@ -43,7 +43,12 @@ async def context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Too
     folder = tmp_path_factory.mktemp("browser")
     context = ToolContext(folder, folder, may_visit=lambda url: host_of(url) == "127.0.0.1")
     yield context
-    await close_tools(context)
+    await context.memory.close()
+
+
+def session_of(context: ToolContext) -> Any:
+    """The open browser, also its inside: a test breaks it."""
+    return context.memory[Browser].session
 
 
 async def call(context: ToolContext, action: str, **arguments: Any) -> ToolResult:
@@ -208,7 +213,7 @@ async def test_a_page_cannot_write_its_way_out_of_the_marks(pages: Pages, contex
 
 async def test_a_page_that_crashes_is_told_and_can_be_launched_again(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/")
-    session = context.state["browser"]
+    session = session_of(context)
     devtools = await session._context.new_cdp_session(session.page)
     with contextlib.suppress(TimeoutError, Error):
         await asyncio.wait_for(devtools.send("Page.crash"), 0.5)
@@ -219,7 +224,7 @@ async def test_a_page_that_crashes_is_told_and_can_be_launched_again(pages: Page
 
 async def test_a_page_that_hangs_is_told_and_can_be_left(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/hang")
-    session = context.state["browser"]
+    session = session_of(context)
     session.patience, usual = Patience(act=0.1, settle=0.1), session.patience
     result = await call(context, "click", coordinate="50,50@900x600")
     assert result.is_error and "does not respond. Launch it again" in result.text
@@ -229,7 +234,7 @@ async def test_a_page_that_hangs_is_told_and_can_be_left(pages: Pages, context: 
 
 async def test_a_browser_that_ended_is_told_and_started_again(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/")
-    await context.state["browser"]._browser.close()
+    await session_of(context)._browser.close()
     result = await call(context, "click", coordinate="1,1@900x600")
     assert result.is_error and "the browser has ended. Launch the page again" in result.text
     assert "Title: Form" in (await call(context, "launch", url=pages.url + "/")).text
@@ -254,7 +259,7 @@ async def test_a_browser_that_ended_is_told_and_started_again(pages: Pages, cont
 async def test_a_wrong_call_is_answered_with_what_is_wrong(
     pages: Pages, context: ToolContext, arguments: dict[str, Any], problem: str
 ) -> None:
-    if "browser" not in context.state:
+    if context.memory[Browser].session is None:
         await call(context, "launch", url=pages.url + "/")
     result = await call(context, **arguments)
     assert result.is_error and problem in result.text
@@ -274,7 +279,7 @@ async def test_a_missing_browser_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_is_no_browser_is_told(tmp_path: Path, context: ToolContext) -> None:
-    tool, fresh = BrowserAction(program="true"), dataclasses.replace(context, state={})
+    tool, fresh = BrowserAction(program="true"), dataclasses.replace(context, memory=ToolMemory())
     result = await tool.run(tool.params(action="launch", url="http://localhost:9"), fresh)
     assert result.is_error and "could not be started" in result.text
-    await close_tools(fresh)
+    await fresh.memory.close()

@@ -18,16 +18,15 @@ from joey.messages import ShownText, ToolResult
 from joey.tools.base import ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.builtin.read_command_output import ReadCommandOutput, ReadCommandOutputParams
-from joey.tools.closing import close_tools
 from joey.tools.shell.artifacts import artifacts
-from joey.tools.shell.jobs import finished_jobs, kill_jobs, running_jobs
+from joey.tools.shell.jobs import Jobs, finished_jobs, running_jobs
 
 
 @pytest.fixture
 async def task(context: ToolContext) -> AsyncIterator[ToolContext]:
     """A task whose jobs and sandboxes are ended with the test."""
     yield context
-    await close_tools(context)
+    await context.memory.close()
 
 
 async def run(context: ToolContext, command: str, tool: ExecuteCommand | None = None, **arguments: Any) -> ToolResult:
@@ -198,7 +197,7 @@ async def test_ids_are_unique_and_survive_a_resume(task: ToolContext) -> None:
     assert [path.name for path in artifacts(task.storage)] == ["cmd-1.txt", "cmd-2.txt", "cmd-3.txt", "cmd-4.txt"]
     first = await output_of(resumed, "cmd-1.txt", search="^9$")
     assert "Status: exit code 0" in first.text and "    9 | 9" in first.text
-    await close_tools(resumed)
+    await resumed.memory.close()
 
 
 async def test_after_its_timeout_a_command_goes_on_and_is_kept(task: ToolContext) -> None:
@@ -219,7 +218,7 @@ async def test_after_its_timeout_a_command_goes_on_and_is_kept(task: ToolContext
 async def test_a_background_job_returns_with_what_it_printed(task: ToolContext) -> None:
     result = await run(task, "echo listening; sleep 1000", ExecuteCommand(watched=2), background=True)
     assert "is still running" in result.text and "Output so far:\nlistening" in result.text
-    assert await kill_jobs(task) == 1
+    await task.memory[Jobs].close()
     assert finished_jobs(task)[0].status == "terminated by signal SIGTERM (exit code 143)"
 
 
@@ -242,7 +241,7 @@ async def test_what_a_command_leaves_behind_does_not_hang_the_call(task: ToolCon
     result = await run(task, f"sleep {LONG} & echo started")
     assert "Command executed. It left processes running." in result.text
     assert sleeping() == 1 and len(running_jobs(task)) == 1
-    await kill_jobs(task)
+    await task.memory[Jobs].close()
     await until(lambda: not sleeping())
     assert running_jobs(task) == ()
 

@@ -87,13 +87,12 @@ async def test_a_completion_is_refused_after_a_failure_in_the_same_turn(tmp_path
 
 
 async def test_a_completion_is_refused_while_todos_are_open_if_the_setting_says_so(tmp_path: Path) -> None:
-    task = context(tmp_path)
+    task = context(tmp_path, todos=parse_checklist("[x] one\n[-] two"))
     strict = BuiltinOptions(completion_needs_closed_todos=True)
-    await call("update_todo_list", {"todos": "[x] one\n[-] two"}, task)
     refused = await call("attempt_completion", {"result": "Done."}, task, strict)
     assert refused.is_error and "[-] two" in refused.text and "[x] one" not in refused.text
     assert not (await call("attempt_completion", {"result": "Done."}, task)).is_error
-    await call("update_todo_list", {"todos": "[x] one\n[x] two"}, task)
+    task = context(tmp_path, todos=parse_checklist("[x] one\n[x] two"))
     assert not (await call("attempt_completion", {"result": "Done."}, task, strict)).is_error
 
 
@@ -103,22 +102,19 @@ async def test_a_completion_needs_a_result(tmp_path: Path, arguments: Any) -> No
     assert result.is_error and '"result"' in result.text
 
 
-async def test_the_todo_list_is_replaced_and_remembered(tmp_path: Path) -> None:
+async def test_the_todo_list_is_replaced(tmp_path: Path) -> None:
     task = context(tmp_path)
     result = await call("update_todo_list", {"todos": "- [x] one\nnoise\n[ ] two"}, task)
     assert isinstance(result.effect, TodosUpdated)
     assert [(todo.content, todo.status) for todo in result.effect.todos] == [("one", "completed"), ("two", "pending")]
-    assert task.state["todos"] == result.effect.todos
     assert "noise" in result.text
     emptied = await call("update_todo_list", {"todos": ""}, task)
     assert emptied.effect == TodosUpdated(())
 
 
 async def test_a_todo_list_without_items_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
-    task = context(tmp_path)
-    await call("update_todo_list", {"todos": "[ ] one"}, task)
-    assert (await call("update_todo_list", {"todos": "do it all"}, task)).is_error
-    assert len(task.state["todos"]) == 1
+    result = await call("update_todo_list", {"todos": "do it all"}, context(tmp_path))
+    assert result.is_error and result.effect is None
 
 
 async def test_switching_modes_names_both_and_the_reason(tmp_path: Path) -> None:

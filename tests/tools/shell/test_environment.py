@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from joey.providers import ENDPOINTS
 from joey.tools.base import ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
-from joey.tools.closing import close_tools
 from joey.tools.shell.environment import NO_RULES, EnvironmentRules, command_environment
 
 TOKEN = "Zq8" + "fT2mX9" * 4
@@ -131,12 +131,16 @@ def test_no_library_is_looked_for_in_the_current_folder() -> None:
     assert libraries == ["/nonexistent", "/opt"]
 
 
+@pytest.fixture
+async def context(context: ToolContext) -> AsyncIterator[ToolContext]:
+    """A task whose sandboxes are closed with the test."""
+    yield context
+    await context.memory.close()
+
+
 async def _run(context: ToolContext, command: str, rules: EnvironmentRules = NO_RULES) -> str:
     tool = ExecuteCommand(environment=rules)
-    try:
-        return (await tool.run(ExecuteCommandParams(command=command), context)).text
-    finally:
-        await close_tools(context)
+    return (await tool.run(ExecuteCommandParams(command=command), context)).text
 
 
 async def test_a_command_does_not_see_a_key_and_the_model_is_informed_once(

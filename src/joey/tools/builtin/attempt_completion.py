@@ -38,7 +38,7 @@ class AttemptCompletion(Tool[AttemptCompletionParams]):
                 f"The task cannot be completed in this turn because a tool failed in it: {tools}. "
                 "Read the error, put it right or work around it, and call attempt_completion in a later turn."
             )
-        still_open = open_todos(context.state)
+        still_open = open_todos(context.todos)
         if self._needs_closed_todos and still_open:
             return (
                 f"The task cannot be completed while todos are open:\n{render_checklist(still_open)}\n"

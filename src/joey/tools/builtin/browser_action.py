@@ -19,14 +19,12 @@ from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, o
 from joey.tools.browser.chromium import find_chromium, why_no_browser
 from joey.tools.browser.pointing import PointingError, keys_in, point_in, size_in
 from joey.tools.browser.view import View
-from joey.tools.closing import close_with_task
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.paths import UnusablePathError, locate
 
 if TYPE_CHECKING:
     from joey.tools.browser.session import Session
 
-_KEY = "browser"
 _MOST_TEXT = 4_000
 _FORMATS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 _NEEDS = {
@@ -47,6 +45,17 @@ class BrowserActionParams(Params):
     path: PathText | None = Field(
         default=None, description="For screenshot: also write it to this file (.png, .jpeg or .webp)."
     )
+
+
+class Browser:
+    """The browser of a task, while one is open."""
+
+    session: Session | None = None
+
+    async def close(self) -> None:
+        session, self.session = self.session, None
+        if session is not None:
+            await session.close()
 
 
 class BrowserAction(Tool[BrowserActionParams]):
@@ -95,7 +104,7 @@ class BrowserAction(Tool[BrowserActionParams]):
             return why_no_browser(self._program)
         if params.path and Path(params.path).suffix.lower() not in _FORMATS:
             return f"path must end in .png, .jpeg or .webp, got {params.path!r}."
-        if params.action != "close" and _KEY not in context.state:
+        if params.action != "close" and context.memory[Browser].session is None:
             return f"no page is open, so there is nothing to {params.action.partition('_')[0]}. Launch one first."
         return None
 
@@ -107,7 +116,7 @@ class BrowserAction(Tool[BrowserActionParams]):
         if params.action == "close":
             return await _close(context)
         sessions: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.browser.session")
-        session: Session = context.state.get(_KEY) or self._session(sessions, context)
+        session = context.memory[Browser].session or self._session(sessions, context)
         try:
             done = await _act(session, params, target)
             view = await session.look()
@@ -122,16 +131,15 @@ class BrowserAction(Tool[BrowserActionParams]):
         session: Session = sessions.Session(
             program, context.may_visit, sandbox=self._sandbox, longest_side=self._longest_side
         )
-        context.state[_KEY] = session
-        close_with_task(context, session.close)
+        context.memory[Browser].session = session
         return session
 
 
 async def _close(context: ToolContext) -> ToolResult:
-    session: Session | None = context.state.pop(_KEY, None)
-    if session is None:
+    browser = context.memory[Browser]
+    if browser.session is None:
         return ok("The browser was not open.")
-    await session.close()
+    await browser.close()
     return ok("The browser is closed.")
 
 

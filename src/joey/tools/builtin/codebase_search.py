@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
@@ -24,12 +25,18 @@ LIMIT = 10
 _FILES = 2_000
 _TEXTS = 128
 """How many files are read and how many pieces are embedded before a search at most: some seconds of work each."""
-_STATE = "codebase_index"
 
 
 class CodebaseSearchParams(Params):
     query: str = Field(min_length=1, description="What to find, in plain words: what the code does or is about.")
     path: PathText | None = Field(default=None, description="Only this folder or file, relative to the workspace.")
+
+
+@dataclass(slots=True)
+class IndexMemory:
+    """The index of the workspace, once it was searched."""
+
+    index: CodebaseIndex | None = None
 
 
 class CodebaseSearch(Tool[CodebaseSearchParams]):
@@ -76,13 +83,10 @@ class CodebaseSearch(Tool[CodebaseSearchParams]):
 
     def _index(self, context: ToolContext) -> CodebaseIndex:
         """The same for the whole task, as it keeps the vectors in memory."""
-        if _STATE not in context.state:
-            workspace = context.workspace
-            index = CodebaseIndex(workspace, index_folder(workspace), self._load_model, context.ignored)
-            context.state[_STATE] = index
-        index = context.state[_STATE]
-        assert isinstance(index, CodebaseIndex)
-        return index
+        memory, workspace = context.memory[IndexMemory], context.workspace
+        if memory.index is None:
+            memory.index = CodebaseIndex(workspace, index_folder(workspace), self._load_model, context.ignored)
+        return memory.index
 
 
 def _why_not(where: Path, params: CodebaseSearchParams, context: ToolContext) -> str:

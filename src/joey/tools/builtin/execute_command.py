@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
@@ -28,7 +29,7 @@ from joey.tools.shell.confinement import (
 )
 from joey.tools.shell.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
 from joey.tools.shell.job import Job, start
-from joey.tools.shell.jobs import jobs_of, note_exit_code
+from joey.tools.shell.jobs import Jobs
 from joey.tools.shell.output import CommandOutput
 from joey.tools.shell.own_process import hide_own_process
 from joey.tools.shell.planted import look_for_planted, watch_for_planted
@@ -39,7 +40,6 @@ from joey.tools.shell.wording import ending, size
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: one that cannot start is told at once."""
 _USER_LINES = 500
-_INFORMED = "informed_of_withheld_variables"
 
 
 class ExecuteCommandParams(Params):
@@ -138,7 +138,8 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         return await self._result(job, params, context, _first_notice(context, given))
 
     async def _result(self, job: Job, params: ExecuteCommandParams, context: ToolContext, notice: str) -> ToolResult:
-        jobs_of(context).append(job)
+        jobs = context.memory[Jobs]
+        jobs.all.append(job)
         try:
             killed = await self._wait(job, params)
         except asyncio.CancelledError:
@@ -147,9 +148,9 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         if job.is_running:
             job.leave_alone()
         else:
-            jobs_of(context).remove(job)
+            jobs.all.remove(job)
         _keep_record(job)
-        note_exit_code(context, job)
+        jobs.last_exit_code = job.exit.code if job.exit is not None else 0
         found = await look_for_planted(context)
         return self._told(job, params, notice, str(found or ""), killed=killed)
 
@@ -182,12 +183,17 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         return failed(text, shown=user) if killed else ok(text, shown=user)
 
 
+@dataclass(slots=True)
+class _Notices:
+    given: bool = False
+
+
 def _first_notice(context: ToolContext, given: CommandEnvironment) -> str:
     """What the model is informed of with the first command of a task, and not again."""
-    if context.state.setdefault(_INFORMED, False):
-        return ""
-    context.state[_INFORMED] = True
-    return given.notice()
+    notices = context.memory[_Notices]
+    text = "" if notices.given else given.notice()
+    notices.given = True
+    return text
 
 
 def _headline(job: Job, cwd: str | None, killed_after: float | None) -> str:

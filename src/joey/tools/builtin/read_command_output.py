@@ -14,7 +14,7 @@ from joey.tools.line_numbers import shorten
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import ARTIFACT_ID, artifacts, folder_of, read_record
 from joey.tools.shell.exit_status import ExitStatus
-from joey.tools.shell.jobs import find_job
+from joey.tools.shell.jobs import Jobs
 from joey.tools.shell.stored import Matches, find_lines, read_page
 from joey.tools.shell.wording import ending, size, status_of
 
@@ -105,7 +105,7 @@ def _count(matches: Matches) -> str:
 
 
 def _head(path: Path, context: ToolContext) -> list[str]:
-    job, record = find_job(context, path.name), read_record(path)
+    job, record = context.memory[Jobs].find(path.name), read_record(path)
     head = [f"[Command Output: {path.name}]"]
     if record is not None:
         head.append(f"Command: {record.command}")

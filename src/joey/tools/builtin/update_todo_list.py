@@ -7,7 +7,7 @@ from pydantic import Field
 from joey.effects import TodosUpdated
 from joey.messages import ShownText, ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
-from joey.tools.todos import STATE_KEY, parse_checklist, render_checklist, unread_lines
+from joey.tools.todos import parse_checklist, render_checklist, unread_lines
 
 
 class UpdateTodoListParams(Params):
@@ -27,7 +27,6 @@ class UpdateTodoList(Tool[UpdateTodoListParams]):
         todos = parse_checklist(params.todos)
         if params.todos.strip() and not todos:
             return failed("No line of `todos` is a checklist item. Write one item a line, such as: [ ] Run the tests")
-        context.state[STATE_KEY] = todos
         unread = unread_lines(params.todos)
         note = f" Lines that are no items were left out: {'; '.join(unread)[:300]}" if unread else ""
         shown = (ShownText(render_checklist(todos)),)

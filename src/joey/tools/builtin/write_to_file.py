@@ -14,7 +14,6 @@ from joey.tools.editing.tool import OneFileTool
 from joey.tools.seen_files import changed_since_seen, was_seen
 from joey.wire import JsonObject
 
-_REFUSED = "write_to_file.refused"
 _MOST_SHOWN = 300
 
 
@@ -95,9 +94,13 @@ def _left_out(old: str, new: str) -> str:
     return "; ".join(lost)[:_MOST_SHOWN] if len(lines) > 1 and len(lost) * 2 > len(lines) else ""
 
 
+class _RefusedWrites(set[tuple[str, str]]):
+    """The paths and texts of the calls that were refused."""
+
+
 def _insists(context: ToolContext, params: WriteToFileParams) -> bool:
     """Whether this very call was made before."""
-    refused: set[tuple[str, str]] = context.state.setdefault(_REFUSED, set())
+    refused = context.memory[_RefusedWrites]
     call = (params.path, params.file_text)
     if call in refused:
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -28,7 +28,6 @@ from joey.tools.textfile import NotTextError, TextFile, UnencodableError, read_t
 _CONTEXT_LINES = 3
 _MOST_STATE_LINES = 120
 _LONGEST_LINE = 500
-_APPLIED = "edits_applied"
 _REPEATED = (
     "Already applied: this call is the same as an earlier one, and the file has not changed since. "
     "To make the same change a second time, send it with more of the lines around it."
@@ -243,13 +242,16 @@ def _versions(changes: Sequence[FileChange], *, new: bool) -> dict[str, str | No
     return {str(change.path): None if side is None else digest(side) for change, side in sides}
 
 
+class _AppliedEdits(dict[str, dict[str, str | None]]):
+    """The versions that each edit left behind, by the edit."""
+
+
 def _is_repeated(context: ToolContext, key: str, changes: Sequence[FileChange]) -> bool:
-    earlier: Mapping[str, object] = context.state.get(_APPLIED, {})
-    return earlier.get(key) == _versions(changes, new=False)
+    return context.memory[_AppliedEdits].get(key) == _versions(changes, new=False)
 
 
 def _remember(context: ToolContext, key: str, changes: Sequence[FileChange]) -> None:
-    context.state.setdefault(_APPLIED, {})[key] = _versions(changes, new=True)
+    context.memory[_AppliedEdits][key] = _versions(changes, new=True)
 
 
 def _text(data: bytes | None) -> str | None:

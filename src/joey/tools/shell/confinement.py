@@ -16,11 +16,9 @@ from pathlib import Path
 from joey.sandbox import Network, Sandbox, SandboxSettings, Walls, open_sandbox
 from joey.system.filenames import quoted
 from joey.tools.base import Confined, ToolContext
-from joey.tools.closing import close_with_task
-from joey.tools.shell.jobs import jobs_of
+from joey.tools.shell.jobs import Jobs
 
 NETWORK, OUTSIDE = "network", "outside"
-_KEY = "sandboxes"
 _ENDING_A_JOB = re.compile(r"\s*kill\s+(?:-\w+\s+)?--\s+-(\d{1,9})\s*")
 _NETWORK = {"none": "no network", "hosts": "network: listed hosts only", "on": "network"}
 
@@ -43,23 +41,10 @@ class Sandboxes:
                 found = self.opened[walls] = await open_sandbox(walls)
             return found
 
-    def close(self) -> None:
+    async def close(self) -> None:
         for each in self.opened.values():
             each.close()
         self.opened.clear()
-
-
-def sandboxes_of(context: ToolContext) -> Sandboxes:
-    if _KEY not in context.state:
-        context.state[_KEY] = Sandboxes()
-        close_with_task(context, lambda: _close(context))
-    sandboxes: Sandboxes = context.state[_KEY]
-    return sandboxes
-
-
-async def _close(context: ToolContext) -> None:
-    sandboxes: Sandboxes = context.state.pop(_KEY)
-    sandboxes.close()
 
 
 def resolved_needs(needs: Sequence[str]) -> tuple[str, ...]:
@@ -136,7 +121,7 @@ async def sandbox_for(
         _report(context, "none", "on", "none for this command, as was approved")
         return None
     sandbox = _of_the_job_it_ends(command, context)
-    sandbox = sandbox or await sandboxes_of(context).get(_walls(needs, settings, context))
+    sandbox = sandbox or await context.memory[Sandboxes].get(_walls(needs, settings, context))
     if only_full and sandbox.held.level != "full":
         raise NotConfinedError(
             f"No command can run: the user's settings want a full sandbox; here it is {sandbox.held}. Tell the user."
@@ -149,7 +134,7 @@ async def sandbox_for(
 def _of_the_job_it_ends(command: str, context: ToolContext) -> Sandbox | None:
     """For `kill -- -PID` as results suggest it: the sandbox of that job, since each counts processes by itself."""
     ending = _ENDING_A_JOB.fullmatch(command)
-    jobs = [job for job in jobs_of(context) if ending and job.process.pid == int(ending[1]) and job.is_running]
+    jobs = [job for job in context.memory[Jobs].all if ending and job.process.pid == int(ending[1]) and job.is_running]
     return jobs[-1].sandbox if jobs else None
 
 

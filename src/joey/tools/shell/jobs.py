@@ -1,19 +1,16 @@
-"""The jobs of a task: the commands it started that still run, or whose end the model has not been told of."""
+"""The jobs of a task: the commands it started that still run, or whose end was not reported to the model yet."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from joey.tools.base import ToolContext
-from joey.tools.closing import close_with_task
 from joey.tools.paths import name_for
 from joey.tools.shell.job import Job
 from joey.tools.shell.wording import status_of
 
-_KEY = "command_jobs"
-_EXIT_CODE = "last_exit_code"
 _LAST_OUTPUT = 1024
 
 
@@ -30,53 +27,42 @@ class JobSummary:
     last_output: str
 
 
-def jobs_of(context: ToolContext) -> list[Job]:
-    if _KEY not in context.state:
-        context.state[_KEY] = []
-        close_with_task(context, lambda: kill_jobs(context))
-    jobs: list[Job] = context.state[_KEY]
-    return jobs
+@dataclass(slots=True)
+class Jobs:
+    """The jobs of one task."""
 
+    all: list[Job] = field(default_factory=list)
+    last_exit_code: int = 0
+    """That of the command that was run last; 0 if there was none, or if it still ran."""
 
-def note_exit_code(context: ToolContext, job: Job) -> None:
-    context.state[_EXIT_CODE] = job.exit.code if job.exit is not None else 0
+    def find(self, artifact_id: str) -> Job | None:
+        return next((job for job in self.all if job.id == artifact_id), None)
 
+    @property
+    def running(self) -> tuple[Job, ...]:
+        return tuple(job for job in self.all if job.is_running)
 
-def last_exit_code(context: ToolContext) -> int:
-    """The exit code of the command that was run last; 0 if there was none, or if it still ran."""
-    code: int = context.state.get(_EXIT_CODE, 0)
-    return code
+    async def close(self) -> None:
+        """End every command that still runs."""
+        await asyncio.gather(*(job.kill() for job in self.running))
 
-
-def find_job(context: ToolContext, artifact_id: str) -> Job | None:
-    return next((job for job in jobs_of(context) if job.id == artifact_id), None)
+    def kill_now(self) -> None:
+        """The same without a warning, and without waiting."""
+        for job in self.running:
+            job.kill_now()
 
 
 def running_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
     """The commands that run in the background now."""
-    return tuple(_summary(context, job) for job in jobs_of(context) if job.is_running)
+    return tuple(_summary(context, job) for job in context.memory[Jobs].running)
 
 
 def finished_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
-    """The background commands that have ended since this was last asked. Each is told of once."""
-    jobs = jobs_of(context)
-    finished = [job for job in jobs if not job.is_running]
-    jobs[:] = [job for job in jobs if job.is_running]
+    """The background commands that have ended since the last call. Each is reported once."""
+    jobs = context.memory[Jobs]
+    finished = [job for job in jobs.all if not job.is_running]
+    jobs.all = [job for job in jobs.all if job.is_running]
     return tuple(_summary(context, job) for job in finished)
-
-
-async def kill_jobs(context: ToolContext) -> int:
-    """End every command that still runs; returns how many there were."""
-    running = [job for job in jobs_of(context) if job.is_running]
-    await asyncio.gather(*(job.kill() for job in running))
-    return len(running)
-
-
-def kill_jobs_now(context: ToolContext) -> None:
-    """The same without asking nicely, and without waiting."""
-    for job in jobs_of(context):
-        if job.is_running:
-            job.kill_now()
 
 
 def _summary(context: ToolContext, job: Job) -> JobSummary:

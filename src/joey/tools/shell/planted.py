@@ -22,10 +22,8 @@ from joey.sandbox.mounts import Identity, open_beneath
 from joey.sandbox.planted import Planted, Watch
 from joey.system.filenames import quoted
 from joey.tools.base import ToolContext
-from joey.tools.closing import close_with_task
 
 _NAMED = 10
-_KEY = "watch_for_planted_files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +60,8 @@ class _Watched:
     """The watch of a task, and what it must know of the commands that ran."""
 
     watch: Watch
+    context: ToolContext
+    """That of the first command."""
     since: float | None = None
     """When the earliest command began that may still do something; None while nothing runs."""
     sandboxes: list[Sandbox] = field(default_factory=list)
@@ -78,6 +78,14 @@ class _Watched:
         first, *others = self.sandboxes
         return {path: file for path, file in first.covered.items() if all(o.covered.get(path) == file for o in others)}
 
+    def starts(self, sandbox: Sandbox, *, approved: bool) -> None:
+        """A command is about to run in this sandbox."""
+        self.started += 1
+        self.since = self.since or time.time()
+        self.unapproved = self.unapproved or not approved
+        if sandbox not in self.sandboxes:
+            self.sandboxes.append(sandbox)
+
     def look(self) -> list[Planted]:
         if self.since is None:
             return []
@@ -91,36 +99,39 @@ class _Watched:
         return new
 
 
+class PlantedFiles:
+    """The watch of a task, once a command ran in a sandbox."""
+
+    watched: _Watched | None = None
+
+    async def after_close(self) -> None:
+        """The last look, when all sandboxes are closed."""
+        watched, self.watched = self.watched, None
+        if watched is None:
+            return
+        found = await asyncio.to_thread(watched.look)
+        reported = await _dealt_with(found, watched, watched.context, moves=watched.unapproved)
+        if reported is not None:
+            watched.context.warn(reported.at_the_end)
+
+
 async def watch_for_planted(sandbox: Sandbox | None, context: ToolContext) -> None:
     """Before a command runs: see what there is, if it is the first one."""
     if sandbox is None:
         return
-    if _KEY not in context.state:
-        watch = await asyncio.to_thread(Watch, context.workspace, context.guarded)
-        context.state[_KEY] = _Watched(watch)
-        close_with_task(context, lambda: _look_last(context), last=True)
-    watched: _Watched = context.state[_KEY]
-    watched.started += 1
-    watched.since = watched.since or time.time()
-    watched.unapproved = watched.unapproved or context.approved_by() != "user"
-    if sandbox not in watched.sandboxes:
-        watched.sandboxes.append(sandbox)
+    memory = context.memory[PlantedFiles]
+    if memory.watched is None:
+        memory.watched = _Watched(await asyncio.to_thread(Watch, context.workspace, context.guarded), context)
+    memory.watched.starts(sandbox, approved=context.approved_by() == "user")
 
 
 async def look_for_planted(context: ToolContext) -> Found | None:
     """What this command, or one that still runs in the background, has planted; None if nothing."""
-    watched: _Watched | None = context.state.get(_KEY)
+    watched = context.memory[PlantedFiles].watched
     if watched is None:
         return None
     moves = context.approved_by() != "user"
     return await _dealt_with(await asyncio.to_thread(watched.look), watched, context, moves=moves)
-
-
-async def _look_last(context: ToolContext) -> None:
-    watched: _Watched = context.state.pop(_KEY)
-    found = await _dealt_with(await asyncio.to_thread(watched.look), watched, context, moves=watched.unapproved)
-    if found is not None:
-        context.warn(found.at_the_end)
 
 
 async def _dealt_with(found: list[Planted], watched: _Watched, context: ToolContext, *, moves: bool) -> Found | None:
