@@ -23,8 +23,8 @@ from joey.policy.settings import Settings
 from joey.providers import anthropic as anthropic_wire
 from joey.providers import open_model
 from joey.providers import openai_chat as openai_wire
-from joey.providers.abilities import abilities_of
 from joey.providers.base import Provider, Request
+from joey.providers.catalogue import abilities_of
 from joey.task.history import HistoryEncoder
 from joey.task.parts import Parts
 from joey.task.settings import TaskSettings

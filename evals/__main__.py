@@ -19,12 +19,12 @@ from rich.console import Console
 from evals.run import Served, Setting, run_one
 from evals.table import table
 from evals.task import Entry, all_tasks
+from joey import protocols
 from joey.errors import JoeyError
 
-PROTOCOLS = ("xml", "json_mix", "morph_xml")
 SETTINGS = {
     setting.name: setting
-    for setting in (Setting(protocol, grammar) for protocol in PROTOCOLS for grammar in (True, False))
+    for setting in (Setting(protocol, grammar) for protocol in protocols.text_names() for grammar in (True, False))
 }
 
 

@@ -41,7 +41,8 @@ WORDS = {
 }
 """Words that are not used in identifiers, by what is used."""
 PHRASES = {
-    "approval, permission": r"\b(?:your|the user's|without|ha(?:s|ve|d)|needs?|no|for|gives?|given|gave|got|with) leave\b"
+    "approval, permission": r"\b(?:your|the user's|without|ha(?:s|ve|d)|needs?|no|for) leave\b"
+    r"|\b(?:gives?|given|gave|got|with) leave\b"
     r"|\bleave (?:of the user|is needed|for it)\b",
     "again": r"\banew\b",
     "failed": r"\bin vain\b",

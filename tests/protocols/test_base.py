@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from joey import protocols
-from joey.chunks import StopChunk, ToolCallChunk
-from joey.events import StreamFinished
-from joey.protocols import Protocol
+from joey.chunks import Chunk, StopChunk, ToolCallChunk
+from joey.events import StreamEvent, StreamFinished
+from joey.protocols import Parser, Protocol
+from joey.testing.streams import read
 from joey.toolspec import ToolSpec
+from joey.wire import JsonValue
 
 TOOL = ToolSpec("read_file", "", {"type": "object", "properties": {"path": {"type": "string"}}})
 BROKEN: dict[str, str | ToolCallChunk] = {
@@ -62,3 +64,30 @@ def test_every_option_a_protocol_names_can_be_set() -> None:
         protocol: Protocol = protocols.get(name)
         for option in protocol.options:
             assert type(protocol.with_options(**{option: values[option]})) is type(protocol)
+
+
+def test_lists_of_protocols_come_from_the_registry() -> None:
+    assert protocols.task_names() == ("native", *protocols.text_names())
+    assert set(protocols.names()) - set(protocols.task_names()) == {"tool_choice"}
+
+
+def test_whatever_has_the_three_methods_is_a_parser() -> None:
+    class Counting:
+        def __init__(self, parser: Parser) -> None:
+            self.parser, self.chunks = parser, 0
+
+        def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+            self.chunks += 1
+            return self.parser.feed(chunk)
+
+        def finish(self) -> list[StreamEvent]:
+            return self.parser.finish()
+
+        def arguments(self, call_id: str) -> JsonValue:
+            return self.parser.arguments(call_id)
+
+    counting = Counting(protocols.get("xml").parser([TOOL]))
+    text = WHOLE["xml"]
+    assert isinstance(text, str)
+    assert read(counting, text) == read(protocols.get("xml").parser([TOOL]), text)
+    assert counting.chunks == len(text)

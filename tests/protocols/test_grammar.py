@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gbnf import Grammar
 from joey.errors import UsageError
 from joey.messages import TextBlock, ToolUseBlock
-from joey.protocols import get, parse
+from joey.protocols import get, parse, text_names
 from joey.protocols.grammar.gbnf import Rules, literal, matcher, moves, none_of, one_of
 from joey.protocols.grammar.json_values import JsonRules
 from joey.protocols.json_mix.protocol import JsonMixProtocol
@@ -20,7 +20,7 @@ from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.toolspec import ToolChoice, ToolSpec
 
 REQUIRED = ToolChoice("required")
-PROTOCOLS = ("xml", "json_mix", "morph_xml")
+PROTOCOLS = text_names()
 
 
 def tool(name: str, required: list[str] | None = None, **properties: Any) -> ToolSpec:

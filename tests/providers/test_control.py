@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import Request
+from joey.providers.base import EngineOptions
 from joey.providers.local.control import without_words
-from joey.providers.local.engine import EngineOptions, asked, engine_for, plan
+from joey.providers.local.engine import asked, engine_for, plan
 from local_kit import SMOL, WINDOW, needs_model
 
 WORDS = ("<|im_start|>", "<|im_end|>", "[INST]", "<s>", "</s>")

@@ -7,8 +7,7 @@ import pytest
 from joey.app.settings import default_model
 from joey.chunks import UsageChunk
 from joey.errors import UsageError
-from joey.providers.abilities import abilities_of
-from joey.providers.prices import KNOWN, LongContext, Price, Prices
+from joey.providers.catalogue import PRICES, LongContext, Price, Prices, abilities_of
 from vectors_data import cases
 
 
@@ -77,7 +76,7 @@ def test_a_model_that_is_not_known_has_no_price() -> None:
     ],
 )
 def test_vendor_and_date_do_not_matter(name: str) -> None:
-    assert Prices().of(name) == KNOWN["claude-sonnet-4-5"]
+    assert Prices().of(name) == PRICES["claude-sonnet-4-5"]
 
 
 def test_a_name_that_only_begins_like_a_known_one_has_no_price() -> None:

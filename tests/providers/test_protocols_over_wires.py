@@ -24,7 +24,7 @@ CALL = ToolUseBlock("", "write_to_file", {"path": "é.py", "file_text": "if a < 
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "openai"])
-@pytest.mark.parametrize("name", ["xml", "json_mix", "morph_xml"])
+@pytest.mark.parametrize("name", protocols.text_names())
 async def test_a_call_in_the_text_runs_over_either_wire(name: str, wire: str) -> None:
     protocol = protocols.get(name)
     written = protocol.encode_call(CALL)

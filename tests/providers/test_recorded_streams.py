@@ -47,7 +47,6 @@ STOPS = {
     "max_tokens": "length",
     "tool_use": "tool_calls",
 }
-TEXT_PROTOCOLS = ("xml", "json_mix", "morph_xml")
 
 
 def lines(data: Any) -> Iterator[Any]:
@@ -143,7 +142,7 @@ async def test_a_recorded_stream_gives_what_was_recorded_and_is_parsed_live(name
     assert said["usage"] == recorded_usage(data)
     assert isinstance(chunks[-1], StopChunk) if error is None else said["stop"] is None
     check_native(chunks, recorded_calls(data))
-    for protocol in TEXT_PROTOCOLS if not said["calls"] else ():  # which are not asked with native tools
+    for protocol in protocols.text_names() if not said["calls"] else ():  # which are not asked with native tools
         check_text(protocol, chunks, recorded_text(data))
     if "-forced-" in name:
         check_held_to_a_grammar("xml" if "xml" in name else "json_mix", chunks)

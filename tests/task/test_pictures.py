@@ -10,8 +10,8 @@ from joey.commands import Say
 from joey.events import ToolRunFinished
 from joey.images.sizing import PictureLimits
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock
-from joey.providers.abilities import Abilities
 from joey.providers.base import Request
+from joey.providers.catalogue import Abilities
 from joey.providers.encoding.conversation import Preparation
 from joey.testing.script import reply
 from joey.tools.builtin import BuiltinOptions, builtin_tools

@@ -48,7 +48,6 @@ from joey.testing.server import LocalServer
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
 
-_PROTOCOLS = ("native", "xml", "json_mix", "morph_xml")
 _SDKS = {"anthropic": "Anthropic's", "openai": "OpenAI's"}
 _SECONDS_A_PIECE = 0.03
 _SECONDS_TO_THINK = 0.3
@@ -58,7 +57,8 @@ _READER_LEFT = 141
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--protocol", choices=_PROTOCOLS, default="native", help="how the model calls tools (native)")
+    names = protocols.task_names()
+    parser.add_argument("--protocol", choices=names, default="native", help="how the model calls tools (native)")
     parser.add_argument("--provider", choices=tuple(_SDKS), default="anthropic", help="whose wire format (anthropic)")
     parser.add_argument("--yes", "-y", action="store_true", help="answer yes, and give the prepared feedback")
     parser.add_argument("--speed", type=_speed, metavar="X", help="times the usual speed; without a terminal, no waits")

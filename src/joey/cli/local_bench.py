@@ -8,7 +8,8 @@ from typing import Any
 
 from joey.cli.local import measured, speed_words
 from joey.errors import UsageError
-from joey.providers.local.engine import EngineOptions, asked, engine_for, plan, stop_engines, threads_for
+from joey.providers.base import EngineOptions
+from joey.providers.local.engine import asked, engine_for, plan, stop_engines, threads_for
 from joey.providers.local.weights import installed_models, model_file
 from joey.providers.local.weights.install import speed_file
 

@@ -17,7 +17,7 @@ from typing import Any
 from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.events import StreamEvent
-from joey.protocols.base import OnError, ParseError, Parser, Protocol
+from joey.protocols.base import BaseParser, OnError, ParseError, Parser, Protocol
 from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.protocols.native import NativeProtocol
@@ -27,6 +27,7 @@ from joey.protocols.xml.protocol import XmlProtocol
 from joey.toolspec import ToolSpec
 
 __all__ = [
+    "BaseParser",
     "ParseError",
     "Parser",
     "Protocol",
@@ -37,6 +38,8 @@ __all__ = [
     "names",
     "parse",
     "register",
+    "task_names",
+    "text_names",
 ]
 
 _PROTOCOLS: dict[str, Protocol] = {}
@@ -58,6 +61,16 @@ def get(name: str) -> Protocol:
 
 def names() -> tuple[str, ...]:
     return tuple(_PROTOCOLS)
+
+
+def task_names() -> tuple[str, ...]:
+    """The protocols that a task can be held in: all but those of forced calls."""
+    return tuple(name for name, protocol in _PROTOCOLS.items() if not protocol.forced)
+
+
+def text_names() -> tuple[str, ...]:
+    """Those of them in which calls are written in the answer's text."""
+    return tuple(name for name in task_names() if _PROTOCOLS[name].in_text)
 
 
 def parse(

@@ -1,11 +1,13 @@
 """The contract of a protocol: a codec between our conversation and one model's habits.
 
 A Protocol is stateless and shared. A Parser reads one reply: chunks in, events out, no I/O, no clock, no randomness.
-It keeps the laws written in `joey.events`. To add a protocol, subclass both and register it in `protocols/__init__`.
+It keeps the laws written in `joey.events`. To add a protocol, subclass Protocol and BaseParser, and register it in
+`protocols/__init__`.
 """
 
 from __future__ import annotations
 
+import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,8 +45,25 @@ class ParseError:
 OnError: TypeAlias = Callable[[ParseError], None]
 
 
-class Parser(ABC):
-    """Reads one reply. Subclasses implement `_text`, `_tool_call` and `_close`, and append events to `self._out`."""
+class Parser(typing.Protocol):
+    """Reads one reply. Whatever has these three methods is a parser: one of ours, or a wrapper around one."""
+
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        """The events that the next chunk adds. A plain string is a TextChunk."""
+
+    def finish(self) -> list[StreamEvent]:
+        """The stream ended: what was held back, what stays unfinished, and the end itself. Safe to call twice."""
+
+    def arguments(self, call_id: str) -> JsonValue:
+        """A snapshot of a call's arguments so far, complete or not, made on demand. Costs a reading of the call."""
+
+
+class BaseParser(ABC):
+    """What all parsers share: text and reasoning blocks, usage, the end.
+
+    A subclass must implement `_text`, `_close` and `arguments`; `_tool_call` too if calls come in chunks of their own.
+    It appends events to `self._out`, or calls the methods under "What a subclass uses".
+    """
 
     def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -60,7 +79,6 @@ class Parser(ABC):
     # What a caller uses
 
     def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
-        """The events that the next chunk brings. A plain string is a TextChunk."""
         if self._finished:
             raise UsageError("this parser has finished; a parser reads one reply")
         if isinstance(chunk, str):
@@ -78,7 +96,6 @@ class Parser(ABC):
         return self._take()
 
     def finish(self) -> list[StreamEvent]:
-        """The stream ended: what was held back, what stays unfinished, and the end itself. Safe to call twice."""
         if not self._finished:
             self._close()
             self._close_reasoning()
@@ -88,11 +105,11 @@ class Parser(ABC):
             self._out.append(StreamFinished(stop.reason, stop.detail))
         return self._take()
 
+    # What a subclass implements
+
     @abstractmethod
     def arguments(self, call_id: str) -> JsonValue:
-        """A snapshot of a call's arguments so far, complete or not, made on demand. Costs a reading of the call."""
-
-    # What a subclass implements
+        """A snapshot of a call's arguments so far; see Parser."""
 
     @abstractmethod
     def _text(self, text: str) -> None:
@@ -174,6 +191,8 @@ class Protocol(ABC):
     name: ClassVar[str]
     in_text: ClassVar[bool] = True
     """Whether calls are written in the answer's text. If not, the provider carries them."""
+    forced: ClassVar[bool] = False
+    """Whether a reply is one call and nothing else, for requests that force a tool. No task is held in it."""
     options: ClassVar[Sequence[str]] = ()
     """The names that `with_options` takes."""
 

@@ -66,11 +66,10 @@ def check(mode: str, style: str) -> None:
         raise UsageError(f"{STYLE_VARIABLE} must be one of {', '.join(STYLES)}, got {style!r}")
 
 
-class _Watched(Parser):
+class _Watched:
     """A parser that says what it sees."""
 
     def __init__(self, parser: Parser, summary: bool, style: str, write: Write) -> None:
-        super().__init__(tuple(parser.tools.values()))
         self._parser, self._summary, self._style, self._write = parser, summary, style, write
         self._seen: list[StreamEvent] = []
         self._ended = False
@@ -95,12 +94,6 @@ class _Watched(Parser):
         if self._summary:
             self._seen += events
         return events
-
-    def _text(self, text: str) -> None:
-        raise AssertionError("the watched parser reads the text")
-
-    def _close(self) -> None:
-        raise AssertionError("the watched parser ends itself")
 
 
 def render_chunk(chunk: str | Chunk) -> str:

@@ -29,7 +29,7 @@ from typing import ClassVar
 from joey.chunks import Chunk, ToolCallChunk
 from joey.events import StreamEvent, ToolCallDelta, ToolCallStarted
 from joey.messages import Block, ToolResultBlock, ToolUseBlock
-from joey.protocols.base import OnError, Parser, Protocol
+from joey.protocols.base import BaseParser, OnError, Protocol
 from joey.protocols.json.repair import UnreadableError, read_arguments, read_json
 from joey.protocols.json.stream import JsonReader
 from joey.toolspec import ToolSpec
@@ -77,7 +77,7 @@ class _Call:
         return bool(self.waiting) or self.reader.length > 0
 
 
-class NativeParser(Parser):
+class NativeParser(BaseParser):
     """Reads native calls. Its state is its own: any number of parsers run side by side."""
 
     def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:

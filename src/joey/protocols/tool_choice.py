@@ -19,7 +19,7 @@ from joey.chunks import ReasoningChunk, StopChunk
 from joey.errors import UsageError
 from joey.events import ToolCallDelta, ToolCallStarted
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols.base import OnError, Parser, Protocol
+from joey.protocols.base import BaseParser, OnError, Protocol
 from joey.protocols.buffer import Pieces
 from joey.protocols.grammar.gbnf import Rules, callable_tools
 from joey.protocols.json.relaxed import RelaxedJsonError, loads
@@ -31,7 +31,7 @@ from joey.wire import JsonObject, JsonValue
 UNKNOWN = "unknown"
 
 
-class ToolChoiceParser(Parser):
+class ToolChoiceParser(BaseParser):
     """Reads one reply that must be a call."""
 
     def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:
@@ -102,6 +102,7 @@ class ToolChoiceProtocol(Protocol):
     """For requests that force a call: of any of the tools, or, if only one is offered, of that one."""
 
     name: ClassVar[str] = "tool_choice"
+    forced: ClassVar[bool] = True
 
     def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> ToolChoiceParser:
         return ToolChoiceParser(tools, on_error)

@@ -21,6 +21,7 @@ import anthropic
 import httpx2
 
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.errors import UsageError
 from joey.messages import (
     Block,
     ImageBlock,
@@ -33,8 +34,8 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.providers import errors
-from joey.providers.abilities import Abilities
-from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
+from joey.providers.base import CONNECT_TIMEOUT, Connection, Provider, Request
+from joey.providers.catalogue import Abilities
 from joey.providers.encoding import ids
 from joey.providers.encoding.conversation import Preparation
 from joey.providers.encoding.memo import Memo, Remembered
@@ -58,6 +59,14 @@ _STOPS: dict[str, StopReason] = {
     "stop_sequence": "stop_sequence",
     "refusal": "refusal",
 }
+
+
+def connect(connection: Connection) -> AnthropicProvider:
+    """A provider for `open_model`."""
+    if connection.grammar not in (None, "off"):
+        raise UsageError("anthropic takes no grammar; servers that speak OpenAI's format may, such as llamacpp/…")
+    api_key, base_url = connection.api_key, connection.base_url
+    return AnthropicProvider(api_key=api_key, base_url=base_url, abilities=connection.abilities)
 
 
 class AnthropicProvider(Provider):

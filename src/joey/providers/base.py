@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from joey.chunks import Chunk
 from joey.messages import Message
-from joey.providers.abilities import Abilities, abilities_of
+from joey.providers.catalogue import Abilities, abilities_of
 from joey.toolspec import ToolChoice, ToolSpec
 
 CONNECT_TIMEOUT = 10.0
@@ -48,6 +48,29 @@ class Request:
     reasoning: Reasoning | None = None
     grammar: str | None = None
     """What the reply may be, in GBNF. Sent by providers that say `takes_grammar`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How a model in this process is run. None is decided by the machine and the model."""
+
+    threads: int | None = None
+    context: int | None = None
+    """How many tokens a conversation may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What `open_model` found out about a model and its place. A provider's `connect` takes what it needs of it."""
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = None
+    key_variable: str = ""
+    abilities: Abilities | None = None
+    grammar: str | None = None
+    """How the server is told about grammars; `off` if it is not, None to let the provider decide."""
+    engine: EngineOptions | None = None
 
 
 class Provider(ABC):

@@ -25,8 +25,8 @@ from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChu
 from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import errors
-from joey.providers.abilities import Abilities
-from joey.providers.base import CONNECT_TIMEOUT, Provider, Request
+from joey.providers.base import CONNECT_TIMEOUT, Connection, Provider, Request
+from joey.providers.catalogue import Abilities
 from joey.providers.encoding import ids
 from joey.providers.encoding.conversation import Preparation
 from joey.providers.encoding.memo import Memo, Remembered
@@ -55,6 +55,17 @@ GRAMMAR_FORMS: Mapping[str, GrammarForm] = {
     "vllm-guided": lambda grammar: {"guided_grammar": grammar},  # vLLM before 0.12
 }
 """What goes into the body of a request to have the reply follow a grammar, by the server that is asked."""
+
+
+def connect(connection: Connection) -> OpenAIProvider:
+    """A provider for `open_model`."""
+    return OpenAIProvider(
+        api_key=connection.api_key,
+        base_url=connection.base_url,
+        abilities=connection.abilities,
+        key_variable=connection.key_variable,
+        grammar=None if connection.grammar == "off" else connection.grammar,
+    )
 
 
 class OpenAIProvider(Provider):

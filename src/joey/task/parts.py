@@ -18,7 +18,7 @@ from joey.policy.settings import Settings
 from joey.prompts import Asked
 from joey.protocols import Parser, Protocol
 from joey.providers.base import Provider
-from joey.providers.prices import Prices
+from joey.providers.catalogue import Prices
 from joey.task.prompt import Surroundings
 from joey.task.settings import TaskSettings
 from joey.tools.toolset import Toolset

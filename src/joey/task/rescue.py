@@ -18,7 +18,6 @@ from joey import protocols
 from joey.events import ToolCallFinished
 from joey.toolspec import ToolSpec
 
-DIALECTS = ("xml", "json_mix", "morph_xml")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARK = re.compile("\ue000(\\d+)\ue001")
 """Two private characters around a number: no model says them, and no protocol gives them a meaning."""
@@ -33,12 +32,12 @@ class Rescued:
 
 
 def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
-    """What the first dialect finds that reads the text without a fault; None if there is no call."""
+    """What the first protocol finds that reads the text without a fault; None if there is no call."""
     if "<" not in text or not tools or _MARK.search(text):
         return None
     fences: list[str] = []
     hidden = _FENCE.sub(lambda found: _hide(found.group(), fences), text)
-    for name in DIALECTS:
+    for name in protocols.text_names():
         if rescued := _read(name, hidden, tools):
             calls = tuple(replace(call, arguments=_restored(call.arguments, fences)) for call in rescued.calls)
             return Rescued(calls, _restored(rescued.around, fences))

@@ -9,8 +9,8 @@ from typing import ClassVar
 from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.providers import errors
-from joey.providers.abilities import Abilities
 from joey.providers.base import Provider, Request
+from joey.providers.catalogue import Abilities
 from joey.testing.script import Answer, Failure, Faults, Reply, Script
 
 

@@ -21,7 +21,7 @@ from joey.chunks import Chunk, TextChunk
 from joey.errors import UsageError
 from joey.events import StreamEvent, TextDelta
 from joey.messages import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols.base import OnError, Parser, Protocol
+from joey.protocols.base import BaseParser, OnError, Protocol
 from joey.protocols.buffer import TagScanner
 from joey.protocols.json_mix.element import Element
 from joey.protocols.json_mix.grammar import json_mix_grammar
@@ -31,7 +31,7 @@ from joey.wire import JsonValue
 _SLICE = 4096
 
 
-class JsonMixParser(Parser):
+class JsonMixParser(BaseParser):
     """Reads one reply. `scanned` counts the characters looked at, for the tests."""
 
     def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None, tags: tuple[str, str]) -> None:

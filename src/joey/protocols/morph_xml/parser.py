@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 
 from joey.chunks import Chunk, TextChunk
 from joey.events import StreamEvent, TextDelta, ToolCallDelta, ToolCallMalformed, ToolCallStarted
-from joey.protocols.base import OnError, Parser
+from joey.protocols.base import BaseParser, OnError
 from joey.protocols.buffer import Pieces
 from joey.protocols.morph_xml.call import OpenCall, Tags, leaves, read_body
 from joey.protocols.xml import relaxed as rxml
@@ -49,7 +49,7 @@ _BLOCK = 8192
 _SECTIONS = {"<!--": "-->", rxml.CDATA: rxml.CDATA_END}
 
 
-class MorphXmlParser(Parser):
+class MorphXmlParser(BaseParser):
     """Reads one reply. `scanned` counts the characters looked at, for the tests."""
 
     def __init__(

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from joey.chunks import Chunk, TextChunk
 from joey.errors import UsageError
 from joey.events import ArgumentPath, StreamEvent, TextDelta, ToolCallDelta, ToolCallStarted
-from joey.protocols.base import OnError, Parser
+from joey.protocols.base import BaseParser, OnError
 from joey.protocols.buffer import Pieces
 from joey.protocols.xml.prose import Prose
 from joey.protocols.xml.shown import CollectedValue, ShownValue
@@ -94,7 +94,7 @@ class _Call:
             self.junk = (self.junk + text).lstrip(WHITE_SPACE)[:_SHOWN_JUNK]
 
 
-class XmlParser(Parser):
+class XmlParser(BaseParser):
     """Reads one reply. `rescanned` counts the characters looked at a second time, for the tests."""
 
     def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from joey.images.sizing import PictureLimits
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
-from joey.providers.abilities import Abilities
 from joey.providers.base import Request
+from joey.providers.catalogue import Abilities
 from joey.providers.encoding.encodable import encodable, encodable_message
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.providers.encoding.plain import without_tool_blocks

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from joey.errors import UsageError
-from joey.providers.abilities import Abilities
+from joey.providers.base import EngineOptions
+from joey.providers.catalogue import Abilities
 from joey.providers.errors import BadRequestError
 from joey.providers.local.weights import control_words, read_facts, silent_tokens, why_unreadable
 from joey.system import machine
@@ -37,15 +38,6 @@ _BATCH = 64
 larger ones are no faster."""
 _PATIENCE = 600.0
 _directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """What the user may decide. None is decided by the machine and the model."""
-
-    threads: int | None = None
-    context: int | None = None
-    """How many tokens a conversation may have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from joey.chunks import Chunk
-from joey.providers.abilities import Abilities
-from joey.providers.base import Provider, Request
+from joey.errors import UsageError
+from joey.providers.base import Connection, EngineOptions, Provider, Request
+from joey.providers.catalogue import Abilities
 from joey.providers.local.control import without_words
-from joey.providers.local.engine import EngineOptions, engine_for, plan, require_runtime
+from joey.providers.local.engine import engine_for, plan, require_runtime
 from joey.providers.local.weights import model_file
 from joey.providers.openai_chat import OpenAIProvider
 
@@ -32,6 +33,15 @@ _FIELDS = {
     "cache_prompt": True,
     "return_progress": True,  # while it reads the prompt, only a word on the wire shows the engine that we are gone
 }
+
+
+def connect(connection: Connection) -> LocalProvider:
+    """A provider for `open_model`."""
+    model = connection.model
+    if connection.base_url is not None:
+        raise UsageError(f"local/{model} runs in this process, without a base_url; a server is llamacpp/… or openai/…")
+    takes_grammar = connection.grammar != "off"
+    return LocalProvider(model, options=connection.engine, abilities=connection.abilities, takes_grammar=takes_grammar)
 
 
 class LocalProvider(Provider):

@@ -1,20 +1,149 @@
-"""What a request cost, from a table that users can extend. A model that is not in it has no price, not a guessed one.
+"""What is known in advance: who serves models, what a model takes, what it costs. Three tables, each open to users.
+
+Endpoints: one that speaks a wire format we know is one line.
+
+Abilities: the same conversation goes to all models, transformed where one takes less. The table knows the families that
+differ from the usual; a model that is not in it is taken for a usual one. Users override it for a model of their own
+with `dataclasses.replace`.
 
 Prices are US dollars for a million tokens, read in November 2026 from platform.claude.com/docs (about-claude/pricing,
 and the pages of the models) and from pages that quote developers.openai.com/api/docs/pricing; retired models keep the
 last price they had. `Prices.extended` puts newer ones, or those of other models, over them. Tokens read from or written
-to a cache without a price of their own count as input.
+to a cache without a price of their own count as input. A model that is not in the table has no price, not a guessed
+one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, TypeAlias
 
 from joey.errors import UsageError
+from joey.images.sizing import PictureLimits
 from joey.usage import Usage
+
+# Who serves models
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A place that serves models: its wire format, its address, and the variable that holds its key."""
+
+    wire: str
+    key_variable: str
+    base_url: str | None = None
+    base_url_variable: str | None = None
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether it is out there, and not a server of the user's own."""
+        return self.base_url is not None and self.base_url.startswith("https:")
+
+
+ENDPOINTS: Mapping[str, Endpoint] = {
+    "anthropic": Endpoint("anthropic", "ANTHROPIC_API_KEY", None, "ANTHROPIC_BASE_URL"),
+    "openai": Endpoint("openai", "OPENAI_API_KEY", None, "OPENAI_BASE_URL"),
+    "openrouter": Endpoint("openai", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
+    "deepseek": Endpoint("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1"),
+    "mistral": Endpoint("openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1"),
+    "ollama": Endpoint("openai", "OLLAMA_API_KEY", "http://localhost:11434/v1", "OLLAMA_BASE_URL"),
+    "llamacpp": Endpoint("openai", "LLAMACPP_API_KEY", "http://localhost:8080/v1", "LLAMACPP_BASE_URL"),
+    "lmstudio": Endpoint("openai", "LMSTUDIO_API_KEY", "http://localhost:1234/v1", "LMSTUDIO_BASE_URL"),
+    "vllm": Endpoint("openai", "VLLM_API_KEY", "http://localhost:8000/v1", "VLLM_BASE_URL"),
+}
+"""The providers that can be named in front of a model."""
+LOCAL = "local"
+"""And the one that is no place: a model in this process."""
+WIRES: Mapping[str, str] = {
+    "anthropic": "joey.providers.anthropic",
+    "openai": "joey.providers.openai_chat",
+    LOCAL: "joey.providers.local.provider",
+}
+"""The module for each wire format; its function `connect` opens a provider."""
+
+
+# What a model takes
+
+USUAL_PICTURES = PictureLimits()
+IdRule: TypeAlias = Literal["anthropic", "openai", "mistral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model, or the endpoint that serves it, takes."""
+
+    system: Literal["system", "developer", "none"] = "system"
+    """The role of the system prompt. With none, it becomes the beginning of the first user message."""
+    streaming: bool = True
+    tools: bool = True
+    """A tools parameter. Without it, calls and results in the history are written as text."""
+    images: bool = True
+    pictures: PictureLimits = USUAL_PICTURES
+    """How large and how many, if it takes any."""
+    temperature: bool = True
+    stream_usage: bool = True
+    """Whether the endpoint takes the request to count tokens in a stream."""
+    max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    merge_tool_result_text: bool = False
+    """Text after tool results goes into the last of them: some models forget their reasoning at a user message."""
+    echo_reasoning: bool = False
+    """Whether the model wants its plain reasoning back (`reasoning_content`)."""
+    ids: IdRule = "openai"
+    context_window: int | None = None
+    """How many tokens a conversation may have; None if that is not known."""
+
+
+USUAL = Abilities()
+_OPENAI_PICTURES = PictureLimits(longest_side=2048, refused_bytes=20 * 1024 * 1024, most_bytes=40 * 1024 * 1024)
+_REASONERS = Abilities(
+    system="developer", temperature=False, max_tokens="max_completion_tokens", pictures=_OPENAI_PICTURES
+)
+_KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
+    (re.compile(pattern), abilities)
+    for pattern, abilities in (
+        (
+            r"o1-(mini|preview)",
+            Abilities(system="none", tools=False, temperature=False, images=False, max_tokens="max_completion_tokens"),
+        ),
+        # Chat Completions takes no tools for these beside their reasoning; a protocol in text needs none.
+        (r"gpt-(5\.6|[6-9]|\d\d)", replace(_REASONERS, tools=False)),
+        (r"(o\d|gpt-5)", _REASONERS),
+        (r"claude-[a-z]+-([5-9]|\d\d)", Abilities(temperature=False)),
+        (r"deepseek-(reasoner|r1)", Abilities(merge_tool_result_text=True, images=False, temperature=False)),
+        (r"(glm-|minimax-|kimi-k2-thinking)", Abilities(merge_tool_result_text=True, echo_reasoning=True)),
+        (r"(mistral|codestral|devstral|magistral|ministral)-", Abilities(ids="mistral")),
+    )
+)
+
+
+_WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = tuple(
+    (re.compile(pattern), tokens)
+    for pattern, tokens in (
+        (r"claude-[a-z]+-([5-9]|\d\d)(-|$)", 1_000_000),
+        (r"claude-", 200_000),
+        (r"gpt-(5\.6|6)", 1_050_000),
+        (r"gpt-5", 400_000),
+        (r"gpt-4\.1", 1_047_576),
+        (r"(gpt-4o|gpt-4-turbo|o1-(mini|preview))", 128_000),
+        (r"(o1|o3|o4-mini)", 200_000),
+        (r"deepseek-(chat|reasoner)$", 128_000),
+    )
+)
+
+
+@cache
+def abilities_of(model: str) -> Abilities:
+    """The abilities of a model by its name; a vendor in front of it (`openai/o3`) does not matter."""
+    name = model.rsplit("/", 1)[-1].lower()
+    known = next((abilities for pattern, abilities in _KNOWN if pattern.match(name)), USUAL)
+    window = next((tokens for pattern, tokens in _WINDOWS if pattern.match(name)), None)
+    return replace(known, context_window=window)
+
+
+# What it costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +187,7 @@ class Price:
 _CLAUDE_LONG = LongContext(200_000, input=2, output=1.5, cache_write=2, cache_read=2)
 _HAIKU_LONG = LongContext(100_000, input=5, output=5, cache_write=5, cache_read=5)
 _GPT_LONG = LongContext(272_000, input=2, output=1.5, cache_write=2, cache_read=2)
-KNOWN: Mapping[str, Price] = {
+PRICES: Mapping[str, Price] = {
     "claude-fable-5-1": Price(10, 50, 12.5, 0.25),
     "claude-fable-5": Price(10, 50, 12.5, 1),
     "claude-opus-5-5": Price(4, 20, 5, 0.2),
@@ -110,7 +239,7 @@ _DATE = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})$|-latest$")
 class Prices:
     """The price of each known model."""
 
-    def __init__(self, table: Mapping[str, Price] = KNOWN) -> None:
+    def __init__(self, table: Mapping[str, Price] = PRICES) -> None:
         self._table = dict(table)
 
     def of(self, model: str) -> Price | None:
