@@ -29,19 +29,50 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from joey import protocols as protocols
+    from joey.app.embedded import Task as Task
+    from joey.app.embedded import TaskResult as TaskResult
+    from joey.app.embedded import run as run
     from joey.errors import JoeyError as JoeyError
+    from joey.errors import UsageError as UsageError
+    from joey.events import ApprovalRequested as ApprovalRequested
+    from joey.events import CompletionRequested as CompletionRequested
+    from joey.events import ContinueRequested as ContinueRequested
+    from joey.events import QuestionRequested as QuestionRequested
+    from joey.events import TaskFinished as TaskFinished
+    from joey.events import TextDelta as TextDelta
+    from joey.events import ToolRunFinished as ToolRunFinished
+    from joey.events import ToolRunStarted as ToolRunStarted
     from joey.protocols import parse as parse
+    from joey.providers import Provider as Provider
+    from joey.providers import ProviderError as ProviderError
+    from joey.providers import open_model as open_model
+    from joey.tools.base import Tool as Tool
+    from joey.tools.base import ToolContext as ToolContext
     from joey.tools.function import tool as tool
     from joey.toolspec import ToolSpec as ToolSpec
 
-_HOMES = {
-    "JoeyError": "joey.errors",
-    "ToolSpec": "joey.toolspec",
-    "parse": "joey.protocols",
-    "tool": "joey.tools.function",
+_MODULES = {
+    "joey.app.embedded": ("Task", "TaskResult", "run"),
+    "joey.errors": ("JoeyError", "UsageError"),
+    "joey.events": (
+        "ApprovalRequested",
+        "CompletionRequested",
+        "ContinueRequested",
+        "QuestionRequested",
+        "TaskFinished",
+        "TextDelta",
+        "ToolRunFinished",
+        "ToolRunStarted",
+    ),
+    "joey.protocols": ("parse",),
+    "joey.providers": ("Provider", "ProviderError", "open_model"),
+    "joey.tools.base": ("Tool", "ToolContext"),
+    "joey.tools.function": ("tool",),
+    "joey.toolspec": ("ToolSpec",),
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = ["JoeyError", "ToolSpec", "__version__", "parse", "protocols", "tool"]
+__all__ = ["__version__", "protocols", *_MODULE_OF]  # noqa: PLE0604 - they are strings
 
 
 def __getattr__(name: str) -> object:
@@ -49,6 +80,10 @@ def __getattr__(name: str) -> object:
 
     if name == "protocols":
         return importlib.import_module("joey.protocols")
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module 'joey' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

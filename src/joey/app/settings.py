@@ -6,7 +6,7 @@ import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,35 @@ from joey.system.trust import TrustStore
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the user's and the project's own files are read: settings, modes, rules, commands, tools, servers."""
+
+    project: Path
+    user: Path
+    home: Path
+    environment: Mapping[str, str]
+
+    @classmethod
+    def of(cls, workspace: Path, environment: Mapping[str, str] = os.environ) -> Sources:
+        return cls(workspace, user_folder(environment), Path.home(), environment)
+
+    def config(self, flags: Mapping[str, Any] | None = None) -> Config:
+        """The settings in force: the user's, the project's, the environment's and those of the command line."""
+        trusted = TrustStore(self.user / "trusted.json").trusts(self.project)
+        return read_config(self.project, self.user, trusted=trusted, flags=flags, environment=self.environment)
+
+
+_NOWHERE = Path(os.devnull) / "joey"
+NO_SOURCES = Sources(_NOWHERE, _NOWHERE, _NOWHERE, {})
+"""For a task that is the same for every user: a place below a file, where nothing can be."""
+
+
 def settings_in_force(
     workspace: Path, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ
 ) -> Config:
-    """What the user, the project, the environment and the command line say, in this workspace."""
-    user = user_folder(environment)
-    trusted = TrustStore(user / "trusted.json").trusts(workspace)
-    return read_config(workspace, user, trusted=trusted, flags=flags, environment=environment)
+    """What the user, the project, the environment and the command line set, in this workspace."""
+    return Sources.of(workspace, environment).config(flags)
 
 
 def approvals_in_force(config: Config) -> Approvals:

@@ -16,7 +16,7 @@ from typing import Any
 
 from joey import protocols
 from joey.app.sandbox import check_profile
-from joey.app.settings import approvals_in_force, default_model, key_for, said_in, settings_in_force
+from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, key_for, said_in
 from joey.app.tools import look_around, mcp_offers, sandbox_settings, tools_of
 from joey.bounded.files import read_regular
 from joey.checkpoints import Limits
@@ -24,22 +24,24 @@ from joey.config import Config
 from joey.errors import UsageError
 from joey.images.sizing import fit, picture_type
 from joey.journal.store import TaskStore
-from joey.mcp.config import configured_servers
+from joey.mcp.config import LoadedServers, configured_servers
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
-from joey.policy import Workspace
+from joey.policy import Settings, Workspace
+from joey.policy.verdict import Decision
 from joey.prompts import Asked, Library, expand
 from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, debug
 from joey.protocols.resolve import resolve_protocol
-from joey.providers import LOCAL, EngineOptions, Prices, open_model
-from joey.system.folders import close_to_others, state_folder, user_folder
+from joey.providers import LOCAL, EngineOptions, Prices, Provider, open_model
+from joey.system.folders import close_to_others, state_folder
 from joey.task.mentions import WorkspaceSources
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
 from joey.task.settings import Calls, PlainAnswers, PromptForm, TaskSettings, TextCalls
 from joey.task.task import Task
 from joey.terminal.outlet import unfiltered
+from joey.tools.base import Tool
 from joey.tools.shell.job import shell
 
 _MAX_IMAGE_FILE = 20 * 1024 * 1024
@@ -94,13 +96,50 @@ class TaskOptions:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a program hands to a task that is part of it, and a command line cannot."""
+
+    model: tuple[Provider, str] | None = None
+    """Used in place of the configured one. Whoever opened the provider closes it."""
+    tools: tuple[Tool[Any], ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings by their full names, over those of the options."""
+    config: bool = True
+    """Whether the user's and the project's own files count, and the environment: settings, modes, rules, servers."""
+    store: Path | None = None
+    """Where the task is saved; with all other tasks of the user when None."""
+
+    def sources(self, workspace: Path) -> Sources:
+        return Sources.of(workspace) if self.config else NO_SOURCES
+
+    def approved(self, policy: Settings) -> Settings:
+        """A program vouches for the code of its tools. What they do to files is approved or not by their group."""
+        decisions: dict[str, Decision] = {"read": policy.reads, "edit": policy.writes}
+        names = (tool.name for tool in self.tools if decisions.get(tool.group) == "allow")
+        return replace(policy, custom_tools_allow=(*policy.custom_tools_allow, *names))
+
+
+NOTHING_GIVEN = Given()
+
+
+def task_store(folder: Path | None = None) -> TaskStore:
+    """The saved tasks: all of this user's, or those that a program keeps in a folder of its own."""
+    if folder is None:
+        close_to_others(state_folder())
+    return TaskStore(folder or state_folder() / "tasks")
+
+
 @asynccontextmanager
 async def open_task(
-    options: TaskOptions, prompt: str, watch: Watcher, images: Sequence[ImageBlock] = ()
+    options: TaskOptions,
+    prompt: str,
+    watch: Watcher,
+    images: Sequence[ImageBlock] = (),
+    given: Given = NOTHING_GIVEN,
 ) -> AsyncIterator[Task]:
     """A task made of everything this folder and this user have, new or resumed; what it holds is closed at the end."""
-    close_to_others(state_folder())
-    store = TaskStore(state_folder() / "tasks")
+    store = task_store(given.store)
     entry = store.find(options.resume) if options.resume else None
     opened = entry.state.opened if entry and entry.state else None
     if entry is not None and opened is None:
@@ -110,12 +149,12 @@ async def open_task(
         raise UsageError(f"{workspace} is not a folder")
     # A resumed task keeps its protocol, and that decides how servers' tools are called.
     options = replace(options, protocol=opened.protocol) if opened else options
-    configured = configured_servers(workspace)
+    configured = configured_servers(workspace) if given.config else LoadedServers()
     servers = McpServers(configured.enabled)
-    parts = make_parts(options, opened.model if opened else None, workspace, store, watch, servers)
+    parts = make_parts(options, opened.model if opened else None, workspace, store, watch, servers, given)
     parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *configured.allowed)))
-    settings = sandbox_settings(settings_in_force(workspace, options.flags))
-    await check_profile(parts.policy, settings, workspace)
+    config = given.sources(workspace).config({**options.flags, **given.settings})
+    await check_profile(parts.policy, sandbox_settings(config), workspace)
     images = [*[await attached(Path(name), parts) for name in options.attach], *images]
     servers.start()
     try:
@@ -124,7 +163,7 @@ async def open_task(
             mode = options.mode or asked.mode
             task = Task.resume(parts, entry.task_id, text=prompt, images=images, mode=mode, attached=asked.attached)
         else:
-            setting = settings_in_force(workspace, options.flags).settings["mode"]
+            setting = config.settings["mode"]
             asked = await asked_for(prompt, parts, mode=setting.value)
             with said_in(setting):
                 mode = options.mode or asked.mode or setting.value
@@ -132,7 +171,7 @@ async def open_task(
         with contextlib.closing(task):
             yield task
     finally:
-        await asyncio.gather(servers.close(), parts.provider.close())
+        await asyncio.gather(servers.close(), *(() if given.model else (parts.provider.close(),)))
 
 
 def make_parts(
@@ -142,16 +181,19 @@ def make_parts(
     store: TaskStore,
     watch: Watcher,
     servers: McpServers | None = None,
+    given: Given = NOTHING_GIVEN,
 ) -> Parts:
-    config = settings_in_force(workspace, options.flags)
-    name = options.model or model_before or config.value("model") or default_model()
+    sources = given.sources(workspace)
+    config = sources.config({**options.flags, **given.settings})
     grammar = config.value("grammar")
-    with said_in(config.settings["model"]):
-        engine = EngineOptions(config.value("local.threads"), config.value("local.context"))
-        address = config.base_url_for(name)
-        provider, model = open_model(name, base_url=address, api_key=key_for(name), grammar=grammar, engine=engine)
+    if given.model is not None:
+        provider, model = given.model
+        name = f"{provider.name}/{model}"
+    else:
+        name = options.model or model_before or config.value("model") or default_model()
+        provider, model = open_configured(name, config)
     abilities = provider.abilities(model)
-    around = look_around(workspace)
+    around = look_around(workspace, sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
     with said_in(config.settings["protocol"]):
@@ -168,18 +210,32 @@ def make_parts(
         workspace=workspace,
         store=store,
         modes=modes,
-        toolset=tools_of(around, name, config, sees_images=abilities.images, mcp=mcp, compact=settings.compact),
-        policy=approvals_in_force(config).settings,
+        toolset=tools_of(
+            around, name, config, sees_images=abilities.images, mcp=mcp, compact=settings.compact, given=given.tools
+        ),
+        policy=given.approved(approvals_in_force(config).settings),
         settings=settings,
-        surroundings=surroundings_of(paths, modes),
+        surroundings=surroundings_of(paths, modes, sources),
         paths=paths,
         checkpoints=Limits(),
-        asked=asker(paths, around.library, sees_images=abilities.images),
+        asked=asker(paths, around.library, sees_images=abilities.images, check=config.value("check")),
         prices=Prices().extended(({model: _FREE} if provider.name == LOCAL else {}) | config.prices),
         headless=options.headless,
         watch_parser=parser_watcher(),
         watch=watch,
     )
+
+
+def open_configured(name: str, config: Config) -> tuple[Provider, str]:
+    """The model of this name, at the address and with the key that are configured for it."""
+    with said_in(config.settings["model"]):
+        return open_model(
+            name,
+            base_url=config.base_url_for(name),
+            api_key=key_for(name),
+            grammar=config.value("grammar"),
+            engine=EngineOptions(config.value("local.threads"), config.value("local.context")),
+        )
 
 
 def task_settings(config: Config, *, context_window: int | None) -> TaskSettings:
@@ -196,13 +252,15 @@ def task_settings(config: Config, *, context_window: int | None) -> TaskSettings
     return replace(settings, tool_choice=calls) if calls else settings
 
 
-def surroundings_of(paths: Workspace, modes: Collection[str]) -> TaskSurroundings:
+def surroundings_of(paths: Workspace, modes: Collection[str], sources: Sources | None = None) -> TaskSurroundings:
     """What the model is told of the machine, and what the user's files say: read here, once for the task."""
     workspace = Path(paths.root)
-    library = Library(workspace, user_folder())
+    sources = sources or Sources.of(workspace)
+    library = Library(sources.project, sources.user, sources.home)
     instructions = InstructionFiles(
-        workspace,
-        user_folder(),
+        sources.project,
+        sources.user,
+        sources.home,
         hidden=paths.hides,
         ignore_files=tuple(name for name, _ in paths.ignore.specs),
     )
@@ -230,12 +288,13 @@ async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:
     return asked
 
 
-def asker(paths: Workspace, library: Library, *, sees_images: bool) -> Callable[[str, str], Awaitable[Asked]]:
+def asker(
+    paths: Workspace, library: Library, *, sees_images: bool, check: str | None = None
+) -> Callable[[str, str], Awaitable[Asked]]:
     """Finds the slash commands, skills and mentions in what a person typed (joey.prompts). The answers of tools never
     come here."""
 
     async def asked(text: str, mode: str) -> Asked:
-        check = settings_in_force(Path(paths.root)).value("check")
         return await expand(text, library, WorkspaceSources(paths, sees_images, check), mode)
 
     return asked

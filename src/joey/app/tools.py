@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joey.app.settings import Sources
 from joey.config import Config
 from joey.errors import UsageError
 from joey.mcp.config import configured_servers
@@ -19,7 +20,6 @@ from joey.modes.files import LoadedModes, load_modes
 from joey.modes.mode import Mode
 from joey.prompts import Library
 from joey.sandbox import Limits, SandboxSettings
-from joey.system.folders import user_folder
 from joey.system.keyring import find_key
 from joey.system.trust import TrustStore
 from joey.tools.base import Feature, Tool
@@ -85,13 +85,14 @@ class Surroundings:
         return _with_mcp(self.mode(slug), tools, tuple(self.custom.tools), self.choices(choices), mcp)
 
 
-def look_around(workspace: Path, user: Path | None = None) -> Surroundings:
+def look_around(workspace: Path, sources: Sources | None = None) -> Surroundings:
     """Modes and custom tools for a workspace. A project's tool files are run, and its modes may replace others,
     only if the user trusts it."""
-    user = user or user_folder()
+    sources = sources or Sources.of(workspace)
+    project, user = sources.project, sources.user
     trust = TrustStore(user / "trusted.json")
-    modes = load_modes(workspace, user, trusted=trust.trusts(workspace))
-    return Surroundings(workspace, modes, CustomToolLoader(workspace, user, trust), Library(workspace, user))
+    modes = load_modes(project, user, trusted=trust.trusts(project))
+    return Surroundings(workspace, modes, CustomToolLoader(project, user, trust), Library(project, user, sources.home))
 
 
 @asynccontextmanager
@@ -175,24 +176,39 @@ def tools_of(
     sees_images: bool,
     mcp: Callable[[], McpOffer] | None = None,
     compact: bool = False,
+    given: tuple[Tool[Any], ...] = (),
 ) -> Callable[[Mode], Toolset]:
-    """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes."""
+    """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes.
+
+    `given` are tools of the program that the task is part of."""
     options = builtin_options(config, around.library, sees_images=sees_images)
     builtin = builtin_tools(replace(options, for_small_models=compact))
+    _check_names(given, builtin)
     choices = around.choices(tool_choices(config))
+    choices = replace(choices, include=(*choices.include, *(tool.name for tool in given)))
     choices = replace(choices, core_only=True) if compact else choices_for(model, choices)
     if not sees_images:
         choices = replace(choices, features=choices.features - {"browser"})
     made: dict[str, tuple[Any, Toolset]] = {}
 
     def toolset(mode: Mode) -> Toolset:
-        custom, offer = tuple(around.custom.tools), mcp() if mcp else None
+        custom, offer = (*given, *around.custom.tools), mcp() if mcp else None
         known = made.get(mode.slug)
         if known is None or known[0] != (custom, offer):
             known = made[mode.slug] = ((custom, offer), _with_mcp(mode, builtin, custom, choices, offer))
         return known[1]
 
     return toolset
+
+
+def _check_names(given: Sequence[Tool[Any]], builtin: Sequence[Tool[Any]]) -> None:
+    known = [tool.name for tool in builtin]
+    for tool in given:
+        if tool.name in known:
+            raise UsageError(
+                f"there are two tools named {tool.name!r}; give yours another name: @joey.tool(name=…) or `name = …`"
+            )
+        known.append(tool.name)
 
 
 def _with_mcp(

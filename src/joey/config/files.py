@@ -84,6 +84,12 @@ def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
     return name, check_value(key, value)
 
 
+def check_setting(name: str, value: Any) -> Any:
+    """The value for the setting of this full name, given by a program."""
+    _, checked = _check(tuple(name.split(".", 1)), list(value) if isinstance(value, tuple) else value)
+    return checked
+
+
 def check_value(key: Key, value: Any) -> Any:
     if not key.kind.fits(value):
         raise UsageError(f"{key.name} must be {key.kind.expected}, got {_shown(value)}")

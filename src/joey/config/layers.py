@@ -117,7 +117,9 @@ def read_config(
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Config:
-    """The settings for a workspace, a user's folder, an environment and flags (full names; None and () say nothing)."""
+    """The settings for a workspace, a user's folder, an environment and flags (full names; None and () say nothing).
+
+    A flag that is a `Value` knows where it comes from; others are taken to be of the command line."""
     user_file, project_file = user / FILE, project_folder(workspace) / FILE
     layers = (
         Layer("user", read_settings_file(user_file)),
@@ -183,7 +185,7 @@ def _typed(key: Key, text: str) -> Any:
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, Value]:
     given = {name: value for name, value in flags.items() if value is not None and value != ()}
-    return {name: Value(value, _flag(name)) for name, value in given.items()}
+    return {name: value if isinstance(value, Value) else Value(value, _flag(name)) for name, value in given.items()}
 
 
 def _flag(name: str) -> str:

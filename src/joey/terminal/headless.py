@@ -60,16 +60,21 @@ async def run_headless(
 
     `at_the_last` is called when a second Ctrl-C ends the process, where nothing else can be cleaned up any more.
     """
-    loop = asyncio.get_running_loop()
-    late = f"the time limit of {seconds:g} s was reached" if seconds else ""
-    timer = loop.call_later(seconds, task.send, Cancel(late)) if seconds else None
+    with interruptible(task, at_the_last):
+        return await run_within(task, seconds)
+
+
+async def run_within(task: Task, seconds: float | None) -> TaskFinished:
+    """Run a task to its end, or cancel it after this time."""
+    if not seconds:
+        return await task.run()
+    late = f"the time limit of {seconds:g} s was reached"
+    timer = asyncio.get_running_loop().call_later(seconds, task.send, Cancel(late))
     try:
-        with interruptible(task, at_the_last):
-            finished = await task.run()
+        finished = await task.run()
     finally:
-        if timer is not None:
-            timer.cancel()
-    return TaskFinished("limit", late) if late and finished.message == late else finished
+        timer.cancel()
+    return TaskFinished("limit", late) if finished.message == late else finished
 
 
 @contextmanager

@@ -1,0 +1,445 @@
+"""A task as a part of your program: `joey.Task` and `joey.run`.
+
+    async with joey.Task("Add a /hello endpoint", model="anthropic/…", approve="edits") as task:
+        async for event in task:
+            if isinstance(event, joey.ApprovalRequested):
+                await task.answer(event, yes=True)
+    print(task.result)
+
+A task is new, then open (inside `async with`), running (from the first event that is requested), and finished or
+closed. What it does comes out as events, in order, through a queue: the task does not wait for the loop that reads it,
+except where it needs an answer. The end of `async with` cancels a task that still runs and closes everything it opened;
+it can be resumed by its id.
+
+A request is open from its event until it is answered. The loop answers it before it takes the next event; a request
+that the loop passes over gets the answer of a run without a user: approvals and limits no, a question its first
+suggestion, a result is accepted. With `unanswered="wait"` a request stays open instead, and the answer may come from
+anywhere else in the program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeAlias, get_args
+
+from joey.app.tasks import Given, TaskOptions, open_task
+from joey.commands import Answer, Cancel, Command, Say
+from joey.config.files import Value, check_setting
+from joey.errors import UsageError
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    CompletionAnswered,
+    CompletionRequested,
+    ContinueAnswered,
+    Event,
+    Outcome,
+    QuestionAnswered,
+    QuestionRequested,
+    Request,
+    TaskFinished,
+)
+from joey.messages import ImageBlock
+from joey.policy.settings import PROFILES, Settings
+from joey.providers import Provider
+from joey.task import task as handles
+from joey.task.core import unattended
+from joey.terminal.headless import run_within
+from joey.tools.base import Tool
+from joey.tools.custom import LeashedTool
+from joey.tools.function import FunctionTool
+
+Approver: TypeAlias = Callable[[ApprovalRequested], bool | str | Awaitable[bool | str]]
+"""Decides about one call: True runs it, False does not, and a text is the reason for a no, which the model reads."""
+Model: TypeAlias = str | Provider | tuple[Provider, str]
+Toolable: TypeAlias = Callable[..., Any] | Tool[Any] | type[Tool[Any]]
+Unanswered: TypeAlias = Literal["default", "wait"]
+
+NOBODY = "Nobody is there to approve this call."
+NOT_OPEN = "the task is not open: use it inside `async with joey.Task(…) as task:`"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """How a task ended. `str(result)` is its text."""
+
+    outcome: Outcome
+    """`completed`, `refused`, `limit`, `cancelled` or `error`."""
+    text: str
+    """The result of a completed task; otherwise the reason for the end."""
+    task_id: str
+    """What `resume=` takes."""
+    cost: float | None = None
+    """Dollars, where the price of the model is known."""
+
+    @property
+    def completed(self) -> bool:
+        return self.outcome == "completed"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Task:
+    """A task of a coding agent: `async with` opens and closes it, `async for` runs it and yields its events.
+
+    Args:
+        prompt: What to do. On resuming it is the next message, and may be empty.
+        model: `provider/model`, a Provider, or what `joey.open_model` returns. By default the configured model.
+        workspace: The folder to work in. A resumed task keeps its own.
+        approve: What needs no approval, as a profile (ask, read-only, edits, auto, all), or a function that decides
+            about each call that needs one. By default the configured profile, which is `ask` unless you changed it.
+        allow: Rules for commands that may run without approval, such as `pytest`.
+        deny: Rules for commands that never run.
+        tools: More tools: functions with type hints and a docstring (see `joey.tool`), or subclasses of `Tool`.
+        protocol: How the model calls tools: native, xml, json_mix, …
+        mode: code (the default), architect, ask, debug, orchestrator, or your own.
+        images: Paths of image files for the model, or ImageBlocks.
+        resume: The id of a saved task, or `last`.
+        settings: Any other setting by its full name, such as `{"limits.max_turns": 20}`.
+        config: With False, nothing of the user and of the project counts: settings files, variables, modes, rules,
+            MCP servers. Only keys are still taken from the environment.
+        store: A folder outside the workspace in which tasks are saved, by default that of the command line.
+        unanswered: What happens to a request that the loop passes over: the `default` answer, or `wait`.
+    """
+
+    _HEADLESS: ClassVar[bool] = False
+    """Whether nobody answers requests, so that none are made."""
+
+    def __init__(
+        self,
+        prompt: str = "",
+        *,
+        model: Model | None = None,
+        workspace: str | Path = ".",
+        approve: str | Approver | None = None,
+        allow: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        tools: Iterable[Toolable] = (),
+        protocol: str | None = None,
+        mode: str | None = None,
+        images: Iterable[str | Path | ImageBlock] = (),
+        resume: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        config: bool = True,
+        store: str | Path | None = None,
+        unanswered: Unanswered = "default",
+    ) -> None:
+        if not prompt.strip() and resume is None:
+            raise UsageError('the task has no prompt; say what to do: joey.Task("…"), or name a task to resume')
+        if unanswered not in get_args(Unanswered):
+            raise UsageError(f"unanswered is 'default' or 'wait', not {unanswered!r}")
+        folder, name = Path(workspace).absolute(), model if isinstance(model, str) else None
+        profile, self._approver = _approval(approve)
+        named = {
+            "model": Value(name, "model="),
+            "approvals.profile": Value(profile, "approve="),
+            "approvals.allow": Value(_rules("allow", allow), "allow="),
+            "approvals.deny": Value(_rules("deny", deny), "deny="),
+            "protocol": Value(protocol, "protocol="),
+            "mode": Value(mode, "mode="),
+        }
+        files, blocks = _images(images)
+        self._prompt, self._images = prompt, blocks
+        headless = self._HEADLESS and self._approver is None
+        self._options = TaskOptions(name, mode=mode, workspace=folder, resume=resume, attach=files, headless=headless)
+        self._given = Given(
+            _model(model, config=config),
+            tuple(map(_as_tool, tools)),
+            {**_checked(settings or {}), **{key: value for key, value in named.items() if value.value}},
+            config,
+            _outside(folder, store),
+        )
+        self._unanswered = unanswered
+        self._stack = AsyncExitStack()
+        self._handle: handles.Task | None = None
+        self._running: asyncio.Task[TaskFinished] | None = None
+        self._result: TaskResult | None = None
+        self._events: asyncio.Queue[tuple[str, Event] | None] = asyncio.Queue()
+        self._requests: dict[tuple[str, str], Request] = {}
+        self._passed: Request | None = None
+
+    # Opening and closing
+
+    async def __aenter__(self) -> Self:
+        if self._handle is not None:
+            raise UsageError("a task is opened once; to continue it, make another with resume=task.id")
+        opened = open_task(self._options, self._prompt, self._watch, self._images, self._given)
+        self._handle = await self._stack.enter_async_context(opened)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._running is not None:
+                self.cancel("the program closed the task")
+                await asyncio.gather(self._running, return_exceptions=True)
+        finally:
+            if self._result is None:
+                self._finish(TaskFinished("cancelled", "the program closed the task"))
+            await self._stack.aclose()
+
+    # What it is
+
+    @property
+    def id(self) -> str:
+        """The id of the task, by which it can be resumed."""
+        return self._opened.id
+
+    @property
+    def workspace(self) -> Path:
+        """The folder it works in."""
+        return self._opened.workspace
+
+    @property
+    def result(self) -> TaskResult:
+        """How the task ended."""
+        if self._result is None:
+            raise UsageError("the task has no result yet; read its events to the end, or `await task.wait()`")
+        return self._result
+
+    @property
+    def _opened(self) -> handles.Task:
+        if self._handle is None:
+            raise UsageError(NOT_OPEN)
+        return self._handle
+
+    # What happens
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        return (await self._next())[1]
+
+    async def events(self) -> AsyncIterator[tuple[str, Event]]:
+        """The same events as `async for event in task`, each with the id of its task: a subtask has its own."""
+        try:
+            while True:
+                yield await self._next()
+        except StopAsyncIteration:
+            return
+
+    async def wait(self) -> TaskResult:
+        """Run to the end; return the result."""
+        async for _ in self:
+            pass
+        return self.result
+
+    async def _next(self) -> tuple[str, Event]:
+        running = self._start()
+        self._answer_passed()
+        got = await self._events.get()
+        if got is None:
+            self._events.put_nowait(None)  # every later reader is at the end, too
+            await running
+            raise StopAsyncIteration
+        _, event = got
+        if isinstance(event, ApprovalRequested) and self._approver is not None:
+            await self._decide(event, self._approver)
+        elif isinstance(event, Request):
+            self._passed = event
+        return got
+
+    def _start(self) -> asyncio.Task[TaskFinished]:
+        if self._running is None:
+            if self._result is not None:
+                raise UsageError(f"the task is closed; to continue it, make another with resume={self.id!r}")
+            self._running = asyncio.create_task(self._run(self._opened))
+        return self._running
+
+    async def _run(self, handle: handles.Task) -> TaskFinished:
+        try:
+            sources = self._given.sources(handle.workspace)
+            seconds = sources.config({**self._options.flags, **self._given.settings}).value("limits.timeout")
+            finished = await run_within(handle, seconds)
+            self._finish(finished)
+        finally:
+            self._events.put_nowait(None)
+        return finished
+
+    def _finish(self, finished: TaskFinished) -> None:
+        if self._handle is not None:
+            cost = self._handle.state.cost
+            self._result = TaskResult(finished.outcome, finished.message, self._handle.id, cost)
+
+    def _watch(self, task_id: str, event: Event) -> None:
+        if isinstance(event, Request):
+            self._requests[task_id, event.request_id] = event
+        elif isinstance(event, ApprovalAnswered | QuestionAnswered | CompletionAnswered | ContinueAnswered):
+            self._requests.pop((task_id, event.request_id), None)
+        elif isinstance(event, TaskFinished):
+            self._requests = {key: request for key, request in self._requests.items() if key[0] != task_id}
+        self._events.put_nowait((task_id, event))
+
+    # What the program wants
+
+    async def answer(
+        self,
+        request: Request,
+        *,
+        yes: bool = False,
+        text: str = "",
+        always: bool = False,
+        images: Sequence[ImageBlock] = (),
+    ) -> None:
+        """Answer a request.
+
+        Approval: `yes`, or no with a reason in `text`; `always` approves what `request.always` lists. Question: `text`.
+        Result: `yes` accepts it, `text` says what to change. Limit or trouble: `yes` continues, with advice in `text`.
+        """
+        if isinstance(request, QuestionRequested) and not text:
+            raise UsageError("a question is answered with a text: task.answer(request, text=…)")
+        if isinstance(request, CompletionRequested) and not (yes or text):
+            raise UsageError("to refuse a result, say what to change: task.answer(request, text=…)")
+        self._reply(request, Answer(request.request_id, yes, text, tuple(images), always))
+
+    def say(self, text: str, images: Sequence[ImageBlock] = ()) -> None:
+        """A message for the model. It is sent with the next request; it answers nothing."""
+        self._send(Say(text, tuple(images)))
+
+    def cancel(self, reason: str = "cancelled by the program") -> None:
+        """Stop: what runs is ended, and the task can be resumed. A task that has ended stays as it is."""
+        self._opened.send(Cancel(reason))
+
+    def _send(self, command: Command) -> None:
+        if not self._opened.send(command):
+            raise UsageError(f"the task has ended; to continue it, make another with resume={self.id!r}")
+
+    def _reply(self, request: Request, answer: Answer) -> None:
+        if not self._is_open(request) or not self._opened.send(answer):
+            raise UsageError(
+                f"the request {request.request_id} is not open any more: it was answered, or its task has ended. "
+                "To answer later than the next event, make the task with unanswered='wait'"
+            )
+        self._requests = {key: each for key, each in self._requests.items() if each is not request}
+
+    def _is_open(self, request: Request) -> bool:
+        """By identity: a subtask counts its requests from one, like its parent."""
+        return any(each is request for each in self._requests.values())
+
+    def _answer_passed(self) -> None:
+        passed, self._passed = self._passed, None
+        if passed is not None and self._unanswered == "default" and self._is_open(passed):
+            answer = unattended(passed)
+            self._reply(passed, replace(answer, text=NOBODY) if isinstance(passed, ApprovalRequested) else answer)
+
+    async def _decide(self, request: ApprovalRequested, approver: Approver) -> None:
+        decided = approver(request)
+        decision = await decided if inspect.isawaitable(decided) else decided
+        if not isinstance(decision, bool | str):
+            raise UsageError(f"the function approve= returns True, False or the reason for a no, not {decision!r}")
+        await self.answer(request, yes=decision is True, text=decision if isinstance(decision, str) else "")
+
+
+class _Unattended(Task):
+    _HEADLESS = True
+
+
+P = ParamSpec("P")
+
+
+def _takes(_same: Callable[P, Task]) -> Callable[[Callable[..., TaskResult]], Callable[P, TaskResult]]:
+    """That a function takes what a class does, for type checkers and for `help`."""
+
+    def marked(function: Callable[..., TaskResult]) -> Callable[P, TaskResult]:
+        function.__signature__ = inspect.signature(_same)  # type: ignore[attr-defined]
+        return function
+
+    return marked
+
+
+@_takes(Task)
+def run(*prompt: str, **options: Any) -> TaskResult:
+    """Run a task to its end, and return how it ended. Takes the options of `joey.Task`.
+
+    Nobody answers requests here: what needs an approval is denied, with the reason, unless `approve` allows it.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_run(_Unattended(*prompt, **options)))
+    raise UsageError("joey.run starts an event loop, and one is running here: use `async with joey.Task(…) as task:`")
+
+
+async def _run(task: Task) -> TaskResult:
+    async with task:
+        return await task.wait()
+
+
+# Options
+
+
+def _approval(approve: str | Approver | None) -> tuple[str | None, Approver | None]:
+    if callable(approve):
+        return None, approve
+    if approve is not None and not isinstance(approve, str):
+        raise UsageError(f"approve is a profile ({', '.join(PROFILES)}) or a function, not {approve!r}")
+    if approve is not None:
+        Settings.for_profile(approve)
+    return approve, None
+
+
+def _model(model: Model | None, *, config: bool) -> tuple[Provider, str] | None:
+    match model:
+        case None if not config:
+            raise UsageError("without the configuration there is no default model; name one: model=…")
+        case None | str():
+            return None
+        case Provider():
+            return model, model.name
+        case (Provider() as provider, str() as name):
+            return provider, name
+    raise UsageError(f"model is a name such as 'anthropic/…' or a Provider, not {model!r}")
+
+
+def _as_tool(value: Toolable) -> Tool[Any]:
+    """A tool that a program gives, guarded like those of files: it ends in time, and what it raises is a result."""
+    if isinstance(value, type) and issubclass(value, Tool):
+        try:
+            value = value()
+        except TypeError as error:
+            raise UsageError(f"{error}; finish the class, or give an object of it: tools=[…(…)]") from None
+    if isinstance(value, Tool):
+        return LeashedTool(value, Path(sys.modules[type(value).__module__].__file__ or ""))
+    if inspect.isfunction(value) or inspect.ismethod(value):
+        return LeashedTool(FunctionTool(value), Path(value.__code__.co_filename))
+    raise UsageError(f"a tool is a function or a subclass of joey.Tool, not {value!r}")
+
+
+def _images(images: Iterable[str | Path | ImageBlock]) -> tuple[tuple[str, ...], tuple[ImageBlock, ...]]:
+    if isinstance(images, str | Path):
+        images = [images]
+    given = list(images)
+    files = tuple(str(image) for image in given if not isinstance(image, ImageBlock))
+    return files, tuple(image for image in given if isinstance(image, ImageBlock))
+
+
+def _rules(name: str, rules: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(rules, str):
+        raise UsageError(f"{name} is a list of rules: {name}=[{rules!r}]")
+    return tuple(rules)
+
+
+def _checked(settings: Mapping[str, Any]) -> dict[str, Value]:
+    return {name: Value(check_setting(name, value), f"settings[{name!r}]") for name, value in settings.items()}
+
+
+def _outside(workspace: Path, store: str | Path | None) -> Path | None:
+    """Where tasks are saved: a place that the model does not work in."""
+    if store is None:
+        return None
+    folder = Path(store).absolute()
+    if folder.resolve().is_relative_to(workspace.resolve()):
+        raise UsageError(
+            f"store is inside the workspace, where tools could change it; take a folder outside {workspace}"
+        )
+    return folder
