@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
-from joey.app.calls import CallRunner, Question
+from joey.app.calls import CallRunner
 from joey.app.settings import default_model, notices, settings_in_force
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
 from joey.modes import BUILTIN_MODES
 from joey.policy import Settings, Workspace
 from joey.providers.local.weights import known
+from joey.task.calls import Judged
 from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
 from joey.tools.registry import Registry
 from joey.tools.toolset import build_toolset
@@ -41,13 +42,11 @@ class Spy(Tool[Params]):
         return ok("done")
 
 
-async def run(
-    spy: Spy, workspace: Path, profile: str = "ask", answer: bool | None = None
-) -> tuple[str, list[Question]]:
-    asked: list[Question] = []
+async def run(spy: Spy, workspace: Path, profile: str = "ask", answer: bool | None = None) -> tuple[str, list[Judged]]:
+    asked: list[Judged] = []
 
-    def ask(question: Question) -> bool:
-        asked.append(question)
+    def ask(judged: Judged) -> bool:
+        asked.append(judged)
         return bool(answer)
 
     runner = CallRunner(
@@ -70,7 +69,7 @@ async def test_what_is_allowed_runs_without_asking(tmp_path: Path) -> None:
 async def test_the_user_sees_the_plan_before_deciding(tmp_path: Path) -> None:
     spy = Spy(WritePath("a.txt"))
     text, asked = await run(spy, tmp_path, answer=True)
-    assert text == "done" and asked[0].shown == (ShownDiff("a", "+x"),)
+    assert text == "done" and asked[0].plan.shown == (ShownDiff("a", "+x"),)
     assert "a.txt" in asked[0].verdict.reason
 
 

@@ -9,7 +9,7 @@ from joey.policy import Settings, Workspace
 from joey.policy import judge as judge_actions
 from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import Verdict, combine
-from joey.task.leave import always, always_allows
+from joey.task.approvals import always, always_allows
 
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home", expand=lambda _text: ())
 

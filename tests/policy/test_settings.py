@@ -23,7 +23,7 @@ from joey.actions import (
 from joey.errors import UsageError
 from joey.policy import Settings, Workspace, judge
 from joey.policy.settings import PROFILES
-from joey.task.leave import always
+from joey.task.approvals import always
 
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home")
 

@@ -30,7 +30,7 @@ from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.retry import RetryPolicy
 from joey.task import wording
-from joey.task.leave import SKIPPED
+from joey.task.approvals import SKIPPED
 from joey.task.task import Task
 from joey.testing.script import Answer as Scripted
 from joey.testing.script import Failure, Faults, reply

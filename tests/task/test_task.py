@@ -30,7 +30,7 @@ from joey.journal.records import RunBegan
 from joey.journal.replay import replay
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.task import wording
-from joey.task.leave import SKIPPED
+from joey.task.approvals import SKIPPED
 from joey.testing.script import Failure, Faults, reply
 from task_kit import SETTINGS, Kit, call, done, yes
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ class Place:
         )
         if isinstance(call, RejectedCall):
             return call.message
-        plan = await tool.plan(call.params, self.context)
+        declared = tool.actions(call.params, self.context)
+        plan = await tool.plan(call.params, replace(self.context, declared=declared))
         result = plan.refusal or await plan.execute()
         return ("error: " if result.is_error else "") + result.text
 
@@ -268,4 +270,4 @@ async def test_a_class_that_would_do_more_than_it_declared_is_stopped(place: Pla
         "        return Plan((RunCommand('rm x'),), lambda: self.run(params, context))\n"
         "    async def run(self, params, context):\n        return ok('did it')\n"
     )
-    assert (await place.call({})).startswith("error: sly would do more than it asked leave for")
+    assert (await place.call({})).startswith("error: sly would do more than it declared")

@@ -1,4 +1,4 @@
-"""One call of a model, run with leave. Policy and tools do not know each other; here they meet."""
+"""One call without a task: `joey tools --try`."""
 
 from __future__ import annotations
 
@@ -6,31 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from joey.actions import VisitUrl, WidenSandbox
-from joey.messages import ImageBlock, Shown, ToolResult, ToolUseBlock
-from joey.policy import Settings, Verdict, Workspace
+from joey.actions import VisitUrl
+from joey.commands import Answer
+from joey.messages import ImageBlock, ToolResult, ToolUseBlock
+from joey.policy import Settings, Workspace
 from joey.policy.guarded import is_guarded
-from joey.task.leave import denied
-from joey.task.one_call import Prepared, Rules, Stopped, prepare, safely
-from joey.tools.base import ToolContext, failed
-from joey.tools.registry import Registry, RejectedCall, ResolvedCall
+from joey.task.calls import Approved, Grants, Judged, Refused, Rules, approve, execute, judge, resolve
+from joey.tools.base import ToolContext
+from joey.tools.registry import Registry, RejectedCall
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What the user must see to decide: why it is asked, and what would be done."""
-
-    call: ResolvedCall
-    verdict: Verdict
-    shown: tuple[Shown, ...]
-
-
-Ask: TypeAlias = Callable[[Question], bool]
+Ask: TypeAlias = Callable[[Judged], bool]
+"""Shows the user why a call asks and what it would do, and returns whether it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRunner:
-    """Runs one call of a model: checked, within its mode, with leave. Every way it can end is a result."""
+    """Runs one call of a model: checked, within its mode, with approval. Every way it can end is a result."""
 
     registry: Registry
     context: ToolContext
@@ -40,33 +31,27 @@ class CallRunner:
     """Asks the user; None when nobody is there, which makes every question a refusal."""
 
     async def run(self, call: ToolUseBlock) -> ToolResult:
-        resolved = self.registry.resolve(call)
-        if isinstance(resolved, RejectedCall):
+        resolved = await resolve(call, self.registry, self.context.storage)
+        if isinstance(resolved, (RejectedCall, Refused)):
             return resolved.result
-        mode, nobody = self.registry.toolset.mode, self.ask is None
-        rules = Rules(mode, self.context.workspace, self.settings, self.workspace, headless=nobody)
-        approved = False
+        mode, grants = self.registry.toolset.mode, Grants()
+        rules = Rules(mode, self.context.workspace, self.settings, self.workspace, headless=self.ask is None)
         context = replace(
             self.context,
-            may_visit=lambda url: rules.verdict((VisitUrl(url),)).allowed,
-            may_widen=lambda need: rules.verdict((WidenSandbox(need),)).allowed,
+            may_visit=lambda url: rules.allows(VisitUrl(url)),
+            may_widen=lambda need: grants.may_widen(call.id, need, rules),
             guarded=is_guarded,
-            approved_by=lambda: "user" if approved else "sandbox" if self.settings.confined else "rule",
+            approved_by=lambda: grants.approved_by(call.id, self.settings),
         )
-        prepared = await prepare(resolved, context, rules)
-        if isinstance(prepared, Stopped):
-            return prepared.result
-        if not self._has_leave(resolved, prepared):
-            return failed(denied("", ""))
-        approved = not prepared.verdict.allowed
-        plan = prepared.plan
-        if plan.refusal is not None:
-            return plan.refusal
-        return await safely(resolved.name, plan.execute, context.storage)
+        judged = await judge(resolved, context, rules)
+        approved = judged if isinstance(judged, Refused) else await approve(judged, self._answer)
+        if not isinstance(approved, Approved):
+            return approved.result
+        grants.add(approved)
+        return await execute(approved, context.storage)
 
-    def _has_leave(self, call: ResolvedCall, prepared: Prepared) -> bool:
-        question = Question(call, prepared.verdict, prepared.plan.shown)
-        return prepared.verdict.allowed or (self.ask is not None and self.ask(question))
+    async def _answer(self, judged: Judged) -> Answer:
+        return Answer("", yes=self.ask is not None and self.ask(judged))
 
 
 def for_the_model(result: ToolResult) -> str:

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, Any
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
-    from joey.app.calls import Question
     from joey.app.tools import Surroundings
     from joey.mcp.offer import McpOffer
     from joey.messages import Shown, ToolResult, ToolUseBlock
+    from joey.task.calls import Judged
     from joey.tools.base import ToolContext
     from joey.tools.toolset import Offered, ToolChoices, Toolset, Withheld
 
@@ -348,10 +348,10 @@ class _Screen:
             print(file=sys.stderr)
         self._at_line_start = True
 
-    def ask(self, question: Question) -> bool:
-        self.show(question.shown)
-        print(f"{question.call.tool.name} asks for leave: {question.verdict.reason}", file=sys.stderr)
-        for part in question.verdict.parts:
+    def ask(self, judged: Judged) -> bool:
+        self.show(judged.plan.shown)
+        print(f"{judged.call.tool.name} needs approval: {judged.verdict.reason}", file=sys.stderr)
+        for part in judged.verdict.parts:
             print(f"  {part.decision:<5}  {part.subject}  ({part.reason})", file=sys.stderr)
         sys.stderr.write("allow it? [y/N] ")
         sys.stderr.flush()

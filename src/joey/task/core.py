@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
-from joey.actions import VisitUrl, WidenSandbox
+from joey.actions import VisitUrl
 from joey.checkpoints import CheckpointStore
 from joey.commands import Answer, Say
 from joey.effects import SubtaskStarted
@@ -38,12 +38,12 @@ from joey.policy.guarded import is_guarded
 from joey.policy.paths import Workspace
 from joey.providers.retry import Retry, with_retries
 from joey.task import wording
+from joey.task.calls import Grants, Rules
 from joey.task.claims import Claims
 from joey.task.history import HistoryEncoder
-from joey.task.one_call import Rules
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
-from joey.tools.base import ApprovedBy, Confined, ToolContext
+from joey.tools.base import Confined, ToolContext
 from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry
 
@@ -79,10 +79,7 @@ class TaskCore:
         """Tools that replies may not call, where the provider can see to that: they were called in vain, and nothing
         has gone well since."""
         self.failed_this_turn: list[str] = []
-        self.approved: set[str] = set()
-        """The calls that the user was asked about and approved."""
-        self.networked: set[str] = set()
-        """The calls whose rules give them the network."""
+        self.grants = Grants()
         self._confined: Confined | None = None
         self.mistakes = 0
         self.condenses = False
@@ -188,22 +185,15 @@ class TaskCore:
             todos=tuple(self.state.todos),
             failed_this_turn=tuple(self.failed_this_turn),
             ignored=self.paths.hides,
-            may_visit=lambda url: self.rules.verdict((VisitUrl(url),)).allowed,
-            may_widen=lambda need: self._may_widen(call_id, need),
+            may_visit=lambda url: self.rules.allows(VisitUrl(url)),
+            may_widen=lambda need: self.grants.may_widen(call_id, need, self.rules),
             guarded=is_guarded,
-            approved_by=lambda: self._approved_by(call_id),
+            approved_by=lambda: self.grants.approved_by(call_id, self.policy),
             confined=lambda confined: self._note_confined(call_id, confined),
             warn=self._warn,
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),
             memory=self.tool_memory,
         )
-
-    def _may_widen(self, call_id: str, need: str) -> bool:
-        by_rule = need == "network" and call_id in self.networked
-        return by_rule or self.rules.verdict((WidenSandbox(need),)).allowed
-
-    def _approved_by(self, call_id: str) -> ApprovedBy:
-        return "user" if call_id in self.approved else "sandbox" if self.policy.confined else "rule"
 
     def _note_confined(self, call_id: str, confined: Confined) -> None:
         self.record(RunConfined(call_id, confined.level, confined.network))

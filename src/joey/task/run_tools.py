@@ -1,18 +1,18 @@
-"""From the calls of a reply to their results: resolve, plan, ask, run, and write down what happened.
+"""From the calls of a reply to their results: each goes through `joey.task.calls`, and each step is recorded.
 
-Calls run in the order in which the model made them. Neighbours that only read, and need no leave, run side by side.
-When one is denied, the rest of the turn is skipped: what the model planned after it may rest on it. Every call gets
-exactly one result, whatever happens.
+Calls run in the order in which the model made them. Neighbours that only read, and need no approval, overlap: they are
+judged one after the other and then run together, before any other call is judged. When one is denied, the rest of the
+turn is skipped: what the model planned after it may rest on it. Every call gets exactly one result, whatever happens.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from joey.actions import Action, ReadPath
+from joey.commands import Answer
 from joey.effects import CompletionProposed, ModeSwitched, QuestionAsked, SubtaskStarted, TodosUpdated
 from joey.events import (
     ApprovalAnswered,
@@ -32,115 +32,118 @@ from joey.events import (
 from joey.journal.records import RunBegan, RunEnded, TodosSet
 from joey.messages import TextBlock, ToolResult
 from joey.task import wording
+from joey.task.approvals import AFTER_SUBTASK, SKIPPED, always, always_allows
+from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, resolve
 from joey.task.checkpoint import keep_files
 from joey.task.core import TaskCore
-from joey.task.leave import AFTER_SUBTASK, SKIPPED, Leave, always, always_allows, denied
-from joey.task.one_call import Prepared, Stopped, prepare, safely
 from joey.task.trim import from_outside, trimmed_result
 from joey.tools.base import failed
-from joey.tools.registry import RejectedCall, Resolution, ResolvedCall
+from joey.tools.registry import RejectedCall, ResolvedCall
 
 
 class ToolRunner:
     """Runs the calls of one turn.
 
-    Afterwards `finished` is set if the user accepted the result of the task, and `denied` if a call had no leave.
+    Afterwards `finished` is set if the user accepted the result of the task, and `denied` if a call was not approved.
     """
 
     def __init__(self, core: TaskCore) -> None:
         self._core = core
         self._skip: str | None = None
+        self._reads: list[tuple[ToolCallFinished, Approved]] = []
         self.finished: TaskFinished | None = None
         self.denied = False
 
     async def run(self, calls: Sequence[ToolCallFinished]) -> dict[str, ToolResult]:
         """The result of each call. A call whose task was accepted as complete has none."""
         self._core.failed_this_turn = []
-        results: dict[str, ToolResult] = {}
-        for reading, group in itertools.groupby(calls, self._only_reads if len(calls) > 1 else None):
-            batch = list(group)
-            if reading is True and len(batch) > 1 and self._skip is None:
-                found = await asyncio.gather(*(self._call(call) for call in batch))
-            else:
-                found = [await self._call(call) for call in batch]
-            results |= {call.call_id: result for call, result in zip(batch, found, strict=True) if result is not None}
-        return results
+        results: dict[str, ToolResult | None] = {}
+        for call in calls:
+            resolved = await self._resolved(call)
+            if not (isinstance(resolved, ResolvedCall) and resolved.tool.group == "read"):
+                results |= await self._run_reads()
+            judged = await self._judged(call, resolved)
+            if isinstance(judged, Judged) and _may_overlap(judged):
+                self._reads.append((call, Approved(judged)))
+                continue
+            results |= await self._run_reads()
+            results[call.call_id] = await self._finished(call, judged)
+        results |= await self._run_reads()
+        return {call_id: result for call_id, result in results.items() if result is not None}
 
-    def _only_reads(self, call: ToolCallFinished) -> bool:
-        """Whether this call may overlap with others: it only reads, and nobody is asked whose no would skip them."""
-        core = self._core
-        try:
-            resolved = core.tools.resolve(call)
-            if not isinstance(resolved, ResolvedCall) or resolved.tool.group != "read":
-                return False
-            return core.rules.verdict(resolved.tool.actions(resolved.params, core.context())).allowed
-        except Exception:  # noqa: BLE001 - a tool that breaks here breaks again when it is called, and is answered then
-            return False
+    async def _run_reads(self) -> dict[str, ToolResult | None]:
+        """The results of the reads that were put off so that they overlap."""
+        reads, self._reads = self._reads, []
+        results = await asyncio.gather(*(self._execute(call, approved) for call, approved in reads))
+        return {call.call_id: result for (call, _), result in zip(reads, results, strict=True)}
 
-    async def _call(self, call: ToolCallFinished) -> ToolResult | None:
+    async def _resolved(self, call: ToolCallFinished) -> ResolvedCall | Refused:
         if self._skip is not None:
-            return self._answered(call, failed(self._skip))
-        resolved = await safely(call.name, lambda: self._resolve(call), self._core.storage)
-        if isinstance(resolved, ToolResult):
-            return self._answered(call, resolved)
+            return Refused(failed(self._skip))
+        resolved = await resolve(call, self._core.tools, self._core.storage)
         if isinstance(resolved, RejectedCall):
-            return self._answered(call, from_outside(resolved.result))
+            return Refused(from_outside(resolved.result))
+        return resolved
+
+    async def _judged(self, call: ToolCallFinished, resolved: ResolvedCall | Refused) -> Judged | Refused:
+        if isinstance(resolved, Refused):
+            return resolved
         if repeated := self._core.repetition.refusal(call.name, call.arguments):
             self._core.bar(resolved.tool.name)
-            return self._answered(call, failed(repeated))
-        prepared = await prepare(resolved, self._core.context(call.call_id), self._core.rules)
-        if isinstance(prepared, Stopped):
-            return self._stopped(call, replace(prepared, result=from_outside(prepared.result)))
-        leave = await self._leave(call, prepared)
-        if not leave.granted:
-            refused = failed(denied(leave.reason, leave.comment))
-            refused = replace(refused, content=(*refused.content, *await self._core.brought(leave.comment)))
-            return self._stopped(call, Stopped(refused, denied=True))
-        refusal = prepared.plan.refusal
-        if refusal is None:
-            return await self._execute(call, prepared, leave.comment)
-        if self._core.parts.settings.compact:
-            self._core.bar(resolved.tool.name, prepared.plan.instead)
-            if self._core.claims and resolved.tool.name in prepared.plan.instead:
-                refusal = failed(f"{refusal.text}{self._core.claims.reminder}")
-        self._core.repetition.ran(call.name, call.arguments, refusal.text, refused=True)
+            return Refused(failed(repeated))
+        judged = await judge(resolved, self._core.context(call.call_id), self._core.rules)
+        return judged if isinstance(judged, Judged) else replace(judged, result=from_outside(judged.result))
+
+    async def _finished(self, call: ToolCallFinished, judged: Judged | Refused) -> ToolResult | None:
+        if self._skip is not None:
+            return self._answered(call, failed(self._skip))
+        if isinstance(judged, Refused):
+            return self._refused(call, judged)
+        approved = await approve(judged, lambda judged: self._ask(call, judged))
+        if isinstance(approved, Approved):
+            return await self._execute(call, approved)
+        if not approved.denied:
+            return self._cannot_work(call, judged, approved.result)
+        brought = await self._core.brought(approved.comment)
+        result = replace(approved.result, content=(*approved.result.content, *brought))
+        return self._refused(call, replace(approved, result=result))
+
+    def _refused(self, call: ToolCallFinished, refused: Refused) -> ToolResult:
+        if refused.denied:
+            self.denied, self._skip = True, SKIPPED
+        return self._answered(call, refused.result)
+
+    def _cannot_work(self, call: ToolCallFinished, judged: Judged, refusal: ToolResult) -> ToolResult:
+        core, tool, instead = self._core, judged.call.tool.name, judged.plan.instead
+        if core.parts.settings.compact:
+            core.bar(tool, instead)
+            if core.claims and tool in instead:
+                refusal = failed(f"{refusal.text}{core.claims.reminder}")
+        core.repetition.ran(call.name, call.arguments, refusal.text, refused=True)
         return self._answered(call, from_outside(refusal))
 
-    async def _resolve(self, call: ToolCallFinished) -> Resolution:
-        return self._core.tools.resolve(call)
-
-    def _stopped(self, call: ToolCallFinished, stopped: Stopped) -> ToolResult:
-        if stopped.denied:
-            self.denied, self._skip = True, SKIPPED
-        return self._answered(call, stopped.result)
-
-    async def _leave(self, call: ToolCallFinished, prepared: Prepared) -> Leave:
-        core, verdict = self._core, prepared.verdict
-        if verdict.network:
-            core.networked.add(call.call_id)
-        if verdict.allowed:
-            return Leave(granted=True)
+    async def _ask(self, call: ToolCallFinished, judged: Judged) -> Answer:
+        core, verdict = self._core, judged.verdict
         request_id = core.request_id("approval")
-        shown, lasting = prepared.plan.shown, always_allows(core.policy, prepared.actions, verdict.parts)
+        shown, lasting = judged.plan.shown, always_allows(core.policy, judged.actions, verdict.parts)
         answer = await core.ask(
             ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown, lasting)
         )
         core.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
-        if answer.yes:
-            core.approved.add(call.call_id)
         if answer.yes and answer.always:
-            core.policy = always(core.policy, prepared.actions, verdict.parts)
-        return Leave(answer.yes, comment=answer.text)
+            core.policy = always(core.policy, judged.actions, verdict.parts)
+        return answer
 
-    async def _execute(self, call: ToolCallFinished, prepared: Prepared, comment: str) -> ToolResult | None:
-        core = self._core
+    async def _execute(self, call: ToolCallFinished, approved: Approved) -> ToolResult | None:
+        core, actions, comment = self._core, approved.judged.actions, approved.comment
+        core.grants.add(approved)
         said = (TextBlock(wording.user_message(comment)), *await core.brought(comment)) if comment else ()
-        await keep_files(core, call, prepared.actions)
+        await keep_files(core, call, actions)
         core.record(RunBegan(call.call_id, call.name))
-        if _changes_something(prepared.actions):
+        if _changes_something(actions):
             core.journal.sync()
         core.emit(ToolRunStarted(call.call_id, call.name))
-        ran = await safely(call.name, prepared.plan.execute, core.storage)
+        ran = await execute(approved, core.storage)
         if not ran.is_error:
             core.barred.clear()
         if isinstance(ran.effect, CompletionProposed) and core.claims:
@@ -155,9 +158,9 @@ class ToolRunner:
         if result is None:
             return None
         if core.claims and not result.is_error:
-            core.claims.ran(prepared.actions)
+            core.claims.ran(actions)
         result = replace(result, content=tuple(await core.fitted([*said, *result.content])))
-        core.repetition.ran(call.name, call.arguments, result.text, changed=_changes_something(prepared.actions))
+        core.repetition.ran(call.name, call.arguments, result.text, changed=_changes_something(actions))
         return self._answered(call, result)
 
     def _answered(self, call: ToolCallFinished, result: ToolResult) -> ToolResult:
@@ -223,6 +226,11 @@ class ToolRunner:
         core.asked_anew(answer.text)
         brought = await core.brought(answer.text)
         return ToolResult((TextBlock(wording.feedback(answer.text)), *brought, *answer.images))
+
+
+def _may_overlap(judged: Judged) -> bool:
+    """Whether this call may run beside others: it only reads, and nobody is asked whose no would skip them."""
+    return judged.call.tool.group == "read" and judged.verdict.allowed and judged.plan.refusal is None
 
 
 def _changes_something(actions: Sequence[Action]) -> bool:

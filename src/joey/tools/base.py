@@ -2,9 +2,9 @@
 
 A call goes through three steps, so that what was approved is what happens:
 
-1. `plan(params, context)` looks, changes nothing, and says what the call would do: its actions (which the policy
-   judges) and what to show the user (a diff, say). A call that cannot work ends here with its error.
-2. The caller asks for leave, or has it.
+1. `actions(params, context)` declares what the call would touch, without looking at it. The policy judges that.
+2. `plan(params, context)` looks, changes nothing, and says what else the call would do, and what to show the user (a
+   diff, say). The policy judges the rest; where it says so, the user is asked. A call that cannot work ends here.
 3. `plan.execute()` does exactly that, or fails and leaves everything as it was.
 
 Most tools have nothing to prepare: they implement `run` and, if they touch the world, `actions`.
@@ -100,14 +100,17 @@ class ToolContext:
     """Shows the user live output while the tool runs."""
     reading: Callable[[Path], None] = lambda _path: None
     """Is given each file, resolved, that a plan looks into before the call is approved."""
+    declared: tuple[Action, ...] = ()
+    """What the call declared with `actions`, and was judged for; known when it is planned."""
     memory: ToolMemory = field(default_factory=ToolMemory)
     """What tools remember during a task: running jobs, file versions seen, an open browser."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a call would do, and the doing of it. `refusal` is set when the call cannot work: nothing to ask. Then
-    `instead` may name the tools that can help; a model that is held to a grammar calls one of these next."""
+    """How a call would be carried out. `actions` are what it does besides what it declared. `refusal` is set when the
+    call cannot work: nothing to ask. Then `instead` may name the tools that can help; a model that is held to a grammar
+    calls one of these next."""
 
     actions: tuple[Action, ...]
     execute: Callable[[], Awaitable[ToolResult]]
@@ -164,7 +167,7 @@ class Tool(ABC, Generic[ParamsT]):
         return ()
 
     async def plan(self, params: ParamsT, context: ToolContext) -> Plan:
-        return Plan(self.actions(params, context), lambda: self.run(params, context))
+        return Plan((), lambda: self.run(params, context))
 
     @abstractmethod
     async def run(self, params: ParamsT, context: ToolContext) -> ToolResult:

@@ -19,10 +19,10 @@ import inspect
 import sys
 import traceback
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
@@ -36,6 +36,8 @@ from joey.system.problem import Problem
 from joey.system.trust import TrustStore
 from joey.tools.base import Plan, Tool, ToolContext, failed
 from joey.tools.function import DEFAULT_TIMEOUT, MARK, FunctionTool
+
+_Declared: TypeAlias = Callable[[], tuple[Action, ...]]
 
 
 class LeashedTool(Tool[BaseModel]):
@@ -53,31 +55,30 @@ class LeashedTool(Tool[BaseModel]):
         return (RunCode(self.name, str(self.origin)), *self.inner.actions(params, context))
 
     async def plan(self, params: BaseModel, context: ToolContext) -> Plan:
-        """Only what the tool declares: its own `plan` is its code too, and runs with leave."""
-        try:
-            actions = self.actions(params, context)
-        except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
-            return Plan((), self._nothing, refusal=self._raised(error))
-        return Plan(actions, lambda: self.run(params, context))
+        """Only what the tool declares: its own `plan` is its code too, and runs with approval."""
+        return Plan((), lambda: self._run(params, context, lambda: context.declared))
 
     async def run(self, params: BaseModel, context: ToolContext) -> ToolResult:
+        return await self._run(params, context, lambda: self.inner.actions(params, context))
+
+    async def _run(self, params: BaseModel, context: ToolContext, declared: _Declared) -> ToolResult:
         limit = asyncio.timeout(self.timeout)
         try:
             async with limit:
-                result = await self._inner_run(params, context)
+                result = await self._inner_run(params, context, declared)
         except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
             return self._too_slow() if limit.expired() else self._raised(error)
         if not isinstance(result, ToolResult):
             return failed(f"{self.name} answered with {type(result).__name__} instead of a ToolResult ({self.origin}).")
         return result
 
-    async def _inner_run(self, params: BaseModel, context: ToolContext) -> Any:
+    async def _inner_run(self, params: BaseModel, context: ToolContext, declared: _Declared) -> Any:
         plan = await self.inner.plan(params, context)
         if plan.refusal is not None:
             return plan.refusal
-        undeclared = set(plan.actions) - set(self.inner.actions(params, context))
+        undeclared = set(plan.actions) - set(declared())
         if undeclared:
-            return failed(f"{self.name} would do more than it asked leave for: {', '.join(map(repr, undeclared))}.")
+            return failed(f"{self.name} would do more than it declared: {', '.join(map(repr, undeclared))}.")
         return await plan.execute()
 
     def _too_slow(self) -> ToolResult:
@@ -89,9 +90,6 @@ class LeashedTool(Tool[BaseModel]):
     def _raised(self, error: Exception) -> ToolResult:
         line = _line_in(self.origin, error)
         return failed(f"{self.name} failed: {type(error).__name__}: {error} ({self.origin.name}, line {line})")
-
-    async def _nothing(self) -> ToolResult:
-        return failed(f"{self.name} was not run.")
 
 
 @dataclass(frozen=True, slots=True)

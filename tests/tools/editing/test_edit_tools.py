@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,9 @@ class Bench:
     async def plan(self, name: str, **arguments: Any) -> Plan:
         resolved = self._registry.resolve(ToolUseBlock("1", name, arguments))
         assert isinstance(resolved, ResolvedCall), resolved
-        return await resolved.tool.plan(resolved.params, self.context)
+        declared = resolved.tool.actions(resolved.params, self.context)
+        plan = await resolved.tool.plan(resolved.params, self.context)
+        return replace(plan, actions=(*declared, *plan.actions))
 
     async def call(self, name: str, **arguments: Any) -> ToolResult:
         plan = await self.plan(name, **arguments)

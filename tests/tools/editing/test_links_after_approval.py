@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from joey.app.calls import CallRunner, Question
+from joey.app.calls import CallRunner
 from joey.messages import ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.policy import Settings, Workspace
+from joey.task.calls import Judged
 from joey.tools.base import Plan, Tool, ToolContext
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.builtin.generate_image import GenerateImage
@@ -68,7 +69,7 @@ class Scene:
     outside: Path
 
     def runner(self, during: Callable[[], None], *more: Tool[Any]) -> CallRunner:
-        def ask(_question: Question) -> bool:
+        def ask(_call: Judged) -> bool:
             during()
             return True
 

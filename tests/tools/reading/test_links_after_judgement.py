@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from joey.actions import WritePath
-from joey.app.calls import CallRunner, Question
+from joey.app.calls import CallRunner
 from joey.bounded.files import read_resolved
 from joey.bounded.folders import LinkInPathError
 from joey.checkpoints.store import CheckpointStore
@@ -28,6 +28,7 @@ from joey.messages import ToolResult, ToolUseBlock
 from joey.modes.builtin import ARCHITECT, CODE
 from joey.policy import Settings, Workspace
 from joey.policy.paths import Located
+from joey.task.calls import Judged
 from joey.task.claims import Claims
 from joey.task.mentions import WorkspaceSources
 from joey.tools.base import Plan, Tool, ToolContext
@@ -77,7 +78,7 @@ class Scene:
     outside: Path
 
     def runner(self, during: Callable[[], None] = lambda: None, *more: Tool[Any]) -> CallRunner:
-        def ask(_question: Question) -> bool:
+        def ask(_call: Judged) -> bool:
             during()
             return True
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
@@ -47,21 +48,27 @@ def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) ->
     rule = judge.exactly(text.strip(), here)
     if rule is not None:
         return [Part(text, "allow", "exactly this line was allowed", rule.text, "command")]
-    try:
-        commands = read_plain(text)
-    except NotPlainError as problem:
-        return judge.not_plain(text, str(problem), here)
+    commands = read_line(text)
+    if isinstance(commands, str):
+        return judge.not_plain(text, commands, here)
     return judge.line(commands, here, 0) or [Part(text, settings.commands, "there is no command in it")]
+
+
+@lru_cache(maxsize=16)
+def read_line(text: str) -> tuple[Command, ...] | str:
+    """The commands of a plain line, or what makes it another. Nothing but the text decides, so a line that is judged,
+    asked about and allowed is read once."""
+    try:
+        return read_plain(text)
+    except NotPlainError as problem:
+        return str(problem)
 
 
 def exact_rules(text: str, cwd: str | None, parts: Sequence[Part]) -> tuple[str, ...]:
     """The rules that allow again just what was asked about: the commands of a plain line, or else the whole line."""
     where = _moved(cwd or ".")
-    try:
-        commands = read_plain(text)
-    except NotPlainError:
-        return (f"={where}{text.strip()}",)
-    if any(command.name == "cd" for command in commands):
+    commands = read_line(text)
+    if isinstance(commands, str) or any(command.name == "cd" for command in commands):
         return (f"={where}{text.strip()}",)
     only_commands = all(part.kind == "command" or part.decision == "allow" for part in parts)
     allowed = {part.subject for part in parts if part.decision == "allow" and part.kind == "command"}

@@ -87,7 +87,7 @@ class BrowserAction(Tool[BrowserActionParams]):
             problem = problem or str(unusable)
         refusal = failed(f"Error: {problem}") if problem else None
         return Plan(
-            self.actions(params, context),
+            (),
             lambda: self._run(params, context, target),
             refusal=refusal,
             targets=(target,) if target else (),

@@ -98,8 +98,8 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             refusal = failed(f"Error: {wrong}. Nothing was run.")
             return Plan((), lambda: self.run(params, context), refusal=refusal)
         params = params.model_copy(update={"needs": needs})
-        actions = self.actions(params, context)
-        wider = [describe_need(action.need) for action in actions if isinstance(action, WidenSandbox)]
+        actions = tuple(map(WidenSandbox, missing_needs(self._sandbox, context.workspace, needs)))
+        wider = [describe_need(action.need) for action in actions]
         shown = (ShownText(f"Beyond the sandbox it needs: {'; '.join(wider)}.\n"),) if wider else ()
         return Plan(actions, lambda: self.run(params, context), shown)
 

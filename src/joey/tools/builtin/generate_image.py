@@ -69,7 +69,7 @@ class GenerateImage(Tool[GenerateImageParams]):
         except (UnusablePathError, ChangeFailed, ImageError) as problem:
             refusal = failed(f"Error: {problem}")
         return Plan(
-            self.actions(params, context),
+            (),
             lambda: self._made(params, targets, original),
             shown=(ShownText(f"{params.prompt}\n\n{self._who()} would make it."),),
             refusal=refusal,

@@ -38,7 +38,7 @@ class ListFiles(Tool[ListFilesParams]):
 
     async def plan(self, params: ListFilesParams, context: ToolContext) -> Plan:
         found = Found.locate(context, [params.path])
-        return Plan(self.actions(params, context), lambda: self._answer(params, context, found), sources=found.resolved)
+        return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
 
     async def run(self, params: ListFilesParams, context: ToolContext) -> ToolResult:
         return await (await self.plan(params, context)).execute()

@@ -114,7 +114,7 @@ class ReadFile(Tool[ReadFileParams]):
 
     async def plan(self, params: ReadFileParams, context: ToolContext) -> Plan:
         found = Found.locate(context, [file.path for file in params.files] or [params.path])
-        return Plan(self.actions(params, context), lambda: self._answer(params, context, found), sources=found.resolved)
+        return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
 
     async def run(self, params: ReadFileParams, context: ToolContext) -> ToolResult:
         return await (await self.plan(params, context)).execute()

@@ -55,7 +55,7 @@ class SearchFiles(Tool[SearchFilesParams]):
 
     async def plan(self, params: SearchFilesParams, context: ToolContext) -> Plan:
         found = Found.locate(context, [params.path])
-        return Plan(self.actions(params, context), lambda: self._answer(params, context, found), sources=found.resolved)
+        return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
 
     async def run(self, params: SearchFilesParams, context: ToolContext) -> ToolResult:
         return await (await self.plan(params, context)).execute()

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from joey.actions import Action
 from joey.messages import ShownDiff, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Plan, ToolContext, failed, ok
@@ -142,22 +141,20 @@ class Prepared:
     show_state: bool = True
 
 
-async def plan_edit(
-    context: ToolContext, prepare: Callable[[], Prepared], actions: Sequence[Action], call: BaseModel
-) -> Plan:
+async def plan_edit(context: ToolContext, prepare: Callable[[], Prepared], call: BaseModel) -> Plan:
     """The Plan for an edit. The same call sent again is recognised if the files have not changed in between."""
     try:
         prepared = await asyncio.to_thread(prepare)
     except EditRefused as refused:
-        return refusal(str(refused), actions, refused.instead)
+        return refusal(str(refused), refused.instead)
     except ChangeFailed as failure:
-        return refusal(str(failure), actions)
+        return refusal(str(failure))
     changes = tuple(change for change in prepared.changes if not change.is_void)
     if not changes:
-        return _nothing_to_do((prepared.headline, *prepared.details), actions)
+        return _nothing_to_do((prepared.headline, *prepared.details))
     key = _key(call)
     if _is_repeated(context, key, changes):
-        return _nothing_to_do((_REPEATED,), actions)
+        return _nothing_to_do((_REPEATED,))
     shown = tuple(ShownDiff(change.name, diff_of(change)) for change in changes)
     stale = [_STALE.format(quoted(change.name)) for change in changes if _is_stale(context, change)]
     # Of a file that was just sent whole, the model knows all there is to know.
@@ -174,12 +171,12 @@ async def plan_edit(
         _remember(context, key, changes)
         return ok(text, shown=shown)
 
-    return Plan(tuple(actions), execute, shown, targets=tuple(change.path for change in changes))
+    return Plan((), execute, shown, targets=tuple(change.path for change in changes))
 
 
-def refusal(text: str, actions: Sequence[Action], instead: tuple[str, ...] = ()) -> Plan:
+def refusal(text: str, instead: tuple[str, ...] = ()) -> Plan:
     result = failed(text)
-    return Plan(tuple(actions), _answering(result), refusal=result, instead=instead)
+    return Plan((), _answering(result), refusal=result, instead=instead)
 
 
 def diff_of(change: FileChange) -> str:
@@ -218,8 +215,8 @@ def new_state(change: FileChange) -> str:
     return "\n".join([f"{quoted(change.name)} now reads:", *rows]) if rows else f"{quoted(change.name)} is empty now."
 
 
-def _nothing_to_do(words: Sequence[str], actions: Sequence[Action]) -> Plan:
-    return Plan(tuple(actions), _answering(ok("\n".join([*words, "Nothing was written."]))))
+def _nothing_to_do(words: Sequence[str]) -> Plan:
+    return Plan((), _answering(ok("\n".join([*words, "Nothing was written."]))))
 
 
 def _answering(result: ToolResult) -> Callable[[], Awaitable[ToolResult]]:

@@ -24,9 +24,9 @@ class EditTool(Tool[ParamsT]):
         """Work the edit out without changing anything. Raises EditRefused if it cannot be made."""
 
     async def plan(self, params: ParamsT, context: ToolContext) -> Plan:
-        actions, read = self.actions(params, context), list[Path]()
+        read = list[Path]()
         watched = replace(context, reading=read.append)
-        plan = await plan_edit(context, lambda: self.prepare(params, watched), actions, params)
+        plan = await plan_edit(context, lambda: self.prepare(params, watched), params)
         # A refusal quotes what was read, so that is judged, too: as a change, which is what the call declares.
         return replace(plan, targets=tuple(dict.fromkeys((*plan.targets, *read))))
 

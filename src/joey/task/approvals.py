@@ -1,13 +1,9 @@
-"""Asking for leave: between what a call would do and doing it.
-
-The policy decides. Only where it says "ask" is the user asked, and only an answer to that very request counts: what
-the user types meanwhile is a message for the model, never a yes.
-"""
+"""What a user's answer means: what "always" allows from then on, and what the model reads after a no."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from joey.actions import (
@@ -26,15 +22,6 @@ from joey.policy.settings import Settings
 from joey.policy.shell.lines import exact_rules
 from joey.policy.verdict import Part
 from joey.system.hosts import host_of, is_this_machine
-
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """Whether a call may go ahead. `reason` is for the model when it may not; `comment` is what the user added."""
-
-    granted: bool
-    reason: str = ""
-    comment: str = ""
 
 
 def always(settings: Settings, actions: Sequence[Action], parts: Sequence[Part]) -> Settings:

@@ -1,0 +1,184 @@
+"""One call, from what the model sent to its result: `Call → Resolved → Judged → Approved → ToolResult`.
+
+One function for each arrow, each computed once and guarded once: what a tool raises on the way is its result.
+
+    resolve   the tool and its checked arguments
+    judge     what the call would do, and the policy's verdict on it
+    approve   the user's answer, where the verdict asks for one
+    execute   the plan, carried out
+
+The order within `judge` matters. What the call declares is judged before its plan looks at anything, because a plan
+reads files and its errors quote them. What the plan adds is judged after it, and so are the files that it would read or
+write, resolved: those or none, so a link that is put on the path between these steps cannot lead elsewhere. Only then
+may anyone be asked, with the plan to show.
+
+A task and `joey tools --try` use the same functions; a task records each step besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from joey.actions import Action, ReadPath, WidenSandbox, WritePath
+from joey.commands import Answer
+from joey.events import ToolCallFinished
+from joey.messages import ToolResult, ToolUseBlock
+from joey.modes.mode import Mode
+from joey.policy.judge import judge as judge_actions
+from joey.policy.paths import Workspace
+from joey.policy.settings import Settings
+from joey.policy.verdict import Verdict, combine
+from joey.task.approvals import denied
+from joey.task.unexpected import write_down
+from joey.tools.base import ApprovedBy, Plan, ToolContext, failed
+from joey.tools.registry import Registry, RejectedCall, ResolvedCall
+from joey.tools.restrict import file_refusal
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for a call made now: the mode's rule about files, and the policy."""
+
+    mode: Mode
+    folder: Path
+    policy: Settings
+    paths: Workspace
+    headless: bool
+
+    def verdict(self, actions: Sequence[Action]) -> Verdict:
+        return judge_actions(actions, self.policy, self.paths, headless=self.headless)
+
+    def allows(self, action: Action) -> bool:
+        """Whether this may be done without asking, for tools that find out while they run."""
+        return self.verdict((action,)).allowed
+
+    def refusal(self, call: ResolvedCall, actions: Sequence[Action], verdict: Verdict) -> str | None:
+        """Why this can never run here: the mode says so, or the verdict of the policy on it."""
+        by_mode = file_refusal(call.name, call.tool.group, self.mode, actions, self.folder)
+        if by_mode is not None:
+            return by_mode
+        return denied(verdict.reason, "") if verdict.decision == "deny" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that will not run. `denied`: by a rule or by the user; otherwise it could not have worked."""
+
+    result: ToolResult
+    denied: bool = False
+    comment: str = ""
+    """What the user added to a no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A call that may run, or may be asked about: the verdict says which."""
+
+    call: ResolvedCall
+    plan: Plan
+    actions: tuple[Action, ...]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A call that runs. `by_user`: somebody was asked about it; `comment` is what they added."""
+
+    judged: Judged
+    by_user: bool = False
+    comment: str = ""
+
+
+Asker: TypeAlias = Callable[[Judged], Awaitable[Answer]]
+"""Puts a call to the user. Only an answer to that very request counts."""
+
+
+async def resolve(
+    call: ToolCallFinished | ToolUseBlock, registry: Registry, error_log: Path
+) -> ResolvedCall | RejectedCall | Refused:
+    """The tool and its checked arguments, or why there is no such call. `error_log` is the folder for bugs' details."""
+
+    async def resolved() -> ResolvedCall | RejectedCall:
+        return registry.resolve(call)
+
+    return _or_refused(await _guarded(call.name, resolved, error_log))
+
+
+async def judge(call: ResolvedCall, context: ToolContext, rules: Rules) -> Judged | Refused:
+    """What the call would do, with the verdict on it; or why it must not be done."""
+    return _or_refused(await _guarded(call.name, lambda: _judged(call, context, rules), context.storage))
+
+
+async def _judged(call: ResolvedCall, context: ToolContext, rules: Rules) -> Judged | Refused:
+    declared = tuple(call.tool.actions(call.params, context))
+    verdict = rules.verdict(declared)
+    if refusal := rules.refusal(call, declared, verdict):
+        return Refused(failed(refusal), denied=True)
+    plan = await call.tool.plan(call.params, replace(context, declared=declared))
+    actions = tuple(dict.fromkeys((*declared, *plan.actions)))
+    writes = (WritePath(str(target)) for target in plan.targets)
+    reads = (ReadPath(str(source)) for source in plan.sources)
+    if added := tuple(each for each in dict.fromkeys((*actions, *writes, *reads)) if each not in declared):
+        more = rules.verdict(added)
+        if refusal := rules.refusal(call, added, more):
+            return Refused(failed(refusal), denied=True)
+        verdict = combine((*verdict.parts, *more.parts))
+    return Judged(call, plan, actions, verdict)
+
+
+async def approve(judged: Judged, ask: Asker) -> Approved | Refused:
+    """The call as the policy or the user lets it run. Where the verdict asks and the answer is no, it does not.
+
+    Why a plan cannot work may quote what it looked at, so that, too, is told only with approval.
+    """
+    approved = Approved(judged)
+    if not judged.verdict.allowed:
+        answer = await ask(judged)
+        if not answer.yes:
+            return Refused(failed(denied("", answer.text)), denied=True, comment=answer.text)
+        approved = Approved(judged, by_user=True, comment=answer.text)
+    return approved if judged.plan.refusal is None else Refused(judged.plan.refusal)
+
+
+async def execute(approved: Approved, error_log: Path) -> ToolResult:
+    """The result of the plan that was approved."""
+    return await _guarded(approved.judged.call.name, approved.judged.plan.execute, error_log)
+
+
+class Grants:
+    """What calls were given beyond the usual: tools ask for it while they run."""
+
+    def __init__(self) -> None:
+        self._by_user: set[str] = set()
+        self._network: set[str] = set()
+
+    def add(self, approved: Approved) -> None:
+        judged = approved.judged
+        if approved.by_user:
+            self._by_user.add(judged.call.id)
+        if judged.verdict.network:
+            self._network.add(judged.call.id)
+
+    def approved_by(self, call_id: str, policy: Settings) -> ApprovedBy:
+        return "user" if call_id in self._by_user else "sandbox" if policy.confined else "rule"
+
+    def may_widen(self, call_id: str, need: str, rules: Rules) -> bool:
+        """Whether a command may have this beyond its sandbox: its rule gives it the network, or the policy does."""
+        return (need == "network" and call_id in self._network) or rules.allows(WidenSandbox(need))
+
+
+async def _guarded(name: str, work: Callable[[], Awaitable[T]], error_log: Path) -> T | ToolResult:
+    """What the work returns; if it breaks, an error the model can read. A tool's bug must not end the task."""
+    try:
+        return await work()
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises is an answer to the model, not an end
+        return failed(f"{name} failed unexpectedly: {write_down(error, error_log)}")
+
+
+def _or_refused(outcome: T | ToolResult) -> T | Refused:
+    return Refused(outcome) if isinstance(outcome, ToolResult) else outcome
