@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from joey.policy.guarded import is_guarded
-from joey.tools.base import ApprovedBy, ToolContext
+from joey.tools.base import ApprovedBy, Permissions, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from sandbox_kit import World, a_world, need_bubblewrap
 
@@ -23,8 +23,7 @@ class Task:
         self.context = ToolContext(
             world.workspace,
             world.home / ".local/state/joey/tasks/2",
-            guarded=is_guarded,
-            approved_by=lambda: self.approved_by,
+            permissions=Permissions(guarded=is_guarded, approved_by=lambda: self.approved_by),
             warn=self.warnings.append,
         )
 

@@ -18,7 +18,7 @@ from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.sandbox import SandboxSettings
 from joey.sandbox.planted import gitlinks, is_harmless_config
-from joey.tools.base import ApprovedBy, Confined, ToolContext
+from joey.tools.base import ApprovedBy, Confined, Permissions, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from sandbox_kit import World, need_bubblewrap
 
@@ -33,8 +33,7 @@ class Task:
         self.context = ToolContext(
             world.workspace,
             world.home / ".local/state/joey/tasks/2",
-            guarded=is_guarded,
-            approved_by=lambda: self.approved_by,
+            permissions=Permissions(guarded=is_guarded, approved_by=lambda: self.approved_by),
             confined=self.reports.append,
         )
 

@@ -43,7 +43,7 @@ from joey.task.claims import Claims
 from joey.task.history import HistoryEncoder
 from joey.task.parts import Parts
 from joey.task.repetition import Repetition
-from joey.tools.base import Confined, ToolContext
+from joey.tools.base import Confined, Permissions, ToolContext
 from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry
 
@@ -185,10 +185,12 @@ class TaskCore:
             todos=tuple(self.state.todos),
             failed_this_turn=tuple(self.failed_this_turn),
             ignored=self.paths.hides,
-            may_visit=lambda url: self.rules.allows(VisitUrl(url)),
-            may_widen=lambda need: self.grants.may_widen(call_id, need, self.rules),
-            guarded=is_guarded,
-            approved_by=lambda: self.grants.approved_by(call_id, self.policy),
+            permissions=Permissions(
+                may_visit=lambda url: self.rules.allows(VisitUrl(url)),
+                may_widen=lambda need: self.grants.may_widen(call_id, need, self.rules),
+                guarded=is_guarded,
+                approved_by=lambda: self.grants.approved_by(call_id, self.policy),
+            ),
             confined=lambda confined: self._note_confined(call_id, confined),
             warn=self._warn,
             progress=lambda text: self.emit(ToolRunProgressed(call_id, text)),

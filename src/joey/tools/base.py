@@ -68,6 +68,20 @@ ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
+class Permissions:
+    """What the policy answers while a call runs. The defaults allow nothing."""
+
+    may_visit: Callable[[str], bool] = lambda _url: False
+    """Whether a page of this address may be opened without asking."""
+    may_widen: Callable[[str], bool] = lambda _need: False
+    """Whether a command may have this beyond its sandbox without asking."""
+    guarded: Callable[[str], bool] = lambda _path: False
+    """Whether a file is one that something runs or obeys later, so that commands may not change it unnoticed."""
+    approved_by: Callable[[], ApprovedBy] = lambda: "rule"
+    """Who let this call run; known once it runs."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """The world as a tool may see it. Nothing here is global; `memory` is the same object for the whole task."""
 
@@ -84,14 +98,8 @@ class ToolContext:
     """The tools that failed since the model last spoke. The task loop makes a context for each turn."""
     ignored: Callable[[Path], bool] = lambda _path: False
     """Whether an ignore file hides this (resolved, absolute) path from the model."""
-    may_visit: Callable[[str], bool] = lambda _url: False
-    """Whether the policy lets a page of this address be opened without asking."""
-    may_widen: Callable[[str], bool] = lambda _need: False
-    """Whether the policy lets a command have this beyond its sandbox without asking."""
-    guarded: Callable[[str], bool] = lambda _path: False
-    """Whether a file is one that something runs or obeys later, so that commands may not change it unnoticed."""
-    approved_by: Callable[[], ApprovedBy] = lambda: "rule"
-    """Who let this call run; known once it runs."""
+    permissions: Permissions = Permissions()
+    """What the policy allows this call beyond its actions."""
     confined: Callable[[Confined], None] = lambda _confined: None
     """Is told what held the command that this call runs."""
     warn: Callable[[str], None] = lambda _text: None

@@ -20,7 +20,7 @@ from browser_pages import PAGES
 from joey.messages import ImageBlock, ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.system.hosts import host_of
-from joey.tools.base import ToolContext
+from joey.tools.base import Permissions, ToolContext
 from joey.tools.browser.session import Patience
 from joey.tools.builtin.browser_action import Browser, BrowserAction
 from joey.tools.memory import ToolMemory
@@ -41,7 +41,8 @@ async def pages() -> AsyncIterator[Pages]:
 async def context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolContext]:
     """A task in which 127.0.0.1 may be visited, and nothing else."""
     folder = tmp_path_factory.mktemp("browser")
-    context = ToolContext(folder, folder, may_visit=lambda url: host_of(url) == "127.0.0.1")
+    permissions = Permissions(may_visit=lambda url: host_of(url) == "127.0.0.1")
+    context = ToolContext(folder, folder, permissions=permissions)
     yield context
     await context.memory.close()
 

@@ -129,7 +129,7 @@ class BrowserAction(Tool[BrowserActionParams]):
     def _session(self, sessions: Any, context: ToolContext) -> Session:
         program = find_chromium(self._program)
         session: Session = sessions.Session(
-            program, context.may_visit, sandbox=self._sandbox, longest_side=self._longest_side
+            program, context.permissions.may_visit, sandbox=self._sandbox, longest_side=self._longest_side
         )
         context.memory[Browser].session = session
         return session

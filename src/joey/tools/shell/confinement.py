@@ -110,11 +110,11 @@ async def sandbox_for(
 ) -> Sandbox | None:
     """The sandbox for a command that may run now; None where it runs bare. Raises NotConfinedError."""
     if settings.mode == "off":
-        if context.approved_by() == "sandbox":
+        if context.permissions.approved_by() == "sandbox":
             raise NotConfinedError("No command can run unasked: the sandbox is off. Tell the user.")
         _report(context, "off", "on", "off")
         return None
-    only_full = settings.mode == "require" or context.approved_by() == "sandbox"
+    only_full = settings.mode == "require" or context.permissions.approved_by() == "sandbox"
     if OUTSIDE in needs:
         if only_full:
             raise NotConfinedError("Here no command runs outside the sandbox: the user's settings say so.")
@@ -139,7 +139,9 @@ def _of_the_job_it_ends(command: str, context: ToolContext) -> Sandbox | None:
 
 
 def _walls(needs: Sequence[str], settings: SandboxSettings, context: ToolContext) -> Walls:
-    network: Network = settings.network_for(approved=context.approved_by() == "user" or context.may_widen(NETWORK))
+    network: Network = settings.network_for(
+        approved=context.permissions.approved_by() == "user" or context.permissions.may_widen(NETWORK)
+    )
     return Walls(
         context.workspace,
         network="on" if NETWORK in needs else network,
@@ -149,7 +151,7 @@ def _walls(needs: Sequence[str], settings: SandboxSettings, context: ToolContext
         show=settings.show,
         limits=settings.limits,
         own=(context.storage,),
-        guarded=context.guarded,
+        guarded=context.permissions.guarded,
         ignored=context.ignored,
     )
 

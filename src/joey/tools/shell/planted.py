@@ -121,8 +121,10 @@ async def watch_for_planted(sandbox: Sandbox | None, context: ToolContext) -> No
         return
     memory = context.memory[PlantedFiles]
     if memory.watched is None:
-        memory.watched = _Watched(await asyncio.to_thread(Watch, context.workspace, context.guarded), context)
-    memory.watched.starts(sandbox, approved=context.approved_by() == "user")
+        memory.watched = _Watched(
+            await asyncio.to_thread(Watch, context.workspace, context.permissions.guarded), context
+        )
+    memory.watched.starts(sandbox, approved=context.permissions.approved_by() == "user")
 
 
 async def look_for_planted(context: ToolContext) -> Found | None:
@@ -130,7 +132,7 @@ async def look_for_planted(context: ToolContext) -> Found | None:
     watched = context.memory[PlantedFiles].watched
     if watched is None:
         return None
-    moves = context.approved_by() != "user"
+    moves = context.permissions.approved_by() != "user"
     return await _dealt_with(await asyncio.to_thread(watched.look), watched, context, moves=moves)
 
 
