@@ -23,14 +23,14 @@ from joey.policy.settings import Settings
 from joey.providers import anthropic as anthropic_wire
 from joey.providers import open_model
 from joey.providers import openai_chat as openai_wire
-from joey.providers.base import Provider, Request
+from joey.providers.base import ModelRequest, Provider
 from joey.providers.catalogue import abilities_of
 from joey.task.history import HistoryEncoder
 from joey.task.parts import Parts
 from joey.task.settings import TaskSettings
 from joey.task.task import Task
-from joey.testing.script import Answer, reply
-from joey.testing.server import Asked, LocalServer
+from joey.testing.script import Scripted, reply
+from joey.testing.server import LocalServer, ReceivedRequest
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
 
@@ -44,7 +44,7 @@ def run() -> list[Table]:
     return [*overhead(), *growth(), *requests(), *many_at_once()]
 
 
-def step(turn: int, last: int) -> Answer:
+def step(turn: int, last: int) -> Scripted:
     """What the model does in a turn: a small list of todos, and in the last turn the completion."""
     if turn >= last:
         return reply(ToolUseBlock(f"c{turn}", "attempt_completion", {"result": "done"}))
@@ -93,7 +93,7 @@ async def _compare() -> float:
     return ours / bare
 
 
-def _turn_of(asked: Asked) -> int:
+def _turn_of(asked: ReceivedRequest) -> int:
     roles = [message["role"] for message in asked.body["messages"]]
     return roles.count("assistant") + 1
 
@@ -125,7 +125,7 @@ class CountingModel(Provider):
         self._last = last
         self._turn = 0
 
-    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         self._turn += 1
         answer = step(self._turn, self._last)
         for chunk in getattr(answer, "chunks", ()):
@@ -155,8 +155,8 @@ def requests() -> list[Table]:
     title = f"A request after {LONG:,} turns, up to the SDK (CPU time, microseconds)"
     table = Table(title, ["", "first hundred", "last hundred", "ratio"])
     encoders: dict[str, Callable[[], Any]] = {
-        "Anthropic": lambda: anthropic_wire.Encoder(abilities_of(MODEL)),
-        "OpenAI": lambda: openai_wire.Encoder(abilities_of("gpt-4.1")),
+        "Anthropic": lambda: anthropic_wire.AnthropicEncoder(abilities_of(MODEL)),
+        "OpenAI": lambda: openai_wire.ChatEncoder(abilities_of("gpt-4.1")),
     }
     for protocol in ("native", "xml"):
         for wire, encoder in encoders.items():
@@ -175,7 +175,7 @@ def _encode(protocol: str, encoder: Any) -> tuple[float, float]:
         messages.append(Message("user", (ToolResultBlock(call.id, (TextBlock("Kept. " * 200),)),)))
         start = process_time()
         tools = specs if protocol == "native" else ()
-        encoder.body(Request(MODEL, history.encode(messages, specs), tools=tools))
+        encoder.body(ModelRequest(MODEL, history.encode(messages, specs), tools=tools))
         times.append(process_time() - start)
     return sum(times[:100]) * 1e4, sum(times[-100:]) * 1e4
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.messages import ToolUseBlock
-from joey.testing.script import Answer, reply
+from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer
 
 
@@ -20,11 +20,11 @@ def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
     return ToolUseBlock(call_id, name, arguments)
 
 
-def done(result: str = "All done.") -> Answer:
+def done(result: str = "All done.") -> Scripted:
     return reply(call("done", "attempt_completion", result=result))
 
 
-def turns(calls: Iterable[ToolUseBlock]) -> list[Answer]:
+def turns(calls: Iterable[ToolUseBlock]) -> list[Scripted]:
     """Each call in a turn of its own, after one that goes well: nobody gives up on a model that tries."""
     good = ((call(f"todo-{each.id}", "update_todo_list", todos=f"[ ] {each.id}"), each) for each in calls)
     return [*(reply(fine, each) for fine, each in good), done()]
@@ -80,7 +80,7 @@ class JoeyProcess:
         assert process.returncode is not None
         return Ran(process.returncode, out.decode(), err.decode())
 
-    async def run(self, script: Iterable[Answer], prompt: str, *args: str) -> Ran:
+    async def run(self, script: Iterable[Scripted], prompt: str, *args: str) -> Ran:
         """`joey run` with a model that says what the script says."""
         async with LocalServer(list(script)) as model:
             options = ("--model", "anthropic/scripted", "--base-url", model.anthropic_url)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from joey.messages import Message, TextBlock
-from joey.providers import EngineOptions, Request
+from joey.providers import EngineOptions, ModelRequest
 from joey.providers.local.provider import LocalProvider
 from joey.providers.local.weights import CATALOGUE
 
@@ -29,5 +29,5 @@ def smol(**fields: Any) -> LocalProvider:
     return LocalProvider(str(SMOL), options=EngineOptions(threads=1, context=WINDOW), fields=fields)
 
 
-def ask(text: str, **options: Any) -> Request:
-    return Request("smol", (Message("user", (TextBlock(text),)),), **options)
+def ask(text: str, **options: Any) -> ModelRequest:
+    return ModelRequest("smol", (Message("user", (TextBlock(text),)),), **options)

@@ -22,7 +22,7 @@ from joey.task.task import Task
 from joey.terminal.interactive import Interactive
 from joey.terminal.past import Past
 from joey.terminal.workshop import Choices, TaskLine
-from joey.testing.script import Answer as Scripted
+from joey.testing.script import Scripted
 from task_kit import Kit
 
 

@@ -27,8 +27,7 @@ from joey.providers.retry import RetryPolicy
 from joey.task.parts import Parts
 from joey.task.settings import TaskSettings
 from joey.task.task import Task
-from joey.testing.script import Answer as Scripted
-from joey.testing.script import reply
+from joey.testing.script import Scripted, reply
 from joey.testing.scripted import ScriptedProvider
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset

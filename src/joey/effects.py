@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from joey.wire import Codec
-
 TodoStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 
 
@@ -73,5 +71,3 @@ class TodosUpdated:
 
 
 Effect: TypeAlias = QuestionAsked | CompletionProposed | ModeSwitched | SubtaskStarted | TodosUpdated
-
-EFFECTS = Codec(Effect)

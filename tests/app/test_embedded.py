@@ -15,8 +15,8 @@ import pytest
 import joey
 from joey.events import ModeChanged, SubtaskOpened, TaskStarted, ToolRunProgressed, UserMessageQueued
 from joey.messages import ImageBlock, Message, ToolUseBlock
-from joey.providers import Request
-from joey.testing import Answer, Failure, Faults, LocalServer, ScriptedProvider, reply
+from joey.providers import ModelRequest
+from joey.testing import Failure, Faults, LocalServer, Scripted, ScriptedProvider, reply
 from joey.tools import Params, failed, ok
 from process_kit import all_ended_in, running_in
 
@@ -25,7 +25,7 @@ def call(name: str, **arguments: Any) -> ToolUseBlock:
     return ToolUseBlock(f"call_{name}", name, arguments)
 
 
-def done(result: str = "All done.") -> Answer:
+def done(result: str = "All done.") -> Scripted:
     return reply(call("attempt_completion", result=result))
 
 
@@ -48,12 +48,12 @@ class Program:
         self.store = folder / "tasks"
         self.provider = ScriptedProvider(())
 
-    def options(self, *script: Answer, **options: Any) -> dict[str, Any]:
+    def options(self, *script: Scripted, **options: Any) -> dict[str, Any]:
         self.provider = ScriptedProvider(script)
         defaults = {"model": self.provider, "workspace": self.workspace, "store": self.store, "config": False}
         return {**defaults, **options}
 
-    def task(self, *script: Answer, prompt: str = "Do it.", **options: Any) -> joey.Task:
+    def task(self, *script: Scripted, prompt: str = "Do it.", **options: Any) -> joey.Task:
         return joey.Task(prompt, **self.options(*script, **options))
 
     def sent(self, request: int = -1) -> str:
@@ -61,7 +61,7 @@ class Program:
         return text_of(self.provider.requests[request])
 
 
-def text_of(request: Request) -> str:
+def text_of(request: ModelRequest) -> str:
     return "\n".join(str(block) for message in request.messages for block in message.content)
 
 

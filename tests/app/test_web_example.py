@@ -16,7 +16,7 @@ import pytest
 
 import joey
 from joey.messages import ToolUseBlock
-from joey.testing import Answer, ScriptedProvider, reply
+from joey.testing import Scripted, ScriptedProvider, reply
 from process_kit import all_ended_in, running_in
 
 uvicorn = pytest.importorskip("uvicorn", reason="the example needs uvicorn, which joey[mcp] installs")
@@ -50,7 +50,7 @@ async def events(client: httpx2.AsyncClient) -> AsyncIterator[AsyncIterator[dict
 def made(tmp_path: Path) -> Callable[..., Callable[[str], joey.Task]]:
     (tmp_path / "project").mkdir()
 
-    def of(*script: Answer, **options: Any) -> Callable[[str], joey.Task]:
+    def of(*script: Scripted, **options: Any) -> Callable[[str], joey.Task]:
         return lambda prompt: joey.Task(
             prompt, model=ScriptedProvider(script), workspace=tmp_path / "project", store=tmp_path / "tasks",
             config=False, unanswered="wait", **options,

@@ -13,7 +13,7 @@ from joey.cli import main
 from joey.events import TaskFinished
 from joey.messages import ToolUseBlock
 from joey.task.task import Task
-from joey.testing.script import Answer, reply
+from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer
 
 
@@ -35,7 +35,7 @@ class Folder:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    async def run(self, script: list[Answer], prompt: str, **options: Any) -> tuple[Task, TaskFinished, LocalServer]:
+    async def run(self, script: list[Scripted], prompt: str, **options: Any) -> tuple[Task, TaskFinished, LocalServer]:
         async with LocalServer(script) as server:
             chosen = TaskOptions(
                 model="anthropic/scripted", base_url=server.anthropic_url, workspace=self.workspace,

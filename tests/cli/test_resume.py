@@ -14,7 +14,7 @@ from joey.cli import main
 from joey.journal.journal import Journal
 from joey.journal.records import MessageAdded, RunBegan, TaskOpened
 from joey.messages import Message, TextBlock, ToolUseBlock
-from joey.testing.script import Answer, reply
+from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer
 
 WRITE = reply(ToolUseBlock("w", "write_to_file", {"path": "a.txt", "file_text": "hello\n"}))
@@ -79,7 +79,7 @@ async def test_without_a_terminal_it_goes_on_headless(home: Path) -> None:
     assert (home / "project" / "a.txt").exists()
 
 
-async def resume(home: Path, script: list[Answer], *args: str) -> tuple[str, str, int | None]:
+async def resume(home: Path, script: list[Scripted], *args: str) -> tuple[str, str, int | None]:
     async with LocalServer(script) as server:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "joey", "resume", *args, "--base-url", server.anthropic_url,

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from joey.chunks import UsageChunk
 from joey.messages import ToolUseBlock
 from joey.system.trust import TrustStore
-from joey.testing.script import Answer, Failure, Faults, reply
+from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.server import LocalServer
 from picture_kit import made
 from process_kit import all_ended_in
@@ -28,7 +28,7 @@ def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
     return ToolUseBlock(call_id, name, arguments)
 
 
-def done(result: str = "All done.") -> Answer:
+def done(result: str = "All done.") -> Scripted:
     return reply(call("done", "attempt_completion", result=result))
 
 
@@ -65,7 +65,7 @@ class Runner:
 
     async def __call__(
         self,
-        script: Iterable[Answer],
+        script: Iterable[Scripted],
         *args: str,
         stdin: str = "",
         provider: str = "anthropic",
@@ -162,7 +162,9 @@ async def test_allow_and_deny_rules_hold_for_commands(joey: Runner) -> None:
     ],
     ids=["error", "no leave", "model refuses", "mistakes", "turns", "cost", "time"],
 )
-async def test_the_exit_code_tells_how_it_ended(joey: Runner, script: list[Answer], args: list[str], code: int) -> None:
+async def test_the_exit_code_tells_how_it_ended(
+    joey: Runner, script: list[Scripted], args: list[str], code: int
+) -> None:
     ran = await joey(script, "Do it", *args)
     assert ran.code == code, ran.err
     assert ran.out == ""

@@ -17,7 +17,7 @@ from browser_pages import PAGES
 from joey.commands import Cancel
 from joey.events import ToolRunStarted
 from joey.messages import ToolUseBlock
-from joey.testing.script import Answer, reply
+from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import ToolChoices, build_toolset
@@ -27,7 +27,7 @@ from task_kit import Kit, call, done
 pytestmark = needs_browser
 
 
-def act(number: int, **arguments: Any) -> Answer:
+def act(number: int, **arguments: Any) -> Scripted:
     return reply(ToolUseBlock(f"b{number}", "browser_action", arguments))
 
 
@@ -40,7 +40,7 @@ async def joey_run(folder: Path, mark: str, server: LocalServer) -> asyncio.subp
     )  # fmt: skip
 
 
-async def whole_run(folder: Path, script: Sequence[Answer], mark: str) -> list[Any]:
+async def whole_run(folder: Path, script: Sequence[Scripted], mark: str) -> list[Any]:
     """The results of the tools, in order, as they were sent to the model."""
     async with LocalServer(script) as server:
         process = await joey_run(folder, mark, server)

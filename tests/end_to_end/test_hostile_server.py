@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from joey.testing.script import Answer, reply
+from joey.testing.script import Scripted, reply
 from joey_process import call
 from mcp_kit import HERE
 from victim_kit import Victim, obeying, strings_of
@@ -28,7 +28,7 @@ XML = (
     '<arguments>{"how": "well"}</arguments>\n</use_mcp_tool>'
 )
 JSON = json.dumps({"name": "use_mcp_tool", "arguments": {"server_name": "it", "tool_name": "good", "arguments": {}}})
-TEXT: dict[str, list[Answer]] = {
+TEXT: dict[str, list[Scripted]] = {
     "xml": [reply(XML), reply("<attempt_completion>\n<result>All done.</result>\n</attempt_completion>")],
     "morph_xml": [reply(XML), reply("<attempt_completion>\n<result>All done.</result>\n</attempt_completion>")],
     "json_mix": [

@@ -13,7 +13,7 @@ from gbnf import Grammar
 from joey.errors import UsageError
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import get, parse, text_names
-from joey.protocols.grammar.gbnf import Rules, literal, matcher, moves, none_of, one_of
+from joey.protocols.grammar.gbnf import GrammarRules, literal, matcher, moves, none_of, one_of
 from joey.protocols.grammar.json_values import JsonRules
 from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol
@@ -48,7 +48,7 @@ def encoded(protocol: str, spec: ToolSpec, arguments: dict[str, Any]) -> str:
 
 def values(schema: Any) -> Grammar:
     """The grammar of JSON values of a schema."""
-    rules = Rules()
+    rules = GrammarRules()
     return Grammar(rules.text(JsonRules(rules, schema if isinstance(schema, dict) else {}).value(schema)))
 
 
@@ -56,7 +56,7 @@ def values(schema: Any) -> Grammar:
 
 
 def test_an_automaton_has_a_rule_for_each_state() -> None:
-    rules, step = Rules(), matcher(["</a>"])
+    rules, step = GrammarRules(), matcher(["</a>"])
 
     def ways(state: str) -> list[tuple[str, str | None]]:
         found = moves("</a>", lambda char: step(state, char))

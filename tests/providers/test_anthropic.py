@@ -9,9 +9,9 @@ import pytest
 from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, UsageChunk
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers import Abilities, AuthError, CutStreamError, NetworkError, Reasoning, Request
-from joey.providers.anthropic import REDACTED, AnthropicProvider, Encoder
-from joey.testing import LocalServer, Recording, Reply, reply
+from joey.providers import Abilities, AuthError, CutStreamError, ModelRequest, NetworkError, Reasoning
+from joey.providers.anthropic import REDACTED, AnthropicEncoder, AnthropicProvider
+from joey.testing import LocalServer, Recording, ScriptedReply, reply
 from joey.testing.script import summary
 from joey.toolspec import ToolChoice, ToolSpec
 from vectors_data import cases
@@ -30,7 +30,7 @@ TURNS = (
 READ = ToolSpec("read_file", "Read it.", {"type": "object", "properties": {"path": {"type": "string"}}})
 
 
-async def ask(provider: AnthropicProvider, request: Request) -> list[Chunk]:
+async def ask(provider: AnthropicProvider, request: ModelRequest) -> list[Chunk]:
     return [chunk async for chunk in provider.stream(request)]
 
 
@@ -41,8 +41,8 @@ async def hello() -> AsyncIterator[LocalServer]:
 
 
 def test_the_request_has_the_shape_of_a_messages_request() -> None:
-    request = Request("claude", TURNS[:1], "You are Joey.", (READ,), max_tokens=8096, temperature=0)
-    assert Encoder(USUAL).body(request) == {
+    request = ModelRequest("claude", TURNS[:1], "You are Joey.", (READ,), max_tokens=8096, temperature=0)
+    assert AnthropicEncoder(USUAL).body(request) == {
         "model": "claude",
         "max_tokens": 8096,
         "system": [{"type": "text", "text": "You are Joey.", "cache_control": MARK}],
@@ -62,7 +62,7 @@ def test_the_request_has_the_shape_of_a_messages_request() -> None:
 
 
 def test_the_last_two_user_messages_are_marked_for_the_cache() -> None:
-    messages = Encoder(USUAL).body(Request("claude", TURNS, tools=(READ,)))["messages"]
+    messages = AnthropicEncoder(USUAL).body(ModelRequest("claude", TURNS, tools=(READ,)))["messages"]
     marked = [number for number, each in enumerate(messages) if each["content"][-1].get("cache_control") == MARK]
     assert marked == [2, 4]
     assert json.dumps(messages).count("cache_control") == 2
@@ -73,11 +73,13 @@ def test_the_last_two_user_messages_are_marked_for_the_cache() -> None:
 
 async def test_the_request_arrives_as_it_was_made(hello: LocalServer) -> None:
     provider = AnthropicProvider(base_url=hello.anthropic_url, api_key="secret")
-    request = Request("claude", TURNS, "You are Joey.", (READ,), ToolChoice("one", "read_file", False), temperature=0)
+    request = ModelRequest(
+        "claude", TURNS, "You are Joey.", (READ,), ToolChoice("one", "read_file", False), temperature=0
+    )
     await ask(provider, request)
     await provider.close()
     (asked,) = hello.requests
-    expected = Encoder(USUAL).body(request)
+    expected = AnthropicEncoder(USUAL).body(request)
     expected |= {"stream": True}
     assert asked.body == expected
     assert asked.body["tool_choice"] == {"type": "tool", "name": "read_file", "disable_parallel_tool_use": True}
@@ -87,7 +89,7 @@ async def test_the_request_arrives_as_it_was_made(hello: LocalServer) -> None:
 
 async def test_no_beta_is_asked_for_without_need(hello: LocalServer) -> None:
     provider = AnthropicProvider(base_url=hello.anthropic_url)
-    await ask(provider, Request("claude", TURNS[:1]))
+    await ask(provider, ModelRequest("claude", TURNS[:1]))
     await provider.close()
     assert "anthropic-beta" not in hello.requests[0].headers
 
@@ -100,7 +102,9 @@ def test_reasoning_goes_back_with_its_signature_and_other_providers_does_not() -
         ReasoningBlock("theirs", '[{"type": "reasoning.text"}]'),
         TextBlock("so"),
     )
-    made = Encoder(USUAL).body(Request("claude", (TASK, Message("assistant", thoughts))))["messages"][1]["content"]
+    made = AnthropicEncoder(USUAL).body(ModelRequest("claude", (TASK, Message("assistant", thoughts))))["messages"][1][
+        "content"
+    ]
     assert made == [
         {"type": "thinking", "thinking": "hm", "signature": "sig"},
         {"type": "redacted_thinking", "data": "xyz"},
@@ -109,18 +113,18 @@ def test_reasoning_goes_back_with_its_signature_and_other_providers_does_not() -
 
 
 def test_thinking_has_room_and_no_temperature() -> None:
-    request = Request("claude", (TASK,), max_tokens=1000, temperature=0, reasoning=Reasoning(budget=4000))
-    made = Encoder(USUAL).body(request)
+    request = ModelRequest("claude", (TASK,), max_tokens=1000, temperature=0, reasoning=Reasoning(budget=4000))
+    made = AnthropicEncoder(USUAL).body(request)
     assert made["thinking"] == {"type": "enabled", "budget_tokens": 4000}
     assert made["max_tokens"] > 4000 and "temperature" not in made
-    effort = Encoder(USUAL).body(Request("claude", (TASK,), reasoning=Reasoning("high")))
+    effort = AnthropicEncoder(USUAL).body(ModelRequest("claude", (TASK,), reasoning=Reasoning("high")))
     assert effort["thinking"] == {"type": "adaptive"} and effort["output_config"] == {"effort": "high"}
 
 
 def test_pictures_stay_in_results() -> None:
     result = ToolResultBlock(CALL.id, (TextBlock("see"), ImageBlock("image/png", "AA==")), is_error=True)
-    request = Request("claude", (*TURNS[:2], Message("user", (result,))), tools=(READ,))
-    (made,) = Encoder(USUAL).body(request)["messages"][2]["content"]
+    request = ModelRequest("claude", (*TURNS[:2], Message("user", (result,))), tools=(READ,))
+    (made,) = AnthropicEncoder(USUAL).body(request)["messages"][2]["content"]
     assert made["content"] == [
         {"type": "text", "text": "see"},
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}},
@@ -129,7 +133,7 @@ def test_pictures_stay_in_results() -> None:
 
 
 def test_without_tools_the_history_is_told_in_text() -> None:
-    made = Encoder(USUAL).body(Request("claude", TURNS[:3]))
+    made = AnthropicEncoder(USUAL).body(ModelRequest("claude", TURNS[:3]))
     assert "tools" not in made and "tool_choice" not in made
     assert "tool_use" not in json.dumps(made)
     assert "[Tool Use: read_file]\\npath: package.json" in json.dumps(made)
@@ -139,7 +143,7 @@ def test_without_tools_the_history_is_told_in_text() -> None:
 def test_only_blocks_that_anthropic_knows_are_sent(case: Any) -> None:
     """What was recorded may leave neighbours of one side, or begin with the assistant; a request of ours does not."""
     given = tuple(map(message, case["args"][0]))
-    made = Encoder(USUAL).body(Request("claude", given))["messages"]
+    made = AnthropicEncoder(USUAL).body(ModelRequest("claude", given))["messages"]
     texts = [block["text"] for each in made for block in each["content"]]
     expected = [block.text for each in case["out"] for block in message(each).content if isinstance(block, TextBlock)]
     placeholders = ("(no text)", "(The beginning of this conversation is not shown.)")
@@ -161,10 +165,10 @@ REPLIES = {
 @pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("name", REPLIES)
 async def test_a_reply_comes_as_it_was_said(name: str, streaming: bool) -> None:
-    said: Reply = REPLIES[name]
+    said: ScriptedReply = REPLIES[name]
     async with LocalServer([said]) as server:
         provider = AnthropicProvider(base_url=server.anthropic_url, abilities=Abilities(streaming=streaming))
-        chunks = await ask(provider, Request("claude", (TASK,)))
+        chunks = await ask(provider, ModelRequest("claude", (TASK,)))
         await provider.close()
     assert _comparable(chunks, streaming) == _comparable(said.chunks, streaming)
 
@@ -183,7 +187,7 @@ async def test_a_redacted_thought_travels_as_a_signature() -> None:
     lines = [line for event in events for line in (f"event: {event['type']}", f"data: {json.dumps(event)}", "")]
     async with LocalServer([Recording(tuple(lines))]) as server:
         provider = AnthropicProvider(base_url=server.anthropic_url)
-        chunks = await ask(provider, Request("claude", (TASK,)))
+        chunks = await ask(provider, ModelRequest("claude", (TASK,)))
         await provider.close()
     assert chunks[0] == ReasoningChunk("", REDACTED + "xyz")
 
@@ -194,7 +198,7 @@ async def test_without_a_key_the_error_says_which_variable(monkeypatch: pytest.M
     monkeypatch.setenv("HOME", "/nonexistent")
     provider = AnthropicProvider()
     with pytest.raises(AuthError, match="set ANTHROPIC_API_KEY"):
-        await ask(provider, Request("claude", (TASK,)))
+        await ask(provider, ModelRequest("claude", (TASK,)))
     await provider.close()
 
 
@@ -203,20 +207,20 @@ async def test_a_server_that_is_not_there_is_a_network_error() -> None:
         gone = server.anthropic_url
     provider = AnthropicProvider(base_url=gone)
     with pytest.raises(NetworkError, match="could not be reached"):
-        await ask(provider, Request("claude", (TASK,)))
+        await ask(provider, ModelRequest("claude", (TASK,)))
     await provider.close()
 
 
 async def test_a_reply_that_ends_without_a_reason_is_cut() -> None:
-    async with LocalServer([Reply(reply("Hello").chunks[:-1])]) as server:
+    async with LocalServer([ScriptedReply(reply("Hello").chunks[:-1])]) as server:
         provider = AnthropicProvider(base_url=server.anthropic_url)
         with pytest.raises(CutStreamError, match="broke off before its end"):
-            await ask(provider, Request("claude", (TASK,)))
+            await ask(provider, ModelRequest("claude", (TASK,)))
         await provider.close()
 
 
 def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
-    encoder = Encoder(USUAL)
+    encoder = AnthropicEncoder(USUAL)
     for length in range(1, len(TURNS) + 1):
-        request = Request("claude", TURNS[:length], "S", (READ,))
-        assert encoder.body(request) == Encoder(USUAL).body(request)
+        request = ModelRequest("claude", TURNS[:length], "S", (READ,))
+        assert encoder.body(request) == AnthropicEncoder(USUAL).body(request)

@@ -15,7 +15,7 @@ FUNCTIONS: dict[str, Any] = {
     "truncateOpenAiCallId": ids.shortened,
     "sanitizeOpenAiCallId": lambda call_id: ids.shortened(ids.sanitised(call_id)),
 }
-LEGAL: dict[ids.Rule, str] = {
+LEGAL: dict[ids.MakeId, str] = {
     ids.anthropic_id: r"[A-Za-z0-9_-]+",
     ids.openai_id: r"[A-Za-z0-9_-]{1,64}",
     ids.mistral_id: r"[A-Za-z0-9]{9}",
@@ -47,14 +47,14 @@ def test_mistral_ids_are_made_legal(case: Any) -> None:
         (ids.openai_id, "a" * 64 + "b", "a" * 64 + "c"),
     ],
 )
-def test_ids_that_look_alike_when_legal_stay_apart(rule: ids.Rule, one: str, other: str) -> None:
+def test_ids_that_look_alike_when_legal_stay_apart(rule: ids.MakeId, one: str, other: str) -> None:
     assert rule(one) != rule(other)
 
 
 @pytest.mark.property
 @pytest.mark.parametrize("rule", LEGAL, ids=["anthropic", "openai", "mistral"])
 @given(originals=st.sets(st.text(alphabet="ab._:", min_size=1, max_size=4) | st.text(min_size=1, max_size=90)))
-def test_different_ids_stay_different_and_legal_ones_as_they_are(rule: ids.Rule, originals: set[str]) -> None:
+def test_different_ids_stay_different_and_legal_ones_as_they_are(rule: ids.MakeId, originals: set[str]) -> None:
     made = {original: rule(original) for original in originals}
     assert len(set(made.values())) == len(made)
     for found in made.values():

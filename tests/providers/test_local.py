@@ -17,8 +17,8 @@ from joey.providers import (
     BadRequestError,
     ContextTooLongError,
     EngineOptions,
+    ModelRequest,
     Provider,
-    Request,
     open_model,
 )
 from joey.providers.anthropic import AnthropicProvider
@@ -30,7 +30,7 @@ from local_kit import SMOL, WINDOW, ask, needs_model, smol
 STORY = "Write a very long story about a cat that travels around the world."
 
 
-async def read(provider: Provider, request: Request) -> list[Chunk]:
+async def read(provider: Provider, request: ModelRequest) -> list[Chunk]:
     try:
         return [chunk async for chunk in provider.stream(request)]
     finally:
@@ -39,7 +39,7 @@ async def read(provider: Provider, request: Request) -> list[Chunk]:
 
 def slot_is_working() -> bool:
     """Whether the engine is decoding, asked of the engine itself."""
-    running = engine.engine_for(engine.Plan(SMOL, WINDOW, 1))
+    running = engine.engine_for(engine.EnginePlan(SMOL, WINDOW, 1))
     return bool(engine.asked(running.load(), "/slots", running.key)[0]["is_processing"])
 
 
@@ -151,7 +151,7 @@ async def test_tasks_share_one_engine_and_wait_in_line() -> None:
     first, second, third = (read(smol(), ask(f"Say {word}.", max_tokens=4)) for word in ("one", "two", "three"))
     replies = await asyncio.gather(first, second, third)
     assert all(summary(reply)["usage"].output_tokens == 4 for reply in replies)
-    assert set(engine._engines) - before <= {engine.Plan(SMOL, WINDOW, 1)}
+    assert set(engine._engines) - before <= {engine.EnginePlan(SMOL, WINDOW, 1)}
 
 
 # Both wires, straight at the server
@@ -160,7 +160,7 @@ async def test_tasks_share_one_engine_and_wait_in_line() -> None:
 @needs_model
 @pytest.mark.parametrize("wire", ["anthropic", "openai"])
 async def test_the_engine_speaks_both_wire_formats(wire: str) -> None:
-    running = engine.engine_for(engine.Plan(SMOL, WINDOW, 1))
+    running = engine.engine_for(engine.EnginePlan(SMOL, WINDOW, 1))
     address = await asyncio.to_thread(running.load)
     provider: Provider = (
         AnthropicProvider(api_key=running.key, base_url=address)
@@ -175,7 +175,7 @@ async def test_the_engine_speaks_both_wire_formats(wire: str) -> None:
 
 @needs_model
 async def test_nobody_without_the_key_is_answered() -> None:
-    address = await asyncio.to_thread(engine.engine_for(engine.Plan(SMOL, WINDOW, 1)).load)
+    address = await asyncio.to_thread(engine.engine_for(engine.EnginePlan(SMOL, WINDOW, 1)).load)
     with pytest.raises(AuthError):
         await read(OpenAIProvider(api_key="guess", base_url=f"{address}/v1"), ask("hello"))
 
@@ -239,7 +239,7 @@ async def test_a_file_that_was_cut_short_says_so(tmp_path: Path) -> None:
         cut.write_bytes(whole.read(20_000_000))
     provider, model = open_model(f"local/{cut}", engine=EngineOptions(threads=1))
     with pytest.raises(BadRequestError, match=r"cut short: it has 20,000,000 bytes of 98,362,432"):
-        await read(provider, Request(model, (Message("user", (TextBlock("hi"),)),)))
+        await read(provider, ModelRequest(model, (Message("user", (TextBlock("hi"),)),)))
 
 
 def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.providers.encoding.memo import Growing, Memo, Remembered
+from joey.providers.encoding.memo import GrowingMemo, Memo, Remembered
 
 
 def test_each_object_is_made_once() -> None:
@@ -61,7 +61,7 @@ def test_of_a_list_that_grows_only_the_new_items_are_made() -> None:
         made.append((items[place], place))
         return items[place].upper()
 
-    growing, items = Growing(make), ["a1", "b1"]
+    growing, items = GrowingMemo(make), ["a1", "b1"]
     assert growing(items) == ("A1", "B1")
     items.append("c1")
     assert growing(items) == ("A1", "B1", "C1")
@@ -74,7 +74,7 @@ def test_of_a_list_that_grows_only_the_new_items_are_made() -> None:
 @pytest.mark.property
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=6), max_size=8))
 def test_a_list_seen_before_changes_nothing_about_what_is_made(seen: list[list[str]]) -> None:
-    growing: Growing[str, tuple[str, int]] = Growing(lambda items, place: (items[place], place))
+    growing: GrowingMemo[str, tuple[str, int]] = GrowingMemo(lambda items, place: (items[place], place))
     remembered = Remembered(str.upper)
     for items in seen:
         assert growing(items) == tuple((item, place) for place, item in enumerate(items))

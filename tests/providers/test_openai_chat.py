@@ -11,10 +11,10 @@ from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers import Abilities, AuthError, CutStreamError, NetworkError, Reasoning, Request, abilities_of
+from joey.providers import Abilities, AuthError, CutStreamError, ModelRequest, NetworkError, Reasoning, abilities_of
 from joey.providers.encoding.reasoning import ReasoningDetails
-from joey.providers.openai_chat import Encoder, OpenAIProvider, chat_messages
-from joey.testing import LocalServer, Recording, Reply, reply
+from joey.providers.openai_chat import ChatEncoder, OpenAIProvider, chat_messages
+from joey.testing import LocalServer, Recording, ScriptedReply, reply
 from joey.testing.script import summary
 from joey.toolspec import ToolChoice, ToolSpec
 from vectors_data import cases
@@ -32,7 +32,7 @@ OTHERWISE = {
 }
 
 
-async def ask(provider: OpenAIProvider, request: Request) -> list[Chunk]:
+async def ask(provider: OpenAIProvider, request: ModelRequest) -> list[Chunk]:
     return [chunk async for chunk in provider.stream(request)]
 
 
@@ -68,8 +68,10 @@ def _as_parts(entry: Any) -> Any:
 
 
 def test_the_request_has_the_shape_of_a_chat_completion() -> None:
-    request = Request("gpt", TURNS, "You are Joey.", (READ,), ToolChoice("required", parallel=False), 100, 0.5, ("X",))
-    assert Encoder(USUAL).body(request) == {
+    request = ModelRequest(
+        "gpt", TURNS, "You are Joey.", (READ,), ToolChoice("required", parallel=False), 100, 0.5, ("X",)
+    )
+    assert ChatEncoder(USUAL).body(request) == {
         "model": "gpt",
         "messages": [
             {"role": "system", "content": "You are Joey."},
@@ -97,7 +99,9 @@ def test_the_request_has_the_shape_of_a_chat_completion() -> None:
 
 
 def test_a_model_without_a_system_role_finds_it_in_the_first_message() -> None:
-    made = Encoder(abilities_of("o1-mini")).body(Request("o1-mini", TURNS, "You are Joey.", (READ,), temperature=0))
+    made = ChatEncoder(abilities_of("o1-mini")).body(
+        ModelRequest("o1-mini", TURNS, "You are Joey.", (READ,), temperature=0)
+    )
     assert [entry["role"] for entry in made["messages"]] == ["user", "assistant", "user"]
     assert made["messages"][0]["content"] == [
         {"type": "text", "text": "You are Joey."},
@@ -109,8 +113,8 @@ def test_a_model_without_a_system_role_finds_it_in_the_first_message() -> None:
 
 
 def test_a_reasoner_has_a_developer_and_an_effort() -> None:
-    request = Request("gpt-5.2", (TASK,), "S", reasoning=Reasoning("high"), temperature=1)
-    made = Encoder(abilities_of("gpt-5.2")).body(request)
+    request = ModelRequest("gpt-5.2", (TASK,), "S", reasoning=Reasoning("high"), temperature=1)
+    made = ChatEncoder(abilities_of("gpt-5.2")).body(request)
     assert made["messages"][0] == {"role": "developer", "content": "S"}
     assert made["reasoning_effort"] == "high" and "temperature" not in made and "max_tokens" not in made
 
@@ -127,7 +131,7 @@ def test_a_picture_in_a_result_follows_it() -> None:
 
 def test_a_model_without_eyes_is_told_of_the_picture() -> None:
     talk = (Message("user", (TextBlock("what is it?"), ImageBlock("image/png", "AA=="))),)
-    made = Encoder(dataclasses.replace(USUAL, images=False)).body(Request("m", talk))
+    made = ChatEncoder(dataclasses.replace(USUAL, images=False)).body(ModelRequest("m", talk))
     assert "A picture (image/png) is left out" in json.dumps(made["messages"])
     assert "AA==" not in json.dumps(made["messages"])
 
@@ -161,10 +165,10 @@ REPLIES = {
 @pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("name", REPLIES)
 async def test_a_reply_comes_as_it_was_said(name: str, streaming: bool) -> None:
-    said: Reply = REPLIES[name]
+    said: ScriptedReply = REPLIES[name]
     async with LocalServer([said]) as server:
         provider = OpenAIProvider(base_url=server.openai_url, abilities=Abilities(streaming=streaming))
-        chunks = await ask(provider, Request("gpt", (TASK,)))
+        chunks = await ask(provider, ModelRequest("gpt", (TASK,)))
         await provider.close()
     assert summary(chunks) == summary(said.chunks)
 
@@ -172,10 +176,10 @@ async def test_a_reply_comes_as_it_was_said(name: str, streaming: bool) -> None:
 async def test_reasoning_details_come_as_a_signature_and_go_back() -> None:
     async with LocalServer([reply(ReasoningBlock("hm", DETAILS), "so"), reply("ok")]) as server:
         provider = OpenAIProvider(base_url=server.openai_url)
-        chunks = await ask(provider, Request("gpt", (TASK,)))
+        chunks = await ask(provider, ModelRequest("gpt", (TASK,)))
         signature = next(chunk.signature for chunk in chunks if isinstance(chunk, ReasoningChunk) and chunk.signature)
         answer = Message("assistant", (ReasoningBlock("hm", signature), TextBlock("so")))
-        await ask(provider, Request("gpt", (TASK, answer, TASK)))
+        await ask(provider, ModelRequest("gpt", (TASK, answer, TASK)))
         await provider.close()
     assert server.requests[1].body["messages"][1]["reasoning_details"] == json.loads(DETAILS)
 
@@ -219,7 +223,7 @@ async def test_servers_that_only_resemble_openai_are_read(name: str) -> None:
     events, expected = ODDITIES[name]
     async with LocalServer([_recorded(*events)]) as server:
         provider = OpenAIProvider(base_url=server.openai_url)
-        assert await ask(provider, Request("m", (TASK,))) == expected
+        assert await ask(provider, ModelRequest("m", (TASK,))) == expected
         await provider.close()
 
 
@@ -228,7 +232,7 @@ async def test_an_error_inside_a_stream_is_classified() -> None:
     async with LocalServer([_recorded(_delta(content="a"), error)]) as server:
         provider = OpenAIProvider(base_url=server.openai_url)
         with pytest.raises(Exception, match="slow down") as caught:
-            await ask(provider, Request("m", (TASK,)))
+            await ask(provider, ModelRequest("m", (TASK,)))
         await provider.close()
     assert type(caught.value).__name__ == "RateLimitError"
 
@@ -237,7 +241,7 @@ async def test_a_reply_that_ends_without_a_reason_is_cut() -> None:
     async with LocalServer([_recorded(_delta(content="a"))]) as server:
         provider = OpenAIProvider(base_url=server.openai_url)
         with pytest.raises(CutStreamError, match="broke off before its end"):
-            await ask(provider, Request("m", (TASK,)))
+            await ask(provider, ModelRequest("m", (TASK,)))
         await provider.close()
 
 
@@ -252,15 +256,15 @@ async def test_a_server_that_is_not_there_is_a_network_error() -> None:
         gone = server.openai_url
     provider = OpenAIProvider(base_url=gone)
     with pytest.raises(NetworkError, match="could not be reached"):
-        await ask(provider, Request("m", (TASK,)))
+        await ask(provider, ModelRequest("m", (TASK,)))
     await provider.close()
 
 
 def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
-    encoder = Encoder(USUAL)
+    encoder = ChatEncoder(USUAL)
     for length in range(1, len(TURNS) + 1):
-        request = Request("gpt", TURNS[:length], "S", (READ,))
-        assert encoder.body(request) == Encoder(USUAL).body(request)
+        request = ModelRequest("gpt", TURNS[:length], "S", (READ,))
+        assert encoder.body(request) == ChatEncoder(USUAL).body(request)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +279,7 @@ def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
 async def test_a_grammar_is_sent_as_the_server_takes_it(form: str | None, sent: dict[str, Any]) -> None:
     async with LocalServer([reply("x")]) as server:
         provider = OpenAIProvider(base_url=server.openai_url, grammar=form)
-        await ask(provider, Request("m", (TASK,), grammar="root ::= [a-z]"))
+        await ask(provider, ModelRequest("m", (TASK,), grammar="root ::= [a-z]"))
         await provider.close()
     body = server.requests[0].body
     assert {key: body[key] for key in ("grammar", "structured_outputs", "guided_grammar") if key in body} == sent

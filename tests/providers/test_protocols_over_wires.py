@@ -5,7 +5,7 @@ import pytest
 from joey import protocols
 from joey.messages import Message, TextBlock, ToolUseBlock
 from joey.protocols import collect
-from joey.providers import Abilities, Request, open_model
+from joey.providers import Abilities, ModelRequest, open_model
 from joey.testing import Faults, LocalServer, reply
 from joey.toolspec import ToolSpec
 
@@ -33,7 +33,7 @@ async def test_a_call_in_the_text_runs_over_either_wire(name: str, wire: str) ->
     async with LocalServer([answer]) as server:
         url = server.anthropic_url if wire == "anthropic" else server.openai_url
         provider, model = open_model(f"{wire}/m", base_url=url)
-        request = Request(model, (Message("user", (TextBlock("go"),)),), protocol.describe(TOOLS))
+        request = ModelRequest(model, (Message("user", (TextBlock("go"),)),), protocol.describe(TOOLS))
         parser = protocol.parser(TOOLS)
         events = [event async for chunk in provider.stream(request) for event in parser.feed(chunk)]
         await provider.close()
@@ -51,7 +51,7 @@ async def test_native_calls_are_read_from_either_wire(streaming: bool, wire: str
     async with LocalServer([reply("Three.", *calls)]) as server:
         url = server.anthropic_url if wire == "anthropic" else server.openai_url
         provider, model = open_model(f"{wire}/m", base_url=url, abilities=Abilities(streaming=streaming))
-        request = Request(model, (Message("user", (TextBlock("go"),)),), tools=TOOLS)
+        request = ModelRequest(model, (Message("user", (TextBlock("go"),)),), tools=TOOLS)
         parser = protocols.get("native").parser(TOOLS)
         events = [event async for chunk in provider.stream(request) for event in parser.feed(chunk)]
         await provider.close()

@@ -24,8 +24,8 @@ from joey.providers import (
     BadRequestError,
     ContextTooLongError,
     CutStreamError,
+    ModelRequest,
     ProviderError,
-    Request,
     open_model,
 )
 from joey.testing import LocalServer, Recording, check_laws, read
@@ -121,7 +121,7 @@ async def replay(name: str) -> tuple[list[Chunk], ProviderError | None]:
         url = server.anthropic_url if wire == "anthropic" else server.openai_url
         provider, model = open_model(f"{wire}/m", base_url=url, api_key="key")
         try:
-            async for chunk in provider.stream(Request(model, (Message("user", (TextBlock("go"),)),))):
+            async for chunk in provider.stream(ModelRequest(model, (Message("user", (TextBlock("go"),)),))):
                 chunks += [chunk]
         except ProviderError as error:
             return chunks, error

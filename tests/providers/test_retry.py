@@ -9,11 +9,11 @@ from joey.messages import Message, TextBlock, ToolUseBlock
 from joey.providers import (
     AuthError,
     CutStreamError,
+    ModelRequest,
     NetworkError,
     Provider,
     ProviderError,
     RateLimitError,
-    Request,
     Retry,
     RetryPolicy,
     open_model,
@@ -21,7 +21,7 @@ from joey.providers import (
 )
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.openai_chat import OpenAIProvider
-from joey.testing import Answer, Failure, Faults, LocalServer, reply
+from joey.testing import Failure, Faults, LocalServer, Scripted, reply
 from joey.testing.script import summary
 
 
@@ -88,7 +88,7 @@ def test_a_delay_is_bounded_and_never_negative(attempt: int, chance: float) -> N
 @pytest.mark.parametrize("wire", ["anthropic", "openai"])
 async def test_over_http_a_reply_is_whole_after_all_that_went_wrong_before(wire: str) -> None:
     call = ToolUseBlock("toolu_1", "write_to_file", {"path": "a.py", "file_text": "x = 1\n"})
-    answers: list[Answer] = [
+    answers: list[Scripted] = [
         Failure(429, "slow down", "rate_limit_error", retry_after=7),
         Failure(500, "oops"),
         reply("Writing.", call, faults=Faults(cut_after=6)),
@@ -104,7 +104,7 @@ async def test_over_http_a_reply_is_whole_after_all_that_went_wrong_before(wire:
     async with LocalServer(answers) as server:
         url = server.anthropic_url if wire == "anthropic" else server.openai_url
         provider, model = open_model(f"{wire}/m", base_url=url)
-        request = Request(model, (Message("user", (TextBlock("go"),)),))
+        request = ModelRequest(model, (Message("user", (TextBlock("go"),)),))
 
         async def attempt() -> list[Chunk]:
             return [chunk async for chunk in provider.stream(request)]
@@ -133,5 +133,5 @@ async def test_a_provider_that_does_not_answer_in_time_is_a_network_error(wire: 
         else:
             provider = OpenAIProvider(base_url=server.openai_url, timeout=0.05)
         with pytest.raises(NetworkError):
-            await anext(aiter(provider.stream(Request("m", (Message("user", (TextBlock("go"),)),)))))
+            await anext(aiter(provider.stream(ModelRequest("m", (Message("user", (TextBlock("go"),)),)))))
         await provider.close()

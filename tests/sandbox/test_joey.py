@@ -16,7 +16,7 @@ import pytest
 
 from joey.sandbox import inside
 from joey.sandbox.seccomp import ARCHITECTURES, filter_for
-from joey.testing.script import Answer, reply
+from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer
 from joey_process import JoeyProcess, Ran, call, done
 from process_kit import all_ended_in, running_in
@@ -34,7 +34,7 @@ def joey(tmp_path: Path, world: World) -> JoeyProcess:
     return made
 
 
-def command(text: str, **more: Any) -> Answer:
+def command(text: str, **more: Any) -> Scripted:
     return reply(call("1", "execute_command", command=text, **more))
 
 

@@ -26,7 +26,7 @@ from joey.chunks import Chunk
 from joey.journal.journal import read_journal
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers.base import Provider, Request
+from joey.providers.base import ModelRequest, Provider
 from joey.task.task import Task
 from joey.testing.script import reply
 from task_kit import Kit, call
@@ -39,7 +39,7 @@ class CountingModel(Provider):
 
     name: ClassVar[str] = "counting"
 
-    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         turn = sum(message.role == "assistant" for message in request.messages) + 1
         action = (
             call(f"c{turn}", "attempt_completion", result="finished")

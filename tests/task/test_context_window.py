@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from joey.chunks import UsageChunk
-from joey.commands import Answer as Command
-from joey.commands import Cancel, Condense
+from joey.commands import Answer, Cancel, Condense
 from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TurnFinished
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
@@ -19,7 +18,7 @@ from joey.providers import EngineOptions
 from joey.providers.local.provider import LocalProvider
 from joey.task.context_window import KEPT_MESSAGES, nearly_full
 from joey.task.task import Task
-from joey.testing.script import Answer, Failure, Faults, reply
+from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import ToolChoices, build_toolset
 from joey.usage import Usage
@@ -27,11 +26,11 @@ from local_kit import SMOL, needs_model
 from task_kit import SETTINGS, Kit, call, done
 
 
-def looks(number: int, tokens: int) -> Answer:
+def looks(number: int, tokens: int) -> Scripted:
     return reply(call(f"l{number}", "list_files", path=str(number)), usage=UsageChunk(tokens, 1))
 
 
-async def filled(folder: Path, *summary: Answer) -> Kit:
+async def filled(folder: Path, *summary: Scripted) -> Kit:
     """Eight small turns, a big one, then whatever answers the request for a summary, and the end."""
     script = [*(looks(number, 100) for number in range(8)), looks(8, 90_000), *summary, done()]
     settings = replace(SETTINGS, context_window=100_000, repetition_limit=0, mistake_limit=0)
@@ -96,11 +95,11 @@ def test_where_nothing_was_counted_the_characters_are(tmp_path: Path) -> None:
 # On demand
 
 
-def worked(*rest: Answer) -> list[Answer]:
+def worked(*rest: Scripted) -> list[Scripted]:
     return [*(looks(number, 1_000 * (number + 1)) for number in range(5)), done(), *rest]
 
 
-async def resumed(folder: Path, *script: Answer) -> tuple[Kit, Task]:
+async def resumed(folder: Path, *script: Scripted) -> tuple[Kit, Task]:
     """A finished task of five turns, opened again."""
     kit = Kit(folder, worked(*script), settings=replace(SETTINGS, repetition_limit=0, mistake_limit=0))
     await kit.run("The task itself.")
@@ -125,7 +124,7 @@ async def test_a_task_that_rests_is_condensed_and_goes_on_from_the_summary(tmp_p
 
 
 @pytest.mark.parametrize("answer", [reply(""), Failure(400, "no", "invalid_request_error")])
-async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Answer) -> None:
+async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Scripted) -> None:
     kit, task = await resumed(tmp_path, answer)
     await task.condense()
     assert len(kit.of(ContextKept)) == 1 and not kit.of(ContextShortened)
@@ -144,13 +143,13 @@ async def test_a_busy_task_condenses_before_its_next_request(tmp_path: Path) -> 
     kit = Kit(tmp_path, worked(reply("In short."), done("d2")), settings=replace(SETTINGS, mistake_limit=0))
     asked: list[str] = []
 
-    def user(request: Request) -> Command:
+    def user(request: Request) -> Answer:
         assert kit.task is not None
         asked.append(request.request_id)
         if len(asked) == 1:
             kit.task.send(Condense())
-            return Command(request.request_id, text="More, please.")
-        return Command(request.request_id, yes=True)
+            return Answer(request.request_id, text="More, please.")
+        return Answer(request.request_id, yes=True)
 
     kit.user = user
     assert (await kit.run("The task itself.")).outcome == "completed"

@@ -20,7 +20,7 @@ from joey.providers.openai_chat import OpenAIProvider
 from joey.task.task import Task
 from joey.terminal.headless import EXIT_CODES
 from joey.testing import wire_formats
-from joey.testing.script import Answer, Failure, Faults, reply
+from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.server import LocalServer
 from task_kit import Kit, call, done
 
@@ -30,7 +30,7 @@ PATIENCE = 0.2
 TOO_MANY_EVENTS = 400
 """A task that goes round in circles stops here. A whole one has about fifty events."""
 
-Fault = Callable[[int], Answer]
+Fault = Callable[[int], Scripted]
 
 
 def fails(status: int, kind: str, message: str = "no") -> Fault:
@@ -84,7 +84,7 @@ class Wire:
 WIRES = [pytest.param(Wire("anthropic"), id="anthropic"), pytest.param(Wire("openai"), id="openai")]
 
 
-async def run(folder: Path, wire: Wire, script: Iterable[Answer]) -> tuple[Kit, TaskFinished, int]:
+async def run(folder: Path, wire: Wire, script: Iterable[Scripted]) -> tuple[Kit, TaskFinished, int]:
     """Run a task headless against a server with this script; returns how many requests it made, too."""
     async with LocalServer(script) as server:
         kit = Kit(folder, [], headless=True)

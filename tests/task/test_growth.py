@@ -17,7 +17,7 @@ from joey.events import Event, TurnStarted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
 from joey.task.task import Task
-from joey.testing import Answer, Asked, LocalServer, reply
+from joey.testing import LocalServer, ReceivedRequest, Scripted, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
 from task_kit import SETTINGS, Kit
@@ -44,7 +44,7 @@ class Work:
             self.turns[-1][f"{Path(file).name}:{frame.f_code.co_qualname}"] += 1
 
 
-def _step(protocol: str, asked: Asked) -> Answer:
+def _step(protocol: str, asked: ReceivedRequest) -> Scripted:
     turn = sum(message["role"] == "assistant" for message in asked.body["messages"]) + 1
     todo = ToolUseBlock(f"c{turn}", "update_todo_list", {"todos": "[ ] é"})
     call = ToolUseBlock(f"c{turn}", "attempt_completion", {"result": "done"}) if turn == LAST else todo

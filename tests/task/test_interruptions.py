@@ -32,8 +32,7 @@ from joey.providers.retry import RetryPolicy
 from joey.task import wording
 from joey.task.approvals import SKIPPED
 from joey.task.task import Task
-from joey.testing.script import Answer as Scripted
-from joey.testing.script import Failure, Faults, reply
+from joey.testing.script import Failure, Faults, Scripted, reply
 from task_kit import SETTINGS, Kit, call, done, yes
 
 SUBTASK = call("n", "new_task", mode="code", message="Look into it.")

@@ -10,7 +10,7 @@ from joey.commands import Say
 from joey.events import ToolRunFinished
 from joey.images.sizing import PictureLimits
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock
-from joey.providers.base import Request
+from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding.conversation import Preparation
 from joey.testing.script import reply
@@ -88,7 +88,7 @@ def conversation(count: int) -> list[Message]:
 def pictures_sent(messages: list[Message], limits: PictureLimits) -> list[bool]:
     """Of each picture, oldest first, whether it is sent."""
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
-    prepared = Preparation(Abilities(pictures=limits)).prepare(Request("m", tuple(messages), tools=tools))
+    prepared = Preparation(Abilities(pictures=limits)).prepare(ModelRequest("m", tuple(messages), tools=tools))
     flat = [part for message in prepared.messages for block in message.content for part in _parts(block)]
     return [
         isinstance(part, ImageBlock) for part in flat if isinstance(part, ImageBlock) or "is left out here" in part.text
@@ -126,6 +126,6 @@ def test_messages_that_keep_their_pictures_stay_the_same_objects() -> None:
     messages = conversation(9)
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
     prepared = Preparation(Abilities(pictures=PictureLimits(most=8))).prepare(
-        Request("m", tuple(messages), tools=tools)
+        ModelRequest("m", tuple(messages), tools=tools)
     )
     assert [one is other for one, other in zip(prepared.messages, messages, strict=True)].count(False) == 2

@@ -20,7 +20,7 @@ from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
 from joey.task.task import Task
 from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, Turn
-from joey.testing.script import Reply, reply
+from joey.testing.script import ScriptedReply, reply
 from joey.testing.server import LocalServer
 from task_kit import SETTINGS, Kit, yes
 
@@ -36,12 +36,12 @@ def use(turn: Turn) -> ToolUseBlock:
     return ToolUseBlock(turn.call_id, turn.tool, arguments)
 
 
-def native(turn: Turn) -> Reply:
+def native(turn: Turn) -> ScriptedReply:
     return reply(turn.text, use(turn))
 
 
-def in_text(protocol: str) -> Callable[[Turn], Reply]:
-    def written(turn: Turn) -> Reply:
+def in_text(protocol: str) -> Callable[[Turn], ScriptedReply]:
+    def written(turn: Turn) -> ScriptedReply:
         block = protocols.get(protocol).encode_call(use(turn))
         assert isinstance(block, TextBlock)
         return reply(f"{turn.text}\n{block.text}")
@@ -50,7 +50,7 @@ def in_text(protocol: str) -> Callable[[Turn], Reply]:
 
 
 async def play(
-    tmp_path: Path, replies: list[Reply], protocol: str = "native", user: Callable[[Request], Answer] = yes
+    tmp_path: Path, replies: list[ScriptedReply], protocol: str = "native", user: Callable[[Request], Answer] = yes
 ) -> tuple[Kit, list[Any]]:
     """Run the task and return the bodies of the requests that the server got."""
     async with LocalServer(replies) as server:

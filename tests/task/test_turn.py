@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from joey.events import TextDelta
-from joey.providers import Request
+from joey.providers import ModelRequest
 from joey.task.request import request_for
 from joey.task.settings import Calls
 from joey.task.task import Task
@@ -20,7 +20,9 @@ ONE_CALL = ToolChoice("required", parallel=False)
 DONE = "<attempt_completion>\n<result>done</result>\n</attempt_completion>"
 
 
-async def _first_request(folder: Path, protocol: str, *, takes_grammar: bool, tool_choice: Calls = "auto") -> Request:
+async def _first_request(
+    folder: Path, protocol: str, *, takes_grammar: bool, tool_choice: Calls = "auto"
+) -> ModelRequest:
     kit = Kit(folder, [], protocol=protocol, settings=replace(SETTINGS, tool_choice=tool_choice))
     answer = done() if protocol == "native" else reply(DONE)
     provider = ScriptedProvider([answer], takes_grammar=takes_grammar)
@@ -70,7 +72,7 @@ async def test_tools_that_were_called_in_vain_are_left_out_until_a_call_goes_wel
     ]  # fmt: skip
 
 
-def _left_out(request: Request) -> set[str]:
+def _left_out(request: ModelRequest) -> set[str]:
     return {name for name in ("read_file", "write_to_file") if name not in (request.grammar or "")}
 
 

@@ -18,7 +18,7 @@ from joey.events import ContextKept, Event, TaskFinished, ToolRunFinished, TurnS
 from joey.journal.journal import read_journal
 from joey.journal.records import TaskEnded
 from joey.messages import ToolResult
-from joey.providers.base import Provider, Request
+from joey.providers.base import ModelRequest, Provider
 from joey.task.task import Task
 from joey.task.unexpected import LOG, write_down
 from joey.testing.script import reply
@@ -92,7 +92,7 @@ async def test_a_tool_that_breaks_is_an_answer_to_the_model(tmp_path: Path, part
 
 
 class BrokenProvider(Provider):
-    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         for _ in request.messages:
             raise ZeroDivisionError("in the provider")
         yield StopChunk("end")

@@ -24,8 +24,7 @@ from joey.events import (
 from joey.messages import ToolResultBlock, ToolUseBlock
 from joey.task.task import Task
 from joey.terminal.conversation import Conversation, answer_to, converse
-from joey.testing.script import Answer as Scripted
-from joey.testing.script import reply
+from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, done
 
 LEAVE = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt")

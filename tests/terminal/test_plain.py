@@ -11,14 +11,14 @@ import pytest
 
 from joey.terminal.plain import LineSource, Plain
 from joey.terminal.workshop import Choices
-from joey.testing.script import Answer, reply
+from joey.testing.script import Scripted, reply
 from screen_kit import ScratchWorkshop
 from task_kit import call, done
 
 WRITE = reply("I write it.", call("w", "write_to_file", path="a.txt", file_text="hello\n"))
 
 
-async def piped(folder: Path, text: str, *script: Answer, policy: str = "ask") -> tuple[int, str, ScratchWorkshop]:
+async def piped(folder: Path, text: str, *script: Scripted, policy: str = "ask") -> tuple[int, str, ScratchWorkshop]:
     """What comes out when these lines are piped in."""
     workshop, out = ScratchWorkshop(folder, script, policy), io.StringIO()
     read, write = os.pipe()

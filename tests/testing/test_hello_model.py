@@ -5,7 +5,7 @@ from typing import Any
 from joey import protocols
 from joey.testing.hello_model import FEEDBACK, TASK, HelloModel
 from joey.testing.script import summary
-from joey.testing.server import Asked
+from joey.testing.server import ReceivedRequest
 
 STEPS = (
     "read_file",
@@ -26,7 +26,7 @@ def said(*answers: str) -> tuple[str, str]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": TASK}]
     for answer in answers:
         messages += [{"role": "assistant", "content": "a call"}, {"role": "user", "content": answer}]
-    asked = Asked("/v1/messages", {}, {"messages": messages})
+    asked = ReceivedRequest("/v1/messages", {}, {"messages": messages})
     chunks = HelloModel(protocols.get("native"), 8000)(asked).chunks
     ((_, name, arguments),) = summary(chunks)["calls"]
     return name, arguments

@@ -15,17 +15,17 @@ from joey.providers import (
     BadRequestError,
     ContextTooLongError,
     CutStreamError,
+    ModelRequest,
     OverloadedError,
     Provider,
     ProviderError,
     RateLimitError,
-    Request,
     open_model,
 )
-from joey.testing import Answer, Asked, Failure, Faults, LocalServer, ScriptedProvider, reply
+from joey.testing import Failure, Faults, LocalServer, ReceivedRequest, Scripted, ScriptedProvider, reply
 from joey.testing.script import summary
 
-ASK = Request("m", (Message("user", (TextBlock("go"),)),))
+ASK = ModelRequest("m", (Message("user", (TextBlock("go"),)),))
 CALL = ToolUseBlock("toolu_1", "write_to_file", {"path": "a.py", "file_text": "print('é')\n" * 3})
 REPLY = reply("I'll write it.", CALL)
 WIRES = ("anthropic", "openai")
@@ -36,7 +36,7 @@ def open_at(server: LocalServer, wire: str) -> Provider:
     return open_model(f"{wire}/m", base_url=url, api_key="key")[0]
 
 
-async def ask(wire: str, *answers: Answer) -> list[Chunk]:
+async def ask(wire: str, *answers: Scripted) -> list[Chunk]:
     """What the official client makes of the last answer."""
     async with LocalServer(answers) as server:
         provider = open_at(server, wire)
@@ -46,7 +46,7 @@ async def ask(wire: str, *answers: Answer) -> list[Chunk]:
             await provider.close()
 
 
-async def ask_until_error(wire: str, answer: Answer) -> tuple[list[Chunk], ProviderError]:
+async def ask_until_error(wire: str, answer: Scripted) -> tuple[list[Chunk], ProviderError]:
     """The chunks that came before the error, and the error."""
     chunks: list[Chunk] = []
     async with LocalServer([answer]) as server:
@@ -116,7 +116,7 @@ async def test_a_failure_comes_as_its_own_error(wire: str, failure: Failure, exp
 
 
 async def test_a_function_may_answer_instead_of_a_list() -> None:
-    def echo(asked: Asked) -> Answer:
+    def echo(asked: ReceivedRequest) -> Scripted:
         return reply(f"You asked {asked.body['messages'][-1]['content']}")
 
     async with LocalServer(echo) as server:

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
+class Scanned(NamedTuple):
     """`before` is plain text that may be given away; `tag` the tag that follows it, or None if none is complete yet."""
 
     before: str
@@ -62,7 +62,7 @@ class TagScanner:
         self.scanned += len(text)
         return self._first not in text if self._first is not None else self._firsts.search(text) is None
 
-    def next(self, *, last: bool = False) -> Found:
+    def next(self, *, last: bool = False) -> Scanned:
         """The next stretch of text and the tag that ends it. Call until `tag` is None, then feed more.
 
         With `last`, nothing more will come: nothing is held back.
@@ -73,10 +73,10 @@ class TagScanner:
         if match and match.start() < keep:
             self._at = match.end()
             self.scanned += match.end() - start
-            return Found(text[start : match.start()], match.group())
+            return Scanned(text[start : match.start()], match.group())
         self.scanned += len(text) - start
         self._text, self._at = text[keep:], 0
-        return Found(text[start:keep], None)
+        return Scanned(text[start:keep], None)
 
     def rest(self) -> str:
         """What is still held back; the buffer is empty afterwards."""

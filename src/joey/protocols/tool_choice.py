@@ -21,7 +21,7 @@ from joey.events import ToolCallDelta, ToolCallStarted
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import BaseParser, OnError, Protocol
 from joey.protocols.buffer import Pieces
-from joey.protocols.grammar.gbnf import Rules, callable_tools
+from joey.protocols.grammar.gbnf import GrammarRules, callable_tools
 from joey.protocols.json.relaxed import RelaxedJsonError, loads
 from joey.protocols.json_mix.grammar import call_rule
 from joey.protocols.json_mix.protocol import encode_results
@@ -125,7 +125,7 @@ class ToolChoiceProtocol(Protocol):
     def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str | None:
         """One call, whatever the choice: this protocol is for requests that force one."""
         forced = callable_tools(tools, choice or ToolChoice())
-        rules = Rules()
+        rules = GrammarRules()
         return rules.text(call_rule(forced, rules)) if forced else None
 
     def reminder(self, tools: Sequence[ToolSpec]) -> str:

@@ -13,7 +13,7 @@ import importlib
 import os
 
 from joey.errors import UsageError
-from joey.providers.base import Connection, EngineOptions, Provider, Reasoning, Request
+from joey.providers.base import Connection, EngineOptions, ModelRequest, Provider, Reasoning
 from joey.providers.catalogue import (
     ENDPOINTS,
     LOCAL,
@@ -47,6 +47,7 @@ __all__ = [
     "CutStreamError",
     "Endpoint",
     "EngineOptions",
+    "ModelRequest",
     "NetworkError",
     "OverloadedError",
     "Price",
@@ -55,7 +56,6 @@ __all__ = [
     "ProviderError",
     "RateLimitError",
     "Reasoning",
-    "Request",
     "Retry",
     "RetryPolicy",
     "abilities_of",

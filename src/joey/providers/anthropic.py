@@ -34,7 +34,7 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.providers import errors
-from joey.providers.base import CONNECT_TIMEOUT, Connection, Provider, Request
+from joey.providers.base import CONNECT_TIMEOUT, Connection, ModelRequest, Provider
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding import ids
 from joey.providers.encoding.conversation import Preparation
@@ -85,7 +85,7 @@ class AnthropicProvider(Provider):
     ) -> None:
         super().__init__(abilities)
         self._betas = tuple(betas)
-        self._encoder: Memo[[Abilities], Encoder] = Memo(Encoder)
+        self._encoder: Memo[[Abilities], AnthropicEncoder] = Memo(AnthropicEncoder)
         if base_url is not None and not api_key and not any(map(os.environ.get, _KEY_VARIABLES)):
             api_key = "none"  # a local server wants no key, but the SDK wants one
         # Retrying is the caller's, who can show it.
@@ -99,7 +99,7 @@ class AnthropicProvider(Provider):
     async def close(self) -> None:
         await self._client.close()
 
-    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         abilities = self.abilities(request.model)
         began = False
         try:
@@ -117,7 +117,7 @@ class AnthropicProvider(Provider):
         except (anthropic.AnthropicError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise _failure(error, began).hiding(self._client.api_key) from error
 
-    async def _streamed(self, request: Request, abilities: Abilities) -> AsyncIterator[Chunk]:
+    async def _streamed(self, request: ModelRequest, abilities: Abilities) -> AsyncIterator[Chunk]:
         events = await self._create(request, abilities, stream=True)
         reader = _StreamReader()
         try:
@@ -131,11 +131,11 @@ class AnthropicProvider(Provider):
             await events.close()
         yield reader.stop()
 
-    async def _whole(self, request: Request, abilities: Abilities) -> list[Chunk]:
+    async def _whole(self, request: ModelRequest, abilities: Abilities) -> list[Chunk]:
         message = await self._create(request, abilities, stream=False)
         return list(_whole_chunks(message))
 
-    async def _create(self, request: Request, abilities: Abilities, *, stream: bool) -> Any:
+    async def _create(self, request: ModelRequest, abilities: Abilities, *, stream: bool) -> Any:
         headers = {"anthropic-beta": ",".join(betas)} if (betas := self._betas_for(request, stream)) else {}
         body = {**self._encoder(abilities).body(request), "stream": stream}
         # The SDK copies what it is given, part by part, unless it is what goes over the wire.
@@ -150,7 +150,7 @@ class AnthropicProvider(Provider):
             stream_cls=anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent],
         )
 
-    def _betas_for(self, request: Request, stream: bool) -> list[str]:
+    def _betas_for(self, request: ModelRequest, stream: bool) -> list[str]:
         betas = list(self._betas)
         if request.tools and stream:
             betas.append(FINE_GRAINED_TOOLS)
@@ -162,7 +162,7 @@ class AnthropicProvider(Provider):
 # The request
 
 
-class Encoder:
+class AnthropicEncoder:
     """Requests for models with these abilities. It remembers what it made of each message of a growing conversation."""
 
     def __init__(self, abilities: Abilities) -> None:
@@ -171,7 +171,7 @@ class Encoder:
         self._messages = Remembered(_message)
         self._tool = Memo(_tool)
 
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: ModelRequest) -> dict[str, Any]:
         """The parameters of the request, without the transport's own."""
         conversation = self._preparation.prepare(request)
         self._tool.next_round()
@@ -191,7 +191,7 @@ class Encoder:
         return parameters
 
 
-def _add_reasoning(parameters: dict[str, Any], request: Request) -> None:
+def _add_reasoning(parameters: dict[str, Any], request: ModelRequest) -> None:
     reasoning = request.reasoning
     if reasoning is None:
         return

@@ -29,7 +29,7 @@ class Reasoning:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ModelRequest:
     """One question to a model: the whole conversation so far, and what it may do.
 
     Tools are given for native calls. Where a protocol writes calls into the text, its description of the tools is in
@@ -91,7 +91,7 @@ class Provider(ABC):
         return False
 
     @abstractmethod
-    def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The reply, as it comes. Closing it early (`contextlib.aclosing`) ends the request."""
 
     async def close(self) -> None:  # noqa: B027 - most have nothing to close

@@ -25,7 +25,7 @@ from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChu
 from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import errors
-from joey.providers.base import CONNECT_TIMEOUT, Connection, Provider, Request
+from joey.providers.base import CONNECT_TIMEOUT, Connection, ModelRequest, Provider
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding import ids
 from joey.providers.encoding.conversation import Preparation
@@ -35,7 +35,7 @@ from joey.schema.normalise import normalise
 from joey.system.hosts import host_of, is_this_machine
 from joey.toolspec import ToolSpec
 
-_RULES: Mapping[str, ids.Rule] = {
+_RULES: Mapping[str, ids.MakeId] = {
     "anthropic": ids.anthropic_id,
     "openai": ids.openai_id,
     "mistral": ids.mistral_id,
@@ -92,7 +92,7 @@ class OpenAIProvider(Provider):
             raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
         self._grammar_form = GRAMMAR_FORMS[grammar] if isinstance(grammar, str) else grammar
         self._fields = dict(fields or {})
-        self._encoder: Memo[[Abilities], Encoder] = Memo(Encoder)
+        self._encoder: Memo[[Abilities], ChatEncoder] = Memo(ChatEncoder)
         key = api_key or os.environ.get(key_variable)
         if not key and base_url is None:
             raise errors.AuthError(f"there is no key: set {key_variable}.")
@@ -116,7 +116,7 @@ class OpenAIProvider(Provider):
     async def close(self) -> None:
         await self._client.close()
 
-    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         abilities = self.abilities(request.model)
         parameters = self._encoder(abilities).body(request)
         grammar = self._grammar_form(request.grammar) if request.grammar is not None and self._grammar_form else {}
@@ -161,7 +161,7 @@ class OpenAIProvider(Provider):
 # The request
 
 
-class Encoder:
+class ChatEncoder:
     """Requests for models with these abilities. It remembers what it made of each message of a growing conversation."""
 
     def __init__(self, abilities: Abilities) -> None:
@@ -172,7 +172,7 @@ class Encoder:
         )
         self._tool = Memo(_tool)
 
-    def body(self, request: Request) -> dict[str, Any]:
+    def body(self, request: ModelRequest) -> dict[str, Any]:
         """The parameters of the request, without the transport's own."""
         abilities = self._abilities
         conversation = self._preparation.prepare(request)
@@ -205,7 +205,7 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return ToolSpec(tool.name, tool.description, accepted).to_openai()
 
 
-def _assistant(message: Message, legal: ids.Rule, abilities: Abilities) -> dict[str, Any]:
+def _assistant(message: Message, legal: ids.MakeId, abilities: Abilities) -> dict[str, Any]:
     texts = [block.text for block in message.content if isinstance(block, TextBlock)]
     entry: dict[str, Any] = {"role": "assistant", "content": "\n".join(texts)}
     reasoning = [block for block in message.content if isinstance(block, ReasoningBlock)]
@@ -220,12 +220,12 @@ def _assistant(message: Message, legal: ids.Rule, abilities: Abilities) -> dict[
     return entry
 
 
-def _call(call: ToolUseBlock, legal: ids.Rule) -> dict[str, Any]:
+def _call(call: ToolUseBlock, legal: ids.MakeId) -> dict[str, Any]:
     arguments = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
     return {"id": legal(call.id), "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _user(message: Message, legal: ids.Rule, abilities: Abilities) -> list[dict[str, Any]]:
+def _user(message: Message, legal: ids.MakeId, abilities: Abilities) -> list[dict[str, Any]]:
     """Results first, each a message of its own, then everything else in one."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     chat = [_tool_message(block, legal) for block in results]
@@ -247,7 +247,7 @@ def _plainest(parts: list[dict[str, Any]]) -> Any:
     return parts[0]["text"] if len(parts) == 1 and parts[0]["type"] == "text" else parts
 
 
-def _tool_message(result: ToolResultBlock, legal: ids.Rule) -> dict[str, Any]:
+def _tool_message(result: ToolResultBlock, legal: ids.MakeId) -> dict[str, Any]:
     words = [
         block.text if isinstance(block, TextBlock) else "(a picture follows in the next message)"
         for block in result.content
@@ -255,7 +255,7 @@ def _tool_message(result: ToolResultBlock, legal: ids.Rule) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": legal(result.tool_use_id), "content": "\n".join(words) or "(empty)"}
 
 
-def _pictures_of(result: ToolResultBlock, legal: ids.Rule) -> Iterator[dict[str, Any]]:
+def _pictures_of(result: ToolResultBlock, legal: ids.MakeId) -> Iterator[dict[str, Any]]:
     """A tool message takes no pictures, so they follow it, with a word on where they belong."""
     pictures = [block for block in result.content if isinstance(block, ImageBlock)]
     if pictures:

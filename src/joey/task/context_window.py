@@ -20,7 +20,7 @@ from joey.events import ContextKept, ContextShortened
 from joey.frames import below_heading
 from joey.journal.records import MessagesHidden
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers.base import Request
+from joey.providers.base import ModelRequest
 from joey.providers.errors import ProviderError
 from joey.task.core import TaskCore
 from joey.task.history import hideable, visible
@@ -106,7 +106,7 @@ async def _summary(core: TaskCore, count: int) -> _Summary:
     if core.parts.settings.compact:
         return _Summary(_calls_in(core.state.messages[1 : 1 + count]))
     messages = visible(core.state)[: 1 + count - core.state.hidden]
-    request = Request(
+    request = ModelRequest(
         model=core.parts.model,
         messages=(*map(_as_text, messages), Message("user", (TextBlock(_INSTRUCTIONS),))),
         system=_SUMMARISER,
@@ -116,7 +116,7 @@ async def _summary(core: TaskCore, count: int) -> _Summary:
     return await core.persist(lambda: _reply_to(core, request))
 
 
-async def _reply_to(core: TaskCore, request: Request) -> _Summary:
+async def _reply_to(core: TaskCore, request: ModelRequest) -> _Summary:
     said: list[str] = []
     usage = Usage()
     async with aclosing(core.parts.provider.stream(request)) as chunks:

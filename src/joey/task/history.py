@@ -12,7 +12,7 @@ from joey.frames import neutral
 from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Protocol
-from joey.providers.encoding.memo import Growing, Memo
+from joey.providers.encoding.memo import GrowingMemo, Memo
 from joey.toolspec import ToolSpec
 
 _HIDDEN = "[{count} earlier messages of this task are no longer shown.]"
@@ -53,7 +53,7 @@ class HistoryEncoder:
         self._assistant = Memo(self._written)
         self._user = Memo(self._answered)
         self._tools: tuple[ToolSpec, ...] = ()
-        self._growing = Growing(self._encoded)
+        self._growing = GrowingMemo(self._encoded)
 
     def encode(self, messages: Sequence[Message], tools: tuple[ToolSpec, ...] = ()) -> tuple[Message, ...]:
         """The same messages in the words of the protocol; `tools` are those on offer."""
@@ -62,7 +62,7 @@ class HistoryEncoder:
         self._assistant.next_round()
         self._user.next_round()
         if tools is not self._tools:
-            self._tools, self._growing = tools, Growing(self._encoded)
+            self._tools, self._growing = tools, GrowingMemo(self._encoded)
         return tuple(self._growing(messages))
 
     def _encoded(self, messages: Sequence[Message], place: int) -> Message:

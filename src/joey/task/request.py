@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from joey.journal.replay import TaskState
-from joey.providers.base import Request
+from joey.providers.base import ModelRequest
 from joey.task.compact import compact_prompt
 from joey.task.core import TaskCore
 from joey.task.history import visible
@@ -11,7 +11,7 @@ from joey.task.prompt import Surroundings, system_prompt
 from joey.toolspec import ToolChoice, ToolSpec
 
 
-def request_for(core: TaskCore, state: TaskState | None = None) -> Request:
+def request_for(core: TaskCore, state: TaskState | None = None) -> ModelRequest:
     """The next request, of the task as it is or of a state of it.
 
     For a text protocol the tools are described in the system prompt and not given as such.
@@ -20,7 +20,7 @@ def request_for(core: TaskCore, state: TaskState | None = None) -> Request:
     required = parts.settings.tool_choice == "required" and bool(specs)
     choice = ToolChoice("required", parallel=False) if required else ToolChoice()
     constrained = parts.protocol.in_text and parts.provider.takes_grammar
-    return Request(
+    return ModelRequest(
         model=parts.model,
         messages=core.history.encode(visible(state or core.state), specs),
         system=_system(core, specs),
@@ -32,7 +32,7 @@ def request_for(core: TaskCore, state: TaskState | None = None) -> Request:
     )
 
 
-def size_of(request: Request) -> int:
+def size_of(request: ModelRequest) -> int:
     """About how many characters the model has to read: to compare one request with another."""
     return len(request.system) + len(repr(request.tools)) + len(repr(request.messages))
 

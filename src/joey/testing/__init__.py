@@ -1,8 +1,8 @@
 """The fakes and checks that Joey's own tests use, for yours."""
 
-from joey.testing.script import Answer, Failure, Faults, Recording, Reply, reply, same_reply
+from joey.testing.script import Failure, Faults, Recording, Scripted, ScriptedReply, reply, same_reply
 from joey.testing.scripted import ScriptedProvider
-from joey.testing.server import Asked, LocalServer
+from joey.testing.server import LocalServer, ReceivedRequest
 from joey.testing.streams import (
     Cutting,
     by_character,
@@ -15,15 +15,15 @@ from joey.testing.streams import (
 )
 
 __all__ = [
-    "Answer",
-    "Asked",
     "Cutting",
     "Failure",
     "Faults",
     "LocalServer",
+    "ReceivedRequest",
     "Recording",
-    "Reply",
+    "Scripted",
     "ScriptedProvider",
+    "ScriptedReply",
     "by_character",
     "check_laws",
     "cut_at",

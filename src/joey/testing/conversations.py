@@ -6,12 +6,9 @@ installs a package, writes the server, and reports.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from joey.chunks import Chunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +20,6 @@ class Turn:
     tool: str
     arguments: Mapping[str, Any]
     result: str
-
-    def native_chunks(self, size: int = 4) -> Iterator[Chunk]:
-        """The turn as a provider streams it, a few characters at a time."""
-        yield from (TextChunk(piece) for piece in _pieces(self.text, size))
-        yield ToolCallChunk(0, self.call_id, self.tool, "")
-        arguments = json.dumps(self.arguments, ensure_ascii=False)
-        yield from (ToolCallChunk(0, None, None, piece) for piece in _pieces(arguments, size))
-        yield UsageChunk(output_tokens=(len(self.text) + len(arguments)) // 4)
-        yield StopChunk("tool_calls", "tool_use")
-
-
-def _pieces(text: str, size: int) -> Iterator[str]:
-    return (text[start : start + size] for start in range(0, len(text), size))
 
 
 EXPRESS_TASK = "Create a simple Express.js server with a /hello endpoint that returns 'Hello World'"

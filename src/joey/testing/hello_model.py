@@ -21,8 +21,8 @@ from typing import Any
 from joey.chunks import UsageChunk
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import Protocol
-from joey.testing.script import Faults, Reply, reply
-from joey.testing.server import Asked
+from joey.testing.script import Faults, ScriptedReply, reply
+from joey.testing.server import ReceivedRequest
 from joey.wire import JsonObject
 
 TASK = "Write the web server that notes.md asks for, start it, and show me that it answers."
@@ -88,14 +88,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class HelloConversation:
     """What the model can tell from a request: how many turns it had, and what came back."""
 
     turns: int
     answers: tuple[str, ...]
 
     @classmethod
-    def read(cls, body: Mapping[str, Any]) -> Conversation:
+    def read(cls, body: Mapping[str, Any]) -> HelloConversation:
         """From the body of a request, in either wire format."""
         messages = body.get("messages", [])
         said = [json.dumps(message, ensure_ascii=False) for message in messages if message["role"] in ("user", "tool")]
@@ -123,8 +123,8 @@ class HelloModel:
     python: str = "python3"
     faults: Faults = field(default_factory=Faults)
 
-    def __call__(self, asked: Asked) -> Reply:
-        conversation = Conversation.read(asked.body)
+    def __call__(self, asked: ReceivedRequest) -> ScriptedReply:
+        conversation = HelloConversation.read(asked.body)
         step = self._next(conversation)
         call = ToolUseBlock(f"call_{conversation.turns + 1}", step.tool, step.arguments)
         written = self.protocol.encode_call(call)
@@ -133,7 +133,7 @@ class HelloModel:
         usage = UsageChunk(len(json.dumps(asked.body)) // 4, output // 4)  # about four characters a token
         return reply(f"{step.text}\n\n", *parts, usage=usage, faults=self.faults)
 
-    def _next(self, conversation: Conversation) -> Step:
+    def _next(self, conversation: HelloConversation) -> Step:
         if conversation.ends_with(_DENIED):
             return _STOPPED
         late = conversation.count(_NOT_LISTENING)

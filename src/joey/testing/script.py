@@ -45,7 +45,7 @@ class Faults:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """A reply of the model, as the chunks that a provider should make of it."""
 
     chunks: tuple[Chunk, ...]
@@ -81,7 +81,7 @@ class Recording:
         return cls(tuple(lines), data["http_status"], aborted)
 
 
-Answer: TypeAlias = Reply | Failure | Recording
+Scripted: TypeAlias = ScriptedReply | Failure | Recording
 
 
 def reply(
@@ -89,14 +89,14 @@ def reply(
     stop: StopReason | None = None,
     usage: UsageChunk | None = None,
     faults: Faults | None = None,
-) -> Reply:
+) -> ScriptedReply:
     """A reply of these texts, calls and thoughts in order. It stops for its calls, if it has some, else at its end."""
     called = any(isinstance(part, ToolUseBlock) for part in parts)
     chunks: list[Chunk] = []
     for index, part in enumerate(parts):
         chunks += _pieces(index, part)
     chunks += [usage or UsageChunk(100, 20), StopChunk(stop or ("tool_calls" if called else "end"))]
-    return Reply(tuple(chunks), faults or Faults())
+    return ScriptedReply(tuple(chunks), faults or Faults())
 
 
 def _pieces(index: int, part: str | ToolUseBlock | ReasoningBlock) -> Iterator[Chunk]:
@@ -120,11 +120,11 @@ def _cut(text: str) -> Iterator[str]:
 class Script:
     """Answers, one for each request. When they are used up, the next request fails and says so."""
 
-    def __init__(self, answers: Iterable[Answer]) -> None:
+    def __init__(self, answers: Iterable[Scripted]) -> None:
         self._answers = iter(answers)
         self.given = 0
 
-    def next(self) -> Answer:
+    def next(self) -> Scripted:
         answer = next(self._answers, None)
         if answer is None:
             return Failure(400, f"the script has no more than {self.given} answers", "invalid_request_error")

@@ -9,9 +9,9 @@ from typing import ClassVar
 from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.providers import errors
-from joey.providers.base import Provider, Request
+from joey.providers.base import ModelRequest, Provider
 from joey.providers.catalogue import Abilities
-from joey.testing.script import Answer, Failure, Faults, Reply, Script
+from joey.testing.script import Failure, Faults, Script, Scripted, ScriptedReply
 
 
 class ScriptedProvider(Provider):
@@ -20,23 +20,23 @@ class ScriptedProvider(Provider):
     name: ClassVar[str] = "scripted"
 
     def __init__(
-        self, answers: Iterable[Answer], *, abilities: Abilities | None = None, takes_grammar: bool = False
+        self, answers: Iterable[Scripted], *, abilities: Abilities | None = None, takes_grammar: bool = False
     ) -> None:
         super().__init__(abilities)
         self._takes_grammar = takes_grammar
         self._script = Script(answers)
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
 
     @property
     def takes_grammar(self) -> bool:
         return self._takes_grammar
 
-    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         self.requests.append(request)
         answer = self._script.next()
         if isinstance(answer, Failure):
             raise _error(answer)
-        if not isinstance(answer, Reply):
+        if not isinstance(answer, ScriptedReply):
             raise UsageError("a recording is lines of HTTP; play it with LocalServer")
         async for chunk in _played(answer.chunks, answer.faults):
             yield chunk

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from joey.testing import wire_formats
-from joey.testing.script import Answer, Failure, Faults, Recording, Reply, Script
+from joey.testing.script import Failure, Faults, Recording, Script, Scripted, ScriptedReply
 
 OPENAI_PATH = "/v1/chat/completions"
 ANTHROPIC_PATH = "/v1/messages"
@@ -28,7 +28,7 @@ _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requ
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """A request that came: where to, its headers in lower case, and its body."""
 
     path: str
@@ -36,7 +36,7 @@ class Asked:
     body: Any
 
 
-Responder: TypeAlias = Callable[[Asked], Answer]
+Responder: TypeAlias = Callable[[ReceivedRequest], Scripted]
 
 
 class _CutError(Exception):
@@ -49,12 +49,12 @@ class LocalServer:
     `answers` are given one for each request; a function is asked instead.
     """
 
-    def __init__(self, answers: Iterable[Answer] | Responder, *, port: int = 0) -> None:
+    def __init__(self, answers: Iterable[Scripted] | Responder, *, port: int = 0) -> None:
         self._answer: Responder = answers if callable(answers) else _in_order(answers)
         self._port = port
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
 
     @property
     def anthropic_url(self) -> str:
@@ -97,7 +97,7 @@ class LocalServer:
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _respond(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def _respond(self, asked: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         self.requests.append(asked)
         if asked.path not in (OPENAI_PATH, ANTHROPIC_PATH):
             message = f"there is no {asked.path} here, only {OPENAI_PATH} and {ANTHROPIC_PATH}"
@@ -116,7 +116,7 @@ class LocalServer:
             await _reply(writer, asked, answer)
 
 
-def _in_order(answers: Iterable[Answer]) -> Responder:
+def _in_order(answers: Iterable[Scripted]) -> Responder:
     script = Script(answers)
     return lambda _: script.next()
 
@@ -124,14 +124,14 @@ def _in_order(answers: Iterable[Answer]) -> Responder:
 # Answers
 
 
-async def _fail(writer: asyncio.StreamWriter, asked: Asked, failure: Failure) -> None:
+async def _fail(writer: asyncio.StreamWriter, asked: ReceivedRequest, failure: Failure) -> None:
     as_anthropic = asked.path == ANTHROPIC_PATH
     body = wire_formats.anthropic_error(failure) if as_anthropic else wire_formats.openai_error(failure)
     headers = {} if failure.retry_after is None else {"Retry-After": f"{failure.retry_after:g}"}
     await _send_json(writer, failure.status, body, headers)
 
 
-async def _reply(writer: asyncio.StreamWriter, asked: Asked, answer: Reply) -> None:
+async def _reply(writer: asyncio.StreamWriter, asked: ReceivedRequest, answer: ScriptedReply) -> None:
     await asyncio.sleep(answer.faults.latency)
     model = str(asked.body.get("model", ""))
     as_anthropic = asked.path == ANTHROPIC_PATH
@@ -185,7 +185,7 @@ def _sse(name: str | None, data: str) -> str:
 # HTTP
 
 
-async def _read_request(reader: asyncio.StreamReader) -> Asked | None:
+async def _read_request(reader: asyncio.StreamReader) -> ReceivedRequest | None:
     """The next request on this connection; None when the client has left."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -196,7 +196,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Asked | None:
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     payload = await reader.readexactly(int(headers.get("content-length", "0")))
     path = first.split(" ")[1].partition("?")[0]
-    return Asked(path, headers, _json_or_none(payload))
+    return ReceivedRequest(path, headers, _json_or_none(payload))
 
 
 def _json_or_none(payload: bytes) -> Any:

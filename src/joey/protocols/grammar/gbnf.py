@@ -32,7 +32,7 @@ Way: TypeAlias = tuple[str, State | None]
 """One way on from a state of an automaton: an expression to read, and the state after it; None is the end."""
 
 
-class Rules:
+class GrammarRules:
     """The rules of a grammar, as they are made. Rules that say the same are one."""
 
     def __init__(self) -> None:

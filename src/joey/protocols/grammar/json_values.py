@@ -31,7 +31,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from joey.protocols.grammar.gbnf import EMPTY, Rules, Way, either, literal, matcher, moves, one_of, optional
+from joey.protocols.grammar.gbnf import EMPTY, GrammarRules, Way, either, literal, matcher, moves, one_of, optional
 from joey.schema.kinds import KINDS, is_a, type_of
 from joey.schema.references import joined, properties, required, resolve, without
 from joey.wire import JsonObject, JsonValue
@@ -99,7 +99,7 @@ def is_filled(branch: Branch) -> bool:
 class JsonRules:
     """Rules for JSON values under one root schema. `avoid` is what no string may hold, as it stands there."""
 
-    def __init__(self, rules: Rules, root: JsonObject, avoid: Sequence[str] = (), name: str = "json") -> None:
+    def __init__(self, rules: GrammarRules, root: JsonObject, avoid: Sequence[str] = (), name: str = "json") -> None:
         self._rules = rules
         self._root = root
         self._avoid = avoid
@@ -278,7 +278,7 @@ class JsonRules:
 # Numbers
 
 
-def integer(rules: Rules, schema: Branch) -> str:
+def integer(rules: GrammarRules, schema: Branch) -> str:
     """An integer between the schema's bounds, of at most 18 digits."""
     low, high = integer_bounds(schema)
     if low > high or (low, high) == (-_MOST, _MOST):
@@ -301,7 +301,7 @@ def _numbers(schema: Branch, key: str) -> list[float]:
     return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else []
 
 
-def _natural(rules: Rules) -> str:
+def _natural(rules: GrammarRules) -> str:
     return rules.rule("natural", f'"0" | [1-9] [0-9]{{0,{_DIGITS - 1}}}')
 
 
@@ -346,7 +346,7 @@ def _joined_up(first: str, rest: str) -> str:
     return f"{first} {rest}".rstrip()
 
 
-def number(rules: Rules, schema: Branch) -> str:
+def number(rules: GrammarRules, schema: Branch) -> str:
     """A number that fits a double. With an exponent there is one digit before the point, so that none overflows."""
     exponent = rules.rule("exponent", '[eE] [+-]? ([0-9] [0-9]? | [12] [0-9] [0-9] | "30" [0-7])')
     fraction = rules.rule("fraction", '"." [0-9]{1,22}')

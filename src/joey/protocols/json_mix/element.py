@@ -30,7 +30,7 @@ from typing import TypeAlias
 
 from joey.events import ArgumentPath, StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.protocols.buffer import partial_suffix
-from joey.protocols.json.relaxed import Piece, RelaxedJsonError, RelaxedReader, loads
+from joey.protocols.json.relaxed import RelaxedJsonError, RelaxedPiece, RelaxedReader, loads
 from joey.wire import JsonValue
 
 _ARGUMENTS = ("arguments", "parameters")
@@ -40,7 +40,7 @@ _PATIENCE = 200  # characters of comment and space after an end tag in doubt
 Report: TypeAlias = Callable[[str, str, str | None], None]
 
 
-class Call:
+class ElementCall:
     """One call of an element, as far as it has come."""
 
     __slots__ = ("call_id", "index", "name", "raws", "value")
@@ -66,19 +66,19 @@ class Element:
         self._start, self._end = tags
         self._new_call_id, self._report = new_call_id, report
         self._reader = RelaxedReader(mend=True, stops=self._start[0] + self._end[0])
-        self._calls: list[Call] = []
-        self._call = Call("")  # the one that grows; a mere vessel before the first brace
-        self._waiting: list[Piece] = []  # until the name of the call is known
+        self._calls: list[ElementCall] = []
+        self._call = ElementCall("")  # the one that grows; a mere vessel before the first brace
+        self._waiting: list[RelaxedPiece] = []  # until the name of the call is known
         self._carry = ""  # what may be a tag between two tokens
         self._tail = ""  # what may be an end tag inside a string, or while skipping
-        self._doubted: list[Piece] | None = None
+        self._doubted: list[RelaxedPiece] | None = None
         self._doubted_since = 0
         self._patience = 0
         self._skipping = False
         self._saw_end = False
         self._mapped: tuple[ArgumentPath, ArgumentPath | None] = ((), None)
         self._encoded: RelaxedReader | None = None  # for arguments written into a string
-        self._give([Piece(_MARKUP, "", self._start, False)])
+        self._give([RelaxedPiece(_MARKUP, "", self._start, False)])
 
     # Reading
 
@@ -137,7 +137,7 @@ class Element:
 
     def close(self) -> str:
         """The reply has ended. The answer is what must be read again."""
-        self._give_or_hold([Piece(_MARKUP, "", self._carry, False)] if self._carry else [])
+        self._give_or_hold([RelaxedPiece(_MARKUP, "", self._carry, False)] if self._carry else [])
         if self._doubted is not None:
             return self._rewind("")
         self._reader.finish()
@@ -202,7 +202,7 @@ class Element:
         found = window.find(self._end)
         stop = len(text) if found < 0 else position + found + len(self._end) - len(self._tail)
         if stop > position:
-            self._give([Piece(_MARKUP, "", text[position:stop], False)])
+            self._give([RelaxedPiece(_MARKUP, "", text[position:stop], False)])
         if found < 0:
             self._tail = partial_suffix(window, self._end)
             return None
@@ -211,7 +211,7 @@ class Element:
 
     def _finish(self, rest: str) -> str:
         self._resolve()
-        self._give([Piece(_MARKUP, "", self._end, False)])
+        self._give([RelaxedPiece(_MARKUP, "", self._end, False)])
         self._reader.finish()
         problem = self._reader.fault or _shape_problem(self._reader.value)
         if problem:
@@ -223,7 +223,7 @@ class Element:
 
     # What comes out
 
-    def _give_what_was_read(self, pieces: list[Piece]) -> None:
+    def _give_what_was_read(self, pieces: list[RelaxedPiece]) -> None:
         if self._doubted is not None and self._reader.accepted > self._doubted_since:
             self._resolve()
         container, depth = self._reader.innermost, self._reader.depth
@@ -232,7 +232,7 @@ class Element:
             # The reader has paused after the opening brace. What came before it is not this call's.
             self._give([*pieces[:-1], pieces[-1]._replace(raw=pieces[-1].raw[:-1])])
             self._begin_call(container)
-            pieces = [Piece(_MARKUP, "", "{", False)]
+            pieces = [RelaxedPiece(_MARKUP, "", "{", False)]
         self._give_or_hold(pieces)
         if self._call.name is None:
             self._start_if_named()
@@ -243,13 +243,13 @@ class Element:
         self._reader.pause_after_string = False
         self._give(doubted or [])
 
-    def _give_or_hold(self, pieces: list[Piece]) -> None:
+    def _give_or_hold(self, pieces: list[RelaxedPiece]) -> None:
         if self._doubted is not None:
             self._doubted += pieces
         else:
             self._give(pieces)
 
-    def _give(self, pieces: list[Piece]) -> None:
+    def _give(self, pieces: list[RelaxedPiece]) -> None:
         self._call.raws += [piece.raw for piece in pieces]
         if self._call.name is None:
             self._waiting += pieces
@@ -259,7 +259,7 @@ class Element:
 
     def _begin_call(self, container: dict[str, JsonValue]) -> None:
         among = self._reader.value
-        call = Call(self._new_call_id(), container, len(among) - 1 if isinstance(among, list) else 0)
+        call = ElementCall(self._new_call_id(), container, len(among) - 1 if isinstance(among, list) else 0)
         if self._call.name is None and not self._calls:
             call.raws = self._call.raws
         elif self._call.name is None:
@@ -280,7 +280,7 @@ class Element:
                 self._emit_delta(piece)
             self._waiting.clear()
 
-    def _emit_delta(self, piece: Piece) -> None:
+    def _emit_delta(self, piece: RelaxedPiece) -> None:
         call_id, path = self._call.call_id, self._argument_path(piece.path)
         if path:
             self.out.append(ToolCallDelta(call_id, path, piece.text, piece.raw, piece.literal))
@@ -289,7 +289,7 @@ class Element:
         else:
             self.out.append(ToolCallDelta(call_id, _MARKUP, "", piece.raw))
 
-    def _emit_encoded(self, piece: Piece) -> None:
+    def _emit_encoded(self, piece: RelaxedPiece) -> None:
         """Arguments that are written into a string grow live, too: their text is JSON of its own."""
         reader = self._encoded = self._encoded or RelaxedReader(mend=True)
         inner = reader.read(piece.text)[0] if reader.fault is None else []
@@ -310,7 +310,7 @@ class Element:
         self._mapped = (path, mapped)
         return mapped
 
-    def _conclude(self, call: Call) -> None:
+    def _conclude(self, call: ElementCall) -> None:
         if call.name is None:
             self._end_call(call, _NAMELESS)
             return
@@ -332,7 +332,7 @@ class Element:
             self._report(message, "".join(call.source for call in calls), calls[0].name)
         self._calls = []
 
-    def _end_call(self, call: Call, problem: str) -> None:
+    def _end_call(self, call: ElementCall, problem: str) -> None:
         self.out.append(ToolCallMalformed(call.call_id, call.name, call.source, problem))
         self._report(problem, call.source, call.name)
 

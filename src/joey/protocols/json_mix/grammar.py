@@ -11,7 +11,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from joey.protocols.grammar.gbnf import EMPTY, Rules, Way, callable_tools, either, literal, matcher, moves, must_call
+from joey.protocols.grammar.gbnf import (
+    EMPTY,
+    GrammarRules,
+    Way,
+    callable_tools,
+    either,
+    literal,
+    matcher,
+    moves,
+    must_call,
+)
 from joey.protocols.grammar.json_values import JsonRules, properties_of
 from joey.toolspec import ToolChoice, ToolSpec
 
@@ -22,7 +32,7 @@ _DONE = "done"
 def json_mix_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, tags: tuple[str, str]) -> str:
     """What a reply may be, with these tools, this choice and these tags."""
     start, end = tags
-    rules = Rules()
+    rules = GrammarRules()
     offered = callable_tools(tools, choice)
     inside = f'"\\n"? {call_rule(offered, rules)} "\\n"? {literal(end)}' if offered else ""
     if must_call(offered, choice):
@@ -43,7 +53,7 @@ def json_mix_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, tags: tuple[
     return rules.text(rules.automaton("text", "", ways))
 
 
-def call_rule(tools: Sequence[ToolSpec], rules: Rules) -> str:
+def call_rule(tools: Sequence[ToolSpec], rules: GrammarRules) -> str:
     """A rule for a call of one of the tools as a JSON object."""
     calls = [f'{_name(tool)} "," " "? {_ARGUMENTS} " "? {_arguments(tool, rules)}' for tool in tools]
     return rules.rule("call", f'{_NAME} " "? {either(calls)} "}}"')
@@ -53,7 +63,7 @@ def _name(tool: ToolSpec) -> str:
     return literal(json.dumps(tool.name, ensure_ascii=False))
 
 
-def _arguments(tool: ToolSpec, rules: Rules) -> str:
+def _arguments(tool: ToolSpec, rules: GrammarRules) -> str:
     values = JsonRules(rules, tool.schema, name=tool.name)
     declared, required = properties_of(tool.schema)
     if declared:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from joey.protocols.grammar.gbnf import DEAD, OTHER, Rules, Way, either, literal, matcher, moves, none_of
+from joey.protocols.grammar.gbnf import DEAD, OTHER, GrammarRules, Way, either, literal, matcher, moves, none_of
 from joey.protocols.grammar.json_values import (
     Branch,
     JsonRules,
@@ -30,12 +30,12 @@ _EDGES = SPACES + "/>"
 _DEEPEST = 4
 
 
-class Call(Protocol):
+class FormedCall(Protocol):
     """What the forms of an argument need to know of the call."""
 
     name: str
     root: JsonObject
-    rules: Rules
+    rules: GrammarRules
     json: JsonRules
 
     @property
@@ -47,7 +47,7 @@ class Call(Protocol):
 class Forms:
     """The forms of one property: of the call (`top`), or of an object in it."""
 
-    def __init__(self, call: Call, name: str, schema: JsonValue, *, top: bool) -> None:
+    def __init__(self, call: FormedCall, name: str, schema: JsonValue, *, top: bool) -> None:
         self._call = call
         self._name = name
         self._schema = schema

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 from joey.protocols.grammar.gbnf import (
     DEAD,
     EMPTY,
-    Rules,
+    GrammarRules,
     Way,
     callable_tools,
     either,
@@ -49,7 +49,7 @@ _INDENT = 16
 
 def morph_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, original_schemas: Mapping[str, Schema]) -> str:
     """What a reply may be, with these tools and this choice. The schemas are those by which the parser reads."""
-    rules = Rules()
+    rules = GrammarRules()
     calls = {
         tool.name: _Call(tool.name, original_schemas.get(tool.name, tool.schema), rules).endings()
         for tool in callable_tools(tools, choice)
@@ -66,7 +66,7 @@ def morph_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, original_schema
 class _Call:
     """The rules of one tool's calls."""
 
-    def __init__(self, name: str, schema: Schema, rules: Rules) -> None:
+    def __init__(self, name: str, schema: Schema, rules: GrammarRules) -> None:
         schema = resolve(schema, schema)
         self.name = name
         self.root: JsonObject = schema if isinstance(schema, Mapping) else {}

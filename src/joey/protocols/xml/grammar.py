@@ -28,7 +28,7 @@ from joey.protocols.grammar.gbnf import (
     DEAD,
     EMPTY,
     OTHER,
-    Rules,
+    GrammarRules,
     Way,
     callable_tools,
     either,
@@ -51,7 +51,7 @@ _LONGEST_FENCE = 5
 
 def xml_grammar(tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
     """What a reply may be, with these tools and this choice."""
-    rules = Rules()
+    rules = GrammarRules()
     offered = [tool for tool in tools if can_be_tag(tool.name)]
     called = callable_tools(offered, choice)
     bodies = {f"<{tool.name}>": _Call(tool, rules).body(ends_reply=must_call(called, choice)) for tool in called}
@@ -67,7 +67,7 @@ def xml_grammar(tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
 class _Call:
     """The rules of one tool's calls."""
 
-    def __init__(self, tool: ToolSpec, rules: Rules) -> None:
+    def __init__(self, tool: ToolSpec, rules: GrammarRules) -> None:
         self._tool = tool
         self._rules = rules
         self._shape = CallShape(tool)
@@ -167,7 +167,7 @@ def _same(one: JsonValue, other: JsonValue) -> bool:
 _FILLED = 3
 
 
-def _free_text(rules: Rules, parameter: Parameter, *, filled: bool) -> str:
+def _free_text(rules: GrammarRules, parameter: Parameter, *, filled: bool) -> str:
     """Any text up to the closing tag. State: the begun part of that tag, and how far the text is from being empty."""
     close, end = parameter.close, parameter.end_of_call or ""
     step = matcher([close, end] if end else [close])

@@ -367,7 +367,7 @@ class _Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EndFound:
     """Where a string ends and what follows its closing tag begins. Not `certain`: it was the best of the possible."""
 
     end: int
@@ -382,10 +382,10 @@ class StringEnd:
         self._tag = re.compile(rf"<(/\s*)?{re.escape(name)}(?=[\s/>])")
         self._parent = re.compile(rf"</\s*{re.escape(parent)}\s*>" if parent is not None else r"\Z")
 
-    def find(self, text: str, start: int, *, eager: bool = False) -> Found | None:
+    def find(self, text: str, start: int, *, eager: bool = False) -> EndFound | None:
         """The end of the string that starts here. An eager search takes the first closing tag of its depth."""
         depth = 0
-        possible: Found | None = None
+        possible: EndFound | None = None
         for match in self._tag.finditer(text, start):
             end = TAG_END.match(text, match.end())
             if end is None:
@@ -393,11 +393,11 @@ class StringEnd:
             if not match[1]:
                 depth += not end.group().endswith("/>")
             elif self._is_certain(text, end.end(), depth, ambiguous=possible is not None):
-                return Found(match.start(), end.end(), certain=True)
+                return EndFound(match.start(), end.end(), certain=True)
             elif depth:
                 depth -= 1
             else:
-                possible = possible or Found(match.start(), end.end(), certain=False)
+                possible = possible or EndFound(match.start(), end.end(), certain=False)
                 if eager:
                     break
         return possible

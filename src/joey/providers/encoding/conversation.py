@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from joey.images.sizing import PictureLimits
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
-from joey.providers.base import Request
+from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding.encodable import encodable, encodable_message
 from joey.providers.encoding.memo import Memo, Remembered
@@ -22,7 +22,7 @@ _TOO_LARGE = "it is too large for this model"
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class PreparedConversation:
     """What goes into the request. An empty `system` means that there is none, or that it is in the first message."""
 
     system: str
@@ -43,7 +43,7 @@ class Preparation:
         )
         self._sizes = Remembered(_sizes)
 
-    def prepare(self, request: Request) -> Conversation:
+    def prepare(self, request: ModelRequest) -> PreparedConversation:
         """The request's conversation, as such a model takes it."""
         self._shape.next_round()
         abilities = self._abilities
@@ -56,7 +56,7 @@ class Preparation:
         system = encodable(request.system)
         if system and abilities.system == "none":
             messages, system = _with_system_inside(system, messages), ""
-        return Conversation(system, tuple(messages), tools)
+        return PreparedConversation(system, tuple(messages), tools)
 
     def _accepted(self, message: Message) -> Message:
         message = encodable_message(message)

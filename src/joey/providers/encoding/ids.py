@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-Rule: TypeAlias = Callable[[str], str]
+MakeId: TypeAlias = Callable[[str], str]
 
 OPENAI_LIMIT = 64
 _MISTRAL_LENGTH = 9

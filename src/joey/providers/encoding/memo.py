@@ -44,7 +44,7 @@ class Memo(Generic[P, V]):
         return known[1]
 
 
-class Growing(Generic[K, V]):
+class GrowingMemo(Generic[K, V]):
     """What is made of each item of a list that is seen again and again, each time with a few more at its end.
 
     Only what is new costs a call: items that were there before, in the same places, are recognised by identity. Which
@@ -76,7 +76,7 @@ class Remembered(Generic[K, V]):
 
     def __init__(self, make: Callable[[K], V]) -> None:
         self._memo = Memo(make)
-        self._growing: Growing[K, V] = Growing(lambda items, place: self._memo(items[place]))
+        self._growing: GrowingMemo[K, V] = GrowingMemo(lambda items, place: self._memo(items[place]))
 
     def __call__(self, items: Sequence[K]) -> Sequence[V]:
         self._memo.next_round()

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from joey.providers.base import Request
+from joey.providers.base import ModelRequest
 from joey.providers.encoding.encodable import rewritten
 
 
-def without_words(request: Request, words: Sequence[str]) -> Request:
+def without_words(request: ModelRequest, words: Sequence[str]) -> ModelRequest:
     """The request with these words broken, in every text of it."""
     if not words:
         return request

@@ -41,7 +41,7 @@ _directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EnginePlan:
     """How a file is to be run."""
 
     path: Path
@@ -54,16 +54,16 @@ class Plan:
         return Abilities(tools=False, images=False, context_window=self.context)
 
 
-def plan(path: Path, options: EngineOptions) -> Plan:
+def plan(path: Path, options: EngineOptions) -> EnginePlan:
     """The window that the model and the memory allow. Only the beginning of the file is read."""
     facts = read_facts(path)
     longest = facts.context or WINDOW
     if options.context is not None:
-        return Plan(path, min(options.context, longest), options.threads)
+        return EnginePlan(path, min(options.context, longest), options.threads)
     free, cache = machine.free_memory(), (facts.cache_per_token or 0) * WINDOW
     # The cache is memory of its own; the weights are read from the file and may take the rest.
     is_tight = free is not None and free < path.stat().st_size + 2 * cache
-    return Plan(path, min(SMALL_WINDOW if is_tight else WINDOW, longest), options.threads)
+    return EnginePlan(path, min(SMALL_WINDOW if is_tight else WINDOW, longest), options.threads)
 
 
 def threads_for(told: int | None) -> int:
@@ -96,7 +96,7 @@ def asked(address: str, path: str, key: str, body: dict[str, Any] | None = None)
 class Engine:
     """One model file and the server that runs it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: EnginePlan) -> None:
         self.plan = plan
         self.key = secrets.token_urlsafe(24)
         self._server: Any = None
@@ -119,10 +119,6 @@ class Engine:
     def control_words(self) -> tuple[str, ...]:
         """See joey.providers.local.weights."""
         return control_words(self.plan.path)
-
-    @property
-    def is_loaded(self) -> bool:
-        return self._server is not None
 
     def stop(self) -> None:
         with self._loading:
@@ -158,10 +154,10 @@ class Engine:
         return parameters
 
 
-_engines: dict[Plan, Engine] = {}
+_engines: dict[EnginePlan, Engine] = {}
 
 
-def engine_for(plan: Plan) -> Engine:
+def engine_for(plan: EnginePlan) -> Engine:
     """The one engine of this process for a plan."""
     return _engines.setdefault(plan, Engine(plan))
 

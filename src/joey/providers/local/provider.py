@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from joey.chunks import Chunk
 from joey.errors import UsageError
-from joey.providers.base import Connection, EngineOptions, Provider, Request
+from joey.providers.base import Connection, EngineOptions, ModelRequest, Provider
 from joey.providers.catalogue import Abilities
 from joey.providers.local.control import without_words
 from joey.providers.local.engine import engine_for, plan, require_runtime
@@ -70,7 +70,7 @@ class LocalProvider(Provider):
     def takes_grammar(self) -> bool:
         return self._takes_grammar
 
-    async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         server = await self._opened()
         async with aclosing(server.stream(self._fitting(request))) as chunks:
             async for chunk in chunks:
@@ -100,7 +100,7 @@ class LocalProvider(Provider):
         where it may not would write such tokens, which nobody sees, until its window is full."""
         return {"grammar": grammar, "logit_bias": [[token, False] for token in self._engine.silent_tokens]}
 
-    def _fitting(self, request: Request) -> Request:
+    def _fitting(self, request: ModelRequest) -> ModelRequest:
         temperature = 0.0 if request.temperature is None else request.temperature
         longest = max(1, self._engine.plan.context // 2)
         request = without_words(request, self._engine.control_words)

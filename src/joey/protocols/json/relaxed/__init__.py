@@ -17,10 +17,10 @@ two, and over a Markdown fence around the value, and says so in `repairs`.
 from __future__ import annotations
 
 from joey.errors import JoeyError
-from joey.protocols.json.relaxed.reader import MAX_DEPTH, Piece, RelaxedReader
+from joey.protocols.json.relaxed.reader import MAX_DEPTH, RelaxedPiece, RelaxedReader
 from joey.wire import JsonValue
 
-__all__ = ["MAX_DEPTH", "Piece", "RelaxedJsonError", "RelaxedReader", "loads"]
+__all__ = ["MAX_DEPTH", "RelaxedJsonError", "RelaxedPiece", "RelaxedReader", "loads"]
 
 
 _NO_BEGINNING = ("}", "]", ",", ":")

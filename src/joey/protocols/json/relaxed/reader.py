@@ -53,7 +53,7 @@ _EXPECTED = {
 }
 
 
-class Piece(NamedTuple):
+class RelaxedPiece(NamedTuple):
     """What a stretch of text brought: new characters of the string at `path`, or, if `literal`, a whole JSON scalar."""
 
     path: ArgumentPath
@@ -165,7 +165,7 @@ class RelaxedReader:
 
     def read(
         self, text: str, start: int = 0, end: int | None = None, *, past_stop: bool = False
-    ) -> tuple[list[Piece], int]:
+    ) -> tuple[list[RelaxedPiece], int]:
         """Read on, and say what it brought and how far it went. The `raw` of the pieces is what was read."""
         end = len(text) if end is None else end
         self.paused = self.at_stop = False
@@ -455,17 +455,17 @@ class RelaxedReader:
         if what not in self.repairs:
             self.repairs.append(what)
 
-    def _share_out(self, text: str, start: int, stopped: int, shift: int) -> list[Piece]:
+    def _share_out(self, text: str, start: int, stopped: int, shift: int) -> list[RelaxedPiece]:
         """Each thing found takes the text that leads up to it; the last takes what follows as well."""
         found = self.found
         if not found:
-            return [Piece((), "", text[start:stopped], False)] if stopped > start else []
+            return [RelaxedPiece((), "", text[start:stopped], False)] if stopped > start else []
         self.found = []
         pieces = []
         for path, decoded, literal, end in found[:-1]:
             end = max(end + shift, start)
-            pieces.append(Piece(path, decoded, text[start:end], literal))
+            pieces.append(RelaxedPiece(path, decoded, text[start:end], literal))
             start = end
         path, decoded, literal, _ = found[-1]
-        pieces.append(Piece(path, decoded, text[start:stopped], literal))
+        pieces.append(RelaxedPiece(path, decoded, text[start:stopped], literal))
         return pieces

