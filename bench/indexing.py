@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.table import Table
-from joey.tools.index.search import Asked, CodebaseIndex
+from joey.tools.index.search import CodebaseIndex, SearchRequest
 from joey.tools.searching.ripgrep import ripgrep
 
 FILES = 10_000
@@ -77,7 +77,7 @@ def build(index: CodebaseIndex) -> None:
 
 
 def ask(index: CodebaseIndex) -> None:
-    assert index.search(Asked("where is the token of a user read")).found
+    assert index.search(SearchRequest("where is the token of a user read")).found
 
 
 def change_and_ask(root: Path, index: CodebaseIndex) -> None:

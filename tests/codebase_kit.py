@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from joey.tools.index.model import Embedder
-from joey.tools.index.search import Answer, Asked, CodebaseIndex
+from joey.tools.index.search import CodebaseIndex, SearchAnswer, SearchRequest
 from joey.tools.index.update import Allowance, Freshness
 from joey.tools.index.words import words
 
@@ -72,8 +72,8 @@ class Workshop:
     def build(self, stopped: Callable[[], bool] = lambda: False) -> Freshness:
         return self.index.build(lambda _what, _done, _of: None, stopped)[0]
 
-    def search(self, question: str, under: str = "", **allowed: Any) -> Answer:
-        return self.index.search(Asked(question, under, allowance=Allowance(**allowed)))
+    def search(self, question: str, under: str = "", **allowed: Any) -> SearchAnswer:
+        return self.index.search(SearchRequest(question, under, allowance=Allowance(**allowed)))
 
     def paths(self, question: str, under: str = "", **allowed: Any) -> list[str]:
         return [each.piece.path for each in self.search(question, under, **allowed).found]

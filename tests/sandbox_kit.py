@@ -31,14 +31,14 @@ from joey.policy import Workspace
 from joey.policy.guarded import is_guarded
 from joey.sandbox import Sandbox, Walls, bubblewrap, open_full, open_partial
 from joey.sandbox.holder import SandboxError
-from joey.sandbox.settings import Limits
+from joey.sandbox.settings import ProcessLimits
 from joey.tools.shell.environment import command_environment
 
 T = TypeVar("T")
 SECRET = "the-secret-of-the-user"
 MARK = "HAPPENED"
 PYTHON = sys.executable
-LIMITS = Limits(memory=1024, processes=200, file_size=100)
+LIMITS = ProcessLimits(memory=1024, processes=200, file_size=100)
 _FILES = {
     "home/.ssh/id_ed25519": SECRET,
     "home/.aws/credentials": SECRET,

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joey.checkpoints import CheckpointStore, Limits, plan_restore
+from joey.checkpoints import CheckpointLimits, CheckpointStore, plan_restore
 from joey.checkpoints.store import read_file
 from joey.errors import JoeyError, UsageError
 
@@ -23,7 +23,7 @@ LATER = 10**18 * 4
 """A clock far ahead: every file was last changed long ago, so its times can be relied upon."""
 
 
-def a_store(folder: Path, limits: Limits | None = None) -> CheckpointStore:
+def a_store(folder: Path, limits: CheckpointLimits | None = None) -> CheckpointStore:
     workspace = folder / "project"
     workspace.mkdir(exist_ok=True)
     return CheckpointStore(folder / "kept", workspace, limits, clock=lambda: LATER)
@@ -210,7 +210,7 @@ def test_a_file_that_changed_just_now_is_read_again(tmp_path: Path) -> None:
 
 
 def test_large_files_are_left_out_named_and_never_removed(tmp_path: Path) -> None:
-    store = a_store(tmp_path, Limits(file_bytes=100, touched_bytes=200))
+    store = a_store(tmp_path, CheckpointLimits(file_bytes=100, touched_bytes=200))
     work = store.workspace
     fill(work, {"large": "x" * 150, "small": "y"})
     made = store.take("a command", whole=True)
@@ -224,7 +224,7 @@ def test_large_files_are_left_out_named_and_never_removed(tmp_path: Path) -> Non
 
 
 def test_when_the_room_is_used_up_the_rest_is_named_and_not_read_again(tmp_path: Path) -> None:
-    store = a_store(tmp_path, Limits(total_bytes=4000))
+    store = a_store(tmp_path, CheckpointLimits(total_bytes=4000))
     noise = random.Random(1)
     fill(store.workspace, {f"f{n}": noise.randbytes(1000) for n in range(10)})
     made = store.take("a command", whole=True)
@@ -239,7 +239,7 @@ def test_a_checkpoint_that_takes_too_long_goes_on_with_the_next(tmp_path: Path) 
     workspace = tmp_path / "project"
     fill(workspace, {f"f{n}": str(n) for n in range(10)})
     ticks = iter(range(LATER, LATER * 2, 10**9))
-    store = CheckpointStore(tmp_path / "kept", workspace, Limits(seconds=8), clock=lambda: next(ticks))
+    store = CheckpointStore(tmp_path / "kept", workspace, CheckpointLimits(seconds=8), clock=lambda: next(ticks))
     first = store.take("first", whole=True)
     assert 0 < len(first.unkept) < 10
     for _ in range(4):
@@ -248,7 +248,7 @@ def test_a_checkpoint_that_takes_too_long_goes_on_with_the_next(tmp_path: Path) 
 
 
 def test_too_many_files_mean_that_nothing_unknown_is_removed(tmp_path: Path) -> None:
-    store = a_store(tmp_path, Limits(paths=3))
+    store = a_store(tmp_path, CheckpointLimits(paths=3))
     fill(store.workspace, {f"f{n}": str(n) for n in range(6)})
     made = store.take("a command", whole=True)
     fill(store.workspace, {"f0": "changed", "a": "new"})

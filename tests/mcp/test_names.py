@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.mcp import names as mcpnames
-from joey.mcp.names import LIMIT, McpNames, McpTool
+from joey.mcp.names import LIMIT, McpNames, ServerTool
 from vectors_data import cases
 
 OTHERWISE = {
@@ -39,7 +39,7 @@ def test_names_are_made_as_recorded(case: Any) -> None:
 
 @pytest.mark.parametrize("case", cases("roo/names_and_lines", set="parseMcpToolName"), ids=lambda c: c["id"])
 def test_names_are_taken_apart_as_recorded(case: Any) -> None:
-    expected = case["expected"] and McpTool(case["expected"]["serverName"], case["expected"]["toolName"])
+    expected = case["expected"] and ServerTool(case["expected"]["serverName"], case["expected"]["toolName"])
     assert mcpnames.split(*case["args"]) == expected
 
 
@@ -50,7 +50,7 @@ def test_names_in_recorded_streams_give_server_and_tool(case: Any) -> None:
     for call_id, name in names.items():
         use, found = uses[call_id], mcpnames.split(name)
         if use is not None and use["type"] == "mcp_tool_use":
-            assert found == McpTool(use["serverName"], use["toolName"])
+            assert found == ServerTool(use["serverName"], use["toolName"])
             assert mcpnames.canonical(name) == use["name"]
         elif use is not None or not _is_broken_json(case, call_id):
             assert found is None
@@ -68,8 +68,8 @@ def test_every_tool_has_one_legal_name_that_leads_back(pairs: list[tuple[str, st
     for server, tool in pairs:
         name = names.name(server, tool)
         assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)
-        assert names.find(name) == McpTool(server, tool)
-        assert names.find_pair(server, tool) == McpTool(server, tool)
+        assert names.find(name) == ServerTool(server, tool)
+        assert names.find_pair(server, tool) == ServerTool(server, tool)
 
 
 @pytest.mark.property
@@ -93,18 +93,18 @@ def test_names_do_not_depend_on_the_order_of_the_tools(pairs: list[tuple[str, st
 )
 def test_a_tool_is_found_in_the_spellings_models_use(spelling: str) -> None:
     names = McpNames([("my-server", "get-user"), ("my-server", "get-users")])
-    assert names.find(spelling) == McpTool("my-server", "get-user")
+    assert names.find(spelling) == ServerTool("my-server", "get-user")
 
 
 def test_a_server_name_may_contain_the_separator() -> None:
     names = McpNames([("a__b", "c"), ("a", "d")])
-    assert names.find("mcp--a__b--c") == names.find("mcp__a__b__c") == McpTool("a__b", "c")
+    assert names.find("mcp--a__b--c") == names.find("mcp__a__b__c") == ServerTool("a__b", "c")
 
 
 def test_a_spelling_that_fits_two_tools_finds_none() -> None:
     names = McpNames([("a", "b__c"), ("a__b", "c")])
     assert names.find("mcp__a__b__c") is None
-    assert names.find("mcp--a--b__c") == McpTool("a", "b__c")
+    assert names.find("mcp--a--b__c") == ServerTool("a", "b__c")
 
 
 def test_long_names_are_told_apart_and_found() -> None:
@@ -112,8 +112,8 @@ def test_long_names_are_told_apart_and_found() -> None:
     names = McpNames([("server", f"{long}-one"), ("server", f"{long}-two")])
     one, two = names.name("server", f"{long}-one"), names.name("server", f"{long}-two")
     assert one != two and max(len(one), len(two)) <= LIMIT
-    assert names.find(one.replace("-", "_")) == McpTool("server", f"{long}-one")
-    assert names.find(f"server__{long}-two") == McpTool("server", f"{long}-two")
+    assert names.find(one.replace("-", "_")) == ServerTool("server", f"{long}-one")
+    assert names.find(f"server__{long}-two") == ServerTool("server", f"{long}-two")
 
 
 def test_tools_that_differ_only_in_unsafe_characters_keep_apart() -> None:
@@ -124,5 +124,5 @@ def test_tools_that_differ_only_in_unsafe_characters_keep_apart() -> None:
 
 def test_two_names_in_the_models_spelling_find_the_tool() -> None:
     names = McpNames([("My Server", "get-user")])
-    assert names.find_pair("My_Server", "get_user") == McpTool("My Server", "get-user")
+    assert names.find_pair("My_Server", "get_user") == ServerTool("My Server", "get-user")
     assert names.find_pair("My_Server", "other") is None

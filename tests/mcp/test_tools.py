@@ -13,7 +13,7 @@ from joey.actions import CallServer, WritePath
 from joey.app.calls import CallRunner
 from joey.mcp import catalogue as catalogue_module
 from joey.mcp.catalogue import Catalogue
-from joey.mcp.listing import ListedTool, Listing, mended_tools
+from joey.mcp.listing import ListedTool, ServerListing, mended_tools
 from joey.mcp.offer import offers
 from joey.mcp.servers import McpServers
 from joey.mcp.tool import McpTool
@@ -34,7 +34,7 @@ WRITER = ListedTool(
 def still(*tools: ListedTool, name: str = "files") -> McpServers:
     """A server that says it has these tools, and does not run."""
     servers = McpServers([replace(raw_config("x"), name=name)])
-    servers.servers[0].listing = Listing(tuple(tools))
+    servers.servers[0].listing = ServerListing(tuple(tools))
     servers.servers[0]._become("down", "it is not meant to run")
     return servers
 

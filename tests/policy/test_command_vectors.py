@@ -12,7 +12,7 @@ from typing import Any
 
 from joey.policy import Settings, Workspace
 from joey.policy.shell.lines import judge_line
-from joey.policy.shell.rules import Rules
+from joey.policy.shell.rules import CommandRules
 from joey.policy.shell.syntax import commands_seen
 from joey.policy.verdict import Verdict, combine
 from vectors_data import cases
@@ -67,7 +67,7 @@ def test_single_commands_are_denied_alike() -> None:
 
 def test_the_longest_rule_is_the_same() -> None:
     for case in of("longest_prefix"):
-        rule = Rules.read(case["prefixes"], ()).allowing(case["command"].split())
+        rule = CommandRules.read(case["prefixes"], ()).allowing(case["command"].split())
         if rule is not None and not rule.open_end:  # Roo takes the star for a letter
             assert rule.text.casefold() == case["expected"], case
 

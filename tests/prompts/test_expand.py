@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.messages import ImageBlock, ResultBlock, TextBlock
-from joey.prompts import Asked, Library, expand
+from joey.prompts import Library, UserInput, expand_input
 
 
 class Recorded:
@@ -48,9 +48,9 @@ def library(tmp_path: Path) -> Library:
     return Library(tmp_path / "project", tmp_path / "user", tmp_path / "home")
 
 
-async def ask(text: str, library: Library) -> tuple[Asked, list[str]]:
+async def ask(text: str, library: Library) -> tuple[UserInput, list[str]]:
     sources = Recorded()
-    asked = await expand(text, library, sources)
+    asked = await expand_input(text, library, sources)
     assert asked.text == text
     return asked, sources.asked
 
@@ -75,7 +75,7 @@ async def test_mentions_are_found_where_people_write_them(library: Library, text
     asked, found = await ask(text, library)
     assert found == asked_for
     if not asked_for or asked_for == ["missing"]:
-        assert asked == Asked(text)
+        assert asked == UserInput(text)
 
 
 async def test_what_is_attached_is_never_looked_at_again(library: Library) -> None:
@@ -96,7 +96,7 @@ async def test_a_command_takes_what_is_behind_it_up_to_the_next(library: Library
 
 @pytest.mark.parametrize("text", ["/unknown x", "a/review", "see /review/x", "/reviewer", "/usr/bin", "and/or"])
 async def test_a_slash_that_names_nothing_stays_text(library: Library, text: str) -> None:
-    assert (await ask(text, library))[0] == Asked(text)
+    assert (await ask(text, library))[0] == UserInput(text)
 
 
 async def test_a_skill_can_be_called_like_a_command(library: Library) -> None:
@@ -115,5 +115,5 @@ async def test_pictures_come_as_pictures_and_missing_files_stay_words(library: L
 @given(text=st.text(alphabet="@/ab1.\\ \n<input>review-", max_size=60))
 async def test_the_words_are_never_changed(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.getbasetemp() / "nothing"
-    asked = await expand(text, Library(folder, folder, folder), Recorded())
+    asked = await expand_input(text, Library(folder, folder, folder), Recorded())
     assert asked.text == text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.sandbox import Limits, Sandbox
+from joey.sandbox import ProcessLimits, Sandbox
 from sandbox_kit import PYTHON, World, a_world
 
 COMMIT = "git -c user.name=Ann -c user.email=ann@example.com commit -q"
@@ -47,7 +47,7 @@ NEEDED = {"node": "node", "npm": "npm", "gcc": "gcc", "make": "make"}
 
 @pytest.fixture(scope="module")
 def sandbox(world: World) -> Sandbox:
-    return world.open("full", world.walls(limits=Limits()))
+    return world.open("full", world.walls(limits=ProcessLimits()))
 
 
 @pytest.mark.parametrize(("name", "command", "expected"), EVERYDAY, ids=[each[0] for each in EVERYDAY])
@@ -72,7 +72,7 @@ def test_a_server_of_one_command_answers_the_next(world: World, sandbox: Sandbox
 
 def test_a_virtual_environment_and_pip_from_an_index_on_this_machine(world: World) -> None:
     wheel = _wheel(world.workspace / "packages")
-    sandbox = world.open("full", world.walls(network="on", limits=Limits()))
+    sandbox = world.open("full", world.walls(network="on", limits=ProcessLimits()))
     install = (
         f"{PYTHON} -m venv --without-pip env && "
         f"{sys.prefix}/bin/python -m pip --python env/bin/python install -q --no-index --disable-pip-version-check "

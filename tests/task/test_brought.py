@@ -23,7 +23,7 @@ from joey.events import (
 )
 from joey.messages import TextBlock
 from joey.policy.paths import Workspace
-from joey.prompts import Asked, Library, expand
+from joey.prompts import Library, UserInput, expand_input
 from joey.task.mentions import WorkspaceSources
 from joey.testing.script import Failure, reply
 from joey.wire import encode
@@ -40,8 +40,8 @@ def kit(folder: Path, script: list[Any], user: Callable[[Request], Answer | None
     (made.workspace / ".joey/commands/lost.md").write_text("---\nmode: nowhere\n---\nWORDS OF THE COMMAND")
     library, sources = Library(made.workspace, folder / "user"), WorkspaceSources(Workspace.of(made.workspace))
 
-    async def asked(text: str, mode: str) -> Asked:
-        return await expand(text, library, sources, mode)
+    async def asked(text: str, mode: str) -> UserInput:
+        return await expand_input(text, library, sources, mode)
 
     made.parts = replace(made.parts, asked=asked)
     return made
@@ -127,10 +127,10 @@ async def test_words_said_while_others_are_read_up_are_not_lost_when_the_task_is
     made = kit(tmp_path, [READ, done()])
     entered = asyncio.Event()
 
-    async def asked(text: str, _mode: str) -> Asked:
+    async def asked(text: str, _mode: str) -> UserInput:
         entered.set()
         await asyncio.sleep(0 if text == "second" else 60)
-        return Asked(text, (TextBlock(text.upper()),))
+        return UserInput(text, (TextBlock(text.upper()),))
 
     def watch(_task: str, event: Any) -> None:
         if isinstance(event, TaskStarted) and made.task:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.checkpoints import CheckpointStore, Limits, plan_restore
+from joey.checkpoints import CheckpointLimits, CheckpointStore, plan_restore
 from joey.cli import main
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import CheckpointMade, RunBegan
@@ -28,7 +28,7 @@ def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
             done(),
         ],
     )
-    kit.parts = replace(kit.parts, store=TaskStore(tmp_path / "joey" / "tasks"), checkpoints=Limits())
+    kit.parts = replace(kit.parts, store=TaskStore(tmp_path / "joey" / "tasks"), checkpoints=CheckpointLimits())
     (kit.workspace / "a.txt").write_text("old\n")
     (kit.workspace / "kept").mkdir()
     (kit.workspace / "kept" / "b.txt").write_text("b\n")

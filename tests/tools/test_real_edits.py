@@ -23,7 +23,7 @@ from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.search_and_replace import SearchAndReplace
 from joey.tools.editing.blocks import Block, format_block
 from joey.tools.editing.document import Document
-from joey.tools.editing.linediff import Piece, changes
+from joey.tools.editing.linediff import DiffPiece, changes
 from joey.tools.editing.matching import is_blank
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ class Change:
     new: Document
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[DiffPiece]:
         return changes(self.old.lines, self.new.lines)
 
 
@@ -68,13 +68,13 @@ def text_changes(old: Files, new: Files) -> Iterator[Change]:
 Fits = Callable[[Sequence[str]], bool]
 
 
-def grown(piece: Piece, lines: Sequence[str], fits: Fits, low: int, high: int) -> Piece | None:
+def grown(piece: DiffPiece, lines: Sequence[str], fits: Fits, low: int, high: int) -> DiffPiece | None:
     """The piece with as many unchanged lines around it as it takes to fit, within bounds."""
     for extra in range(max(high - low, 1) + 1):
         before, after = min(extra, piece.old - low), min(extra, high - piece.old_end)
         first, last = piece.old - before, piece.old_end + after
         if first < last and fits(lines[first:last]):
-            return Piece("replace", first, last, piece.new - before, piece.new_end + after)
+            return DiffPiece("replace", first, last, piece.new - before, piece.new_end + after)
         if first == low and last == high:
             return None
     return None
@@ -85,7 +85,7 @@ def is_unique(lines: Sequence[str], wanted: Sequence[str]) -> bool:
     return text.find(old, text.find(old) + 1) < 0
 
 
-def bounds(pieces: Sequence[Piece], at: int, count: int) -> tuple[int, int]:
+def bounds(pieces: Sequence[DiffPiece], at: int, count: int) -> tuple[int, int]:
     """How far the lines around a piece reach: to the pieces beside it."""
     return pieces[at - 1].old_end if at else 0, pieces[at + 1].old if at + 1 < len(pieces) else count
 
@@ -110,7 +110,7 @@ def replacements_for(change: Change) -> list[tuple[str, str]]:
     """Strings that are unique in what the ones before them made of the file."""
     pairs, lines, shift = [], list(change.old.lines), 0
     for piece in change.pieces:
-        moved = Piece(piece.kind, piece.old + shift, piece.old_end + shift, piece.new, piece.new_end)
+        moved = DiffPiece(piece.kind, piece.old + shift, piece.old_end + shift, piece.new, piece.new_end)
         new = list(change.new.lines[piece.new : piece.new_end])
         # A line is removed together with a line end, so it takes one of its neighbours with it.
         alone = 0 if new else moved.old_end - moved.old

@@ -13,7 +13,7 @@ from typing import Any
 from joey.config import Config, Setting, read_config
 from joey.errors import UsageError
 from joey.modes.files import load_modes
-from joey.policy.layers import Approvals, Said, layered
+from joey.policy.layers import Approvals, ApprovalSource, layered
 from joey.providers import ENDPOINTS, LOCAL
 from joey.providers.local.weights import DEFAULT as LOCAL_MODEL
 from joey.providers.local.weights import known
@@ -58,7 +58,7 @@ def settings_in_force(
 def approvals_in_force(config: Config) -> Approvals:
     """What may be done without asking, and who said so."""
     said = [
-        Said(
+        ApprovalSource(
             layer.approvals,
             layer.origin,
             layer.trusted,

@@ -19,7 +19,7 @@ from joey.app.sandbox import check_profile
 from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, key_for, said_in
 from joey.app.tools import look_around, mcp_offers, sandbox_settings, tools_of
 from joey.bounded.files import read_regular
-from joey.checkpoints import Limits
+from joey.checkpoints import CheckpointLimits
 from joey.config import Config
 from joey.errors import UsageError
 from joey.images.sizing import fit, picture_type
@@ -29,7 +29,7 @@ from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
 from joey.policy import Settings, Workspace
 from joey.policy.verdict import Decision
-from joey.prompts import Asked, Library, expand
+from joey.prompts import Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, debug
 from joey.protocols.resolve import resolve_protocol
@@ -217,7 +217,7 @@ def make_parts(
         settings=settings,
         surroundings=surroundings_of(paths, modes, sources),
         paths=paths,
-        checkpoints=Limits(),
+        checkpoints=CheckpointLimits(),
         asked=asker(paths, around.library, sees_images=abilities.images, check=config.value("check")),
         prices=Prices().extended(({model: _FREE} if provider.name == LOCAL else {}) | config.prices),
         headless=options.headless,
@@ -280,7 +280,7 @@ def parser_watcher(environment: Mapping[str, str] = os.environ) -> Callable[[Par
     return lambda parser: debug.wrap(parser, mode, style, unfiltered(sys.stderr).write)
 
 
-async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:
+async def asked_for(text: str, parts: Parts, *, mode: str) -> UserInput:
     """The request that a task begins with, or goes on with."""
     asked = await parts.asked(text, mode)
     if asked.mode is not None and asked.mode not in parts.modes:
@@ -290,12 +290,12 @@ async def asked_for(text: str, parts: Parts, *, mode: str) -> Asked:
 
 def asker(
     paths: Workspace, library: Library, *, sees_images: bool, check: str | None = None
-) -> Callable[[str, str], Awaitable[Asked]]:
+) -> Callable[[str, str], Awaitable[UserInput]]:
     """Finds the slash commands, skills and mentions in what a person typed (joey.prompts). The answers of tools never
     come here."""
 
-    async def asked(text: str, mode: str) -> Asked:
-        return await expand(text, library, WorkspaceSources(paths, sees_images, check), mode)
+    async def asked(text: str, mode: str) -> UserInput:
+        return await expand_input(text, library, WorkspaceSources(paths, sees_images, check), mode)
 
     return asked
 

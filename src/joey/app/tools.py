@@ -19,7 +19,7 @@ from joey.mcp.servers import McpServers
 from joey.modes.files import LoadedModes, load_modes
 from joey.modes.mode import Mode
 from joey.prompts import Library
-from joey.sandbox import Limits, SandboxSettings
+from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.system.keyring import find_key
 from joey.system.trust import TrustStore
 from joey.tools.base import Feature, Tool
@@ -153,7 +153,7 @@ def sandbox_settings(config: Config) -> SandboxSettings:
         writable=tuple(config.value("sandbox_writable")),
         hide=tuple(config.value("sandbox_hide")),
         show=tuple(config.value("sandbox_show")),
-        limits=Limits(
+        limits=ProcessLimits(
             config.value("sandbox_memory"), config.value("sandbox_processes"), config.value("sandbox_file_size")
         ),
     )

@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["file", "link", "folder", "absent", "unkept"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PathState:
     """A path as it was. `content` is the hash of a file, the target of a link, or why a file was not kept."""
 
     kind: Kind
@@ -22,7 +22,7 @@ class Entry:
     """Size, times and inode of a file: as long as these are the same, its content need not be read again. Empty when
     they prove nothing, because the file changed in the very moment it was looked at."""
 
-    def same_as(self, other: Entry) -> bool:
+    def same_as(self, other: PathState) -> bool:
         """Whether there is nothing to do to turn one into the other."""
         if self.kind == "unkept" or other.kind == "unkept":
             return bool(self.stamp) and self.stamp == other.stamp
@@ -32,12 +32,12 @@ class Entry:
         return [self.kind, self.mode, self.content, *self.stamp]
 
     @classmethod
-    def from_json(cls, data: list[Any]) -> Entry:
+    def from_json(cls, data: list[Any]) -> PathState:
         kind, mode, content, *stamp = data
         return cls(kind, mode, content, tuple(stamp))
 
 
-ABSENT = Entry("absent")
+ABSENT = PathState("absent")
 
 
 def stamp_of(info: os.stat_result) -> tuple[int, ...]:
@@ -49,7 +49,7 @@ def mode_of(info: os.stat_result) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CheckpointLimits:
     """How much is kept. What goes over a limit is left out, is named as left out, and is never removed by restoring."""
 
     file_bytes: int = 1 << 20
@@ -75,7 +75,7 @@ class Checkpoint:
     call_id: str
     label: str
     whole: bool
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, PathState] = field(default_factory=dict)
     """What is new since the last checkpoint of the whole workspace, or the files that are about to be touched."""
     gone: tuple[str, ...] = ()
     skipped: tuple[str, ...] | None = None
@@ -109,7 +109,7 @@ class Checkpoint:
             data["call"],
             data["label"],
             data["whole"],
-            {path: Entry.from_json(entry) for path, entry in data["entries"].items()},
+            {path: PathState.from_json(entry) for path, entry in data["entries"].items()},
             tuple(data["gone"]),
             None if skipped is None else tuple(skipped),
         )

@@ -18,8 +18,8 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from joey.bounded.folders import LinkInPathError, Place, open_folder
-from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, stamp_of
-from joey.checkpoints.store import CheckpointStore, Past
+from joey.checkpoints.entries import ABSENT, Checkpoint, PathState, stamp_of
+from joey.checkpoints.store import CheckpointStore, Snapshot
 from joey.checkpoints.walk import walk
 from joey.errors import JoeyError
 from joey.system.filenames import quoted
@@ -33,8 +33,8 @@ class Change:
     """What restoring would do to one path."""
 
     path: str
-    now: Entry
-    wanted: Entry
+    now: PathState
+    wanted: PathState
 
     @property
     def verb(self) -> Verb:
@@ -98,7 +98,7 @@ def plan_restore(store: CheckpointStore, number: int) -> Restoration:
     return Restoration(store, checkpoint, tuple(sorted(changes, key=lambda change: change.path)), left)
 
 
-def _worth_a_look(store: CheckpointStore, past: Past) -> Iterator[tuple[str, Entry]]:
+def _worth_a_look(store: CheckpointStore, past: Snapshot) -> Iterator[tuple[str, PathState]]:
     """The paths that may be different, and how they were."""
     found = walk(store.workspace, store.limits.paths).found if past.complete else {}
     for path, wanted in past.entries.items():
@@ -195,11 +195,11 @@ def _diff(store: CheckpointStore, change: Change) -> Iterator[str]:
             yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
 
 
-def _side(path: str, entry: Entry) -> str:
+def _side(path: str, entry: PathState) -> str:
     return "/dev/null" if entry.kind == "absent" else quoted(path)
 
 
-def _text(store: CheckpointStore, entry: Entry, path: str) -> list[str] | None:
+def _text(store: CheckpointStore, entry: PathState, path: str) -> list[str] | None:
     """The lines of a file as it was (or, with a path, is now); None when it has none that can be shown."""
     if entry.kind in ("absent", "folder"):
         return []

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.bounded.folders import place_of
-from joey.checkpoints.entries import ABSENT, Checkpoint, Entry, Limits, mode_of, stamp_of
+from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathState, mode_of, stamp_of
 from joey.checkpoints.pack import ContentPack, content_hash
-from joey.checkpoints.walk import Seen, walk
+from joey.checkpoints.walk import WalkResult, walk
 from joey.errors import UsageError
 from joey.system.folders import make_private, private_file
 
@@ -38,14 +38,14 @@ _NO_TIME = "reading the workspace took too long"
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class Snapshot:
     """What was there at a checkpoint. `complete`: what `entries` does not name was not there, unless it is skipped."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, PathState]
     complete: bool = False
     skipped: frozenset[str] = frozenset()
 
-    def says(self, path: str) -> Entry | None:
+    def says(self, path: str) -> PathState | None:
         """How a path was; None when nothing is known of it."""
         known = self.entries.get(path)
         if known is not None or not self.complete or path.startswith("/") or under(path, self.skipped):
@@ -60,14 +60,14 @@ class CheckpointStore:
         self,
         folder: Path,
         workspace: Path,
-        limits: Limits | None = None,
+        limits: CheckpointLimits | None = None,
         *,
         clock: Callable[[], int] = time.time_ns,
         read: Callable[[str, int], bytes] | None = None,
     ) -> None:
         self.folder, self.workspace = folder, workspace.resolve()
         self._root = str(self.workspace)
-        self.limits = limits or Limits()
+        self.limits = limits or CheckpointLimits()
         self.contents = ContentPack(folder, self.limits.total_bytes)
         self.reads = 0
         """How many files were read so far."""
@@ -75,7 +75,7 @@ class CheckpointStore:
         self._read_file = read or read_file
         self._lines = folder / "checkpoints.jsonl"
         self.checkpoints = list(_read_lines(self._lines))
-        self._whole: dict[str, Entry] = {}
+        self._whole: dict[str, PathState] = {}
         self._skipped: tuple[str, ...] | None = None
         for checkpoint in self.checkpoints:
             self._fold(checkpoint)
@@ -116,63 +116,63 @@ class CheckpointStore:
     def place(self, name: str) -> Path:
         return self.workspace / name
 
-    def look(self, name: str) -> Entry:
+    def look(self, name: str) -> PathState:
         """A path as it is now, with its hash; nothing is kept."""
         return self._entry(name, keep=False, limit=self.limits.touched_bytes)
 
-    def _look(self, name: str) -> Entry:
+    def _look(self, name: str) -> PathState:
         return self._entry(name, keep=True, limit=self.limits.touched_bytes)
 
-    def _entry(self, name: str, *, keep: bool, limit: int) -> Entry:
+    def _entry(self, name: str, *, keep: bool, limit: int) -> PathState:
         try:
             info = self.place(name).lstat()
         except OSError:
             return ABSENT
         return self._made(name, info, keep=keep, limit=limit)
 
-    def _fresh(self, seen: Seen) -> dict[str, Entry]:
+    def _fresh(self, seen: WalkResult) -> dict[str, PathState]:
         """The workspace now. Only what looks different from the last time is read."""
-        fresh: dict[str, Entry] = {}
+        fresh: dict[str, PathState] = {}
         until = self._clock() + int(self.limits.seconds * 1e9)
         for path, info in seen.found.items():
             known = self._whole.get(path)
             if known is not None and known.stamp and known.stamp == stamp_of(info) and not _worth_another_try(known):
                 fresh[path] = known
             elif stat.S_ISREG(info.st_mode) and self._clock() > until:
-                fresh[path] = Entry("unkept", mode_of(info), _NO_TIME, stamp_of(info))
+                fresh[path] = PathState("unkept", mode_of(info), _NO_TIME, stamp_of(info))
             else:
                 fresh[path] = self._made(path, info, keep=True, limit=self.limits.file_bytes)
         return fresh
 
-    def _made(self, name: str, info: os.stat_result, *, keep: bool, limit: int) -> Entry:
+    def _made(self, name: str, info: os.stat_result, *, keep: bool, limit: int) -> PathState:
         if stat.S_ISDIR(info.st_mode):
-            return Entry("folder", mode_of(info))
+            return PathState("folder", mode_of(info))
         if stat.S_ISLNK(info.st_mode):
             return self._link(name)
         return self._file(name, info, keep=keep, limit=limit)
 
-    def _link(self, name: str) -> Entry:
+    def _link(self, name: str) -> PathState:
         try:
-            return Entry("link", 0, str(self.place(name).readlink()))
+            return PathState("link", 0, str(self.place(name).readlink()))
         except OSError:
             return ABSENT
 
-    def _file(self, name: str, info: os.stat_result, *, keep: bool, limit: int) -> Entry:
+    def _file(self, name: str, info: os.stat_result, *, keep: bool, limit: int) -> PathState:
         stamp = stamp_of(info)
         if not stat.S_ISREG(info.st_mode):
-            return Entry("unkept", mode_of(info), "it is neither a file nor a folder nor a link", stamp)
+            return PathState("unkept", mode_of(info), "it is neither a file nor a folder nor a link", stamp)
         if info.st_size > limit:
-            return Entry("unkept", mode_of(info), f"it has {info.st_size} bytes, and the limit is {limit}", stamp)
+            return PathState("unkept", mode_of(info), f"it has {info.st_size} bytes, and the limit is {limit}", stamp)
         try:
             data = self._read_file(os.path.join(self._root, name), limit)  # noqa: PTH118 - Path objects cost more
         except OSError as error:
-            return Entry("unkept", mode_of(info), f"it cannot be read: {error.strerror or error}", stamp)
+            return PathState("unkept", mode_of(info), f"it cannot be read: {error.strerror or error}", stamp)
         self.reads += 1
         content = self.contents.add(data) if keep else content_hash(data)
         if content is None:
-            return Entry("unkept", mode_of(info), _NO_ROOM, stamp)
+            return PathState("unkept", mode_of(info), _NO_ROOM, stamp)
         settled = info.st_ctime_ns + _RACY_NS < self._clock()
-        return Entry("file", mode_of(info), content, stamp if settled else ())
+        return PathState("file", mode_of(info), content, stamp if settled else ())
 
     def _append(self, made: Checkpoint) -> None:
         self.contents.flush()
@@ -198,25 +198,25 @@ class CheckpointStore:
             raise UsageError(f"there is no checkpoint {number}; there are {numbers}")
         return found
 
-    def past(self, number: int) -> Past:
+    def past(self, number: int) -> Snapshot:
         """What was there at a checkpoint."""
         self.get(number)
-        entries: dict[str, Entry] = {}
+        entries: dict[str, PathState] = {}
         later = [checkpoint for checkpoint in self.checkpoints if checkpoint.id >= number]
         whole = next((checkpoint for checkpoint in later if checkpoint.whole), None)
         for checkpoint in later if whole is None else later[: later.index(whole)]:
             _keep_first(entries, checkpoint.entries)
         if whole is None:
-            return Past(entries)
+            return Snapshot(entries)
         state, skipped = self._whole_at(whole)
         _keep_first(entries, state)
-        past = Past(entries, complete=True, skipped=skipped)
+        past = Snapshot(entries, complete=True, skipped=skipped)
         for checkpoint in later[later.index(whole) :]:
             _keep_first(entries, {p: e for p, e in checkpoint.entries.items() if past.says(p) is None})
         return past
 
-    def _whole_at(self, whole: Checkpoint) -> tuple[dict[str, Entry], frozenset[str]]:
-        state: dict[str, Entry] = {}
+    def _whole_at(self, whole: Checkpoint) -> tuple[dict[str, PathState], frozenset[str]]:
+        state: dict[str, PathState] = {}
         skipped: Sequence[str] = ()
         for checkpoint in self.checkpoints:
             if checkpoint.id <= whole.id and checkpoint.whole:
@@ -225,7 +225,7 @@ class CheckpointStore:
         return state, frozenset(skipped)
 
 
-def apply_whole(state: dict[str, Entry], checkpoint: Checkpoint) -> None:
+def apply_whole(state: dict[str, PathState], checkpoint: Checkpoint) -> None:
     for path in checkpoint.gone:
         state.pop(path, None)
     state.update(checkpoint.entries)
@@ -257,12 +257,12 @@ def read_file(path: str, most: int) -> bytes:
     return b"".join(pieces)
 
 
-def _keep_first(entries: dict[str, Entry], more: Mapping[str, Entry]) -> None:
+def _keep_first(entries: dict[str, PathState], more: Mapping[str, PathState]) -> None:
     for path, entry in more.items():
         entries.setdefault(path, entry)
 
 
-def _worth_another_try(entry: Entry) -> bool:
+def _worth_another_try(entry: PathState) -> bool:
     # Room does not come back; a file that is too large is found to be so without reading it.
     return entry.kind == "unkept" and entry.content != _NO_ROOM
 

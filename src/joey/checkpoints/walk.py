@@ -29,7 +29,7 @@ _Rules: TypeAlias = tuple[tuple[int, GitIgnoreSpec], ...]
 
 
 @dataclass(slots=True)
-class Seen:
+class WalkResult:
     """What is there: paths relative to the workspace, with `/`."""
 
     found: dict[str, os.stat_result] = field(default_factory=dict)
@@ -37,8 +37,8 @@ class Seen:
     """There, but not looked at. The empty path: there were too many to look at all."""
 
 
-def walk(root: Path, most: int) -> Seen:
-    seen = Seen()
+def walk(root: Path, most: int) -> WalkResult:
+    seen = WalkResult()
     folders: list[tuple[str, _Rules]] = [("", ())]
     while folders:
         prefix, rules = folders.pop()
@@ -60,7 +60,7 @@ def walk(root: Path, most: int) -> Seen:
     return seen
 
 
-def _look_at(child: os.DirEntry[str], path: str, rules: _Rules, seen: Seen) -> bool:
+def _look_at(child: os.DirEntry[str], path: str, rules: _Rules, seen: WalkResult) -> bool:
     try:
         info = child.stat(follow_symlinks=False)
     except OSError:

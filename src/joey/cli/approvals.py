@@ -28,7 +28,7 @@ from joey.errors import UsageError
 
 if TYPE_CHECKING:
     from joey.policy import Settings, Verdict, Workspace
-    from joey.policy.verdict import Part
+    from joey.policy.verdict import VerdictPart
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -186,7 +186,7 @@ def _path_answer(path: str, settings: Settings, workspace: Workspace) -> tuple[d
     return answer, _strictest([read, write])
 
 
-def _found(part: Part) -> dict[str, Any]:
+def _found(part: VerdictPart) -> dict[str, Any]:
     return {
         "command": part.subject,
         "words": list(part.words),
@@ -196,7 +196,7 @@ def _found(part: Part) -> dict[str, Any]:
     }
 
 
-def _touched(part: Part) -> dict[str, Any]:
+def _touched(part: VerdictPart) -> dict[str, Any]:
     return {"path": part.subject, "verdict": part.decision, "reason": part.reason}
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
-    from joey.tools.index.search import Answer, CodebaseIndex
+    from joey.tools.index.search import CodebaseIndex, SearchAnswer
     from joey.tools.index.store import Counts
     from joey.tools.index.update import Freshness, Progress
 
@@ -179,12 +179,12 @@ def _clear(index: CodebaseIndex) -> int:
 
 def _search(index: CodebaseIndex, args: argparse.Namespace) -> int:
     from joey.tools.index.report import report
-    from joey.tools.index.search import Asked
+    from joey.tools.index.search import SearchRequest
 
     if not (args.question or "").strip():
         raise UsageError('say what to search for: joey index search "where are retries delayed"')
     with _bar(silent=args.json) as progress:
-        asked = Asked(args.question, _below(index, args.path), args.limit, progress=progress)
+        asked = SearchRequest(args.question, _below(index, args.path), args.limit, progress=progress)
         answer = index.search(asked)
     print(json.dumps(_as_json(answer), ensure_ascii=False) if args.json else report(asked, answer))
     return 0 if answer.found else 1
@@ -199,7 +199,7 @@ def _below(index: CodebaseIndex, path: str) -> str:
     return "" if whole == root else whole.relative_to(root).as_posix()
 
 
-def _as_json(answer: Answer) -> dict[str, object]:
+def _as_json(answer: SearchAnswer) -> dict[str, object]:
     found = [
         {
             "path": each.piece.path,

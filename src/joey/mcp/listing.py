@@ -35,7 +35,7 @@ class ListedResource:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ServerListing:
     """Everything a server offers."""
 
     tools: tuple[ListedTool, ...] = ()

@@ -29,7 +29,7 @@ _HASH_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class McpTool:
+class ServerTool:
     """A tool of a server, under the names they gave themselves."""
 
     server: str
@@ -63,7 +63,7 @@ def is_mcp_name(name: str) -> bool:
 def offered_name(server: str, tool: str) -> str:
     """The name of one tool when no other tool wants it too."""
     name = _plain_name(server, tool)
-    return name if len(name) <= LIMIT else _hashed(name, McpTool(server, tool))
+    return name if len(name) <= LIMIT else _hashed(name, ServerTool(server, tool))
 
 
 def canonical(name: str) -> str:
@@ -71,26 +71,26 @@ def canonical(name: str) -> str:
     return _SEPARATORS.sub(SEPARATOR, name) if is_mcp_name(name) else name
 
 
-def split(name: str) -> McpTool | None:
+def split(name: str) -> ServerTool | None:
     """Server and tool by the look of the name alone; None if it is not the name of an MCP tool."""
     if not is_mcp_name(name):
         return None
     server, _, tool = canonical(name)[len(PREFIX + SEPARATOR) :].partition(SEPARATOR)
-    return McpTool(server, tool) if server and tool else None
+    return ServerTool(server, tool) if server and tool else None
 
 
 class McpNames:
     """The reversible table for one set of tools."""
 
     def __init__(self, tools: Iterable[tuple[str, str]]) -> None:
-        self._names = _assign([McpTool(server, tool) for server, tool in dict.fromkeys(tools)])
+        self._names = _assign([ServerTool(server, tool) for server, tool in dict.fromkeys(tools)])
         self._tools = {name: tool for tool, name in self._names.items()}
-        self._spellings: defaultdict[str, set[McpTool]] = defaultdict(set)
+        self._spellings: defaultdict[str, set[ServerTool]] = defaultdict(set)
         for tool, name in self._names.items():
             for spelling in (name, *_spellings(tool)):
                 self._spellings[loosely(spelling)].add(tool)
 
-    def __iter__(self) -> Iterator[tuple[str, McpTool]]:
+    def __iter__(self) -> Iterator[tuple[str, ServerTool]]:
         return iter(self._tools.items())
 
     def __len__(self) -> int:
@@ -98,25 +98,25 @@ class McpNames:
 
     def name(self, server: str, tool: str) -> str:
         """The name under which this tool is offered. It must be one of the table's."""
-        return self._names[McpTool(server, tool)]
+        return self._names[ServerTool(server, tool)]
 
-    def find(self, name: str) -> McpTool | None:
+    def find(self, name: str) -> ServerTool | None:
         """The tool that the model means by this name; None if there is none, or more than one."""
         return self._tools.get(name) or self._only(self._spellings.get(loosely(name), set()))
 
-    def find_pair(self, server: str, tool: str) -> McpTool | None:
+    def find_pair(self, server: str, tool: str) -> ServerTool | None:
         """The tool that is meant by these two names, which the model may have written as it saw them or as they are."""
-        exact = McpTool(server, tool)
+        exact = ServerTool(server, tool)
         if exact in self._names:
             return exact
         return self.find(_plain_name(server, tool))
 
     @staticmethod
-    def _only(tools: set[McpTool]) -> McpTool | None:
+    def _only(tools: set[ServerTool]) -> ServerTool | None:
         return next(iter(tools)) if len(tools) == 1 else None
 
 
-def _assign(tools: list[McpTool]) -> dict[McpTool, str]:
+def _assign(tools: list[ServerTool]) -> dict[ServerTool, str]:
     plain = {tool: _plain_name(tool.server, tool.tool) for tool in tools}
     wanted = Counter(plain.values())
     return {
@@ -128,12 +128,12 @@ def _plain_name(server: str, tool: str) -> str:
     return SEPARATOR.join((PREFIX, safe_part(server), safe_part(tool)))
 
 
-def _hashed(name: str, tool: McpTool) -> str:
+def _hashed(name: str, tool: ServerTool) -> str:
     digest = hashlib.sha256(f"{tool.server}\0{tool.tool}".encode(errors="surrogatepass")).hexdigest()[:_HASH_LENGTH]
     return f"{name[: LIMIT - _HASH_LENGTH - 1]}_{digest}"
 
 
-def _spellings(tool: McpTool) -> Iterator[str]:
+def _spellings(tool: ServerTool) -> Iterator[str]:
     """How else a model may write it: unshortened, cut, without the prefix, with the server's and tool's own words."""
     plain = _plain_name(tool.server, tool.tool)
     yield plain

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from joey.mcp.config import ServerConfig
 from joey.mcp.failure import CallError
 from joey.mcp.last_words import LastWords
-from joey.mcp.listing import Listing
+from joey.mcp.listing import ServerListing
 from joey.wire import JsonObject
 
 if TYPE_CHECKING:
-    from joey.mcp.session import Progress, Session
+    from joey.mcp.session import McpSession, Progress
 
 State: TypeAlias = Literal["starting", "ready", "down", "failed", "stopped"]
 
@@ -54,11 +54,11 @@ class Server:
         self.state: State = "starting"
         self.problem = ""
         """Why it is not ready."""
-        self.listing = Listing()
+        self.listing = ServerListing()
         self.words = LastWords()
         self._on_change = on_change
         self._first_pause = first_pause
-        self._session: Session | None = None
+        self._session: McpSession | None = None
         self._changed, self._stop, self._settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @property
@@ -81,7 +81,7 @@ class Server:
     async def read(self, uri: str) -> JsonObject:
         return await (await self._ready()).read(uri)
 
-    async def _ready(self) -> Session:
+    async def _ready(self) -> McpSession:
         await self.settled()
         if self._session is None or self._session.ended.is_set():
             raise CallError(self.why_not, lost=True)
@@ -133,7 +133,7 @@ class Server:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(self.config.timeout):
                 opened = sessions.open_session(self.config, self.words, self._changed.set)
-                session: Session = await stack.enter_async_context(opened)
+                session: McpSession = await stack.enter_async_context(opened)
                 listing = await session.listing()
             self._session = session
             self._publish(listing)
@@ -143,7 +143,7 @@ class Server:
             self._session = None
         return "its connection ended"
 
-    async def _list_again(self, session: Session) -> None:
+    async def _list_again(self, session: McpSession) -> None:
         if not self._changed.is_set() or session.ended.is_set():
             return
         self._changed.clear()
@@ -159,7 +159,7 @@ class Server:
         # A server that calls out changes without end must not keep us listing.
         await _first(session.ended, self._stop, seconds=_BETWEEN_LISTINGS)
 
-    def _publish(self, listing: Listing) -> None:
+    def _publish(self, listing: ServerListing) -> None:
         self.listing = listing
         self._become("ready", "")
 

@@ -31,7 +31,7 @@ from joey.mcp.config import ServerConfig
 from joey.mcp.failure import CallError
 from joey.mcp.http import http_client
 from joey.mcp.last_words import LastWords
-from joey.mcp.listing import ListedResource, ListedTool, Listing, mended_tools
+from joey.mcp.listing import ListedResource, ListedTool, ServerListing, mended_tools
 from joey.mcp.stdio import stdio_transport
 from joey.wire import JsonObject
 
@@ -49,7 +49,9 @@ for _name in ("mcp", "client"):
 
 
 @asynccontextmanager
-async def open_session(config: ServerConfig, words: LastWords, on_change: Callable[[], None]) -> AsyncIterator[Session]:
+async def open_session(
+    config: ServerConfig, words: LastWords, on_change: Callable[[], None]
+) -> AsyncIterator[McpSession]:
     """Connect and shake hands. `on_change` is called when the server says that its lists have changed."""
     ended, problems = asyncio.Event(), list[str]()
 
@@ -65,7 +67,7 @@ async def open_session(config: ServerConfig, words: LastWords, on_change: Callab
         message_handler=heard,
     )
     async with client:
-        session = Session(client, config, ended, problems)
+        session = McpSession(client, config, ended, problems)
         listening = asyncio.create_task(session.listen())
         try:
             yield session
@@ -74,7 +76,7 @@ async def open_session(config: ServerConfig, words: LastWords, on_change: Callab
             await asyncio.gather(listening, return_exceptions=True)
 
 
-class Session:
+class McpSession:
     def __init__(self, client: Client, config: ServerConfig, ended: asyncio.Event, problems: list[str]) -> None:
         self._client = client
         self._config = config
@@ -82,7 +84,7 @@ class Session:
         self.ended = ended
         """Set when the connection is gone."""
 
-    async def listing(self) -> Listing:
+    async def listing(self) -> ServerListing:
         """Everything the server offers, page by page."""
         self._problems.clear()
         can = self._client.server_capabilities
@@ -91,7 +93,7 @@ class Session:
             session = self._client.session
             tools = await self._pages("tools", lambda at: session.list_tools(params=at), lambda page: page.tools)
         resources = await self._resources() if can.resources is not None else ()
-        return Listing(tuple(self._few_enough(tools)), resources, tuple(self._problems))
+        return ServerListing(tuple(self._few_enough(tools)), resources, tuple(self._problems))
 
     def _few_enough(self, tools: list[types.Tool]) -> Iterator[ListedTool]:
         """The tools, as long as all their schemas together are not too much to look through."""

@@ -27,14 +27,14 @@ LineOf: TypeAlias = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ModeEntry:
     """One mode as a file has it, not yet checked."""
 
     value: JsonValue
     line_of: LineOf
 
 
-class DocumentError(Exception):
+class ModeFileError(Exception):
     """The file as a whole cannot be read."""
 
     def __init__(self, line: int, message: str) -> None:
@@ -42,14 +42,14 @@ class DocumentError(Exception):
         self.line = line
 
 
-def read_entries(path: Path) -> list[Entry]:
+def read_entries(path: Path) -> list[ModeEntry]:
     """The modes of a file: the list under `customModes`, or the one mode the file is."""
     try:
         text = read_regular_text(path)
     except UnicodeDecodeError as error:
-        raise DocumentError(1, f"is not UTF-8 (byte {error.start})") from None
+        raise ModeFileError(1, f"is not UTF-8 (byte {error.start})") from None
     except OSError as error:
-        raise DocumentError(1, f"cannot be read: {error.strerror}") from None
+        raise ModeFileError(1, f"cannot be read: {error.strerror}") from None
     if not text.strip():
         return []
     if path.suffix == ".toml":
@@ -60,25 +60,25 @@ def read_entries(path: Path) -> list[Entry]:
 # YAML
 
 
-def _from_yaml(text: str) -> list[Entry]:
+def _from_yaml(text: str) -> list[ModeEntry]:
     root = _compose(text)
     listed = _child(root, "customModes")
     if listed is None:
-        return [Entry(_construct(root), _line_finder(root))]
+        return [ModeEntry(_construct(root), _line_finder(root))]
     if not isinstance(listed, yaml.SequenceNode):
         if isinstance(listed, yaml.ScalarNode) and listed.value in ("", "null", "~"):
             return []
-        raise DocumentError(listed.start_mark.line + 1, "customModes must be a list")
-    return [Entry(_construct(node), _line_finder(node)) for node in listed.value]
+        raise ModeFileError(listed.start_mark.line + 1, "customModes must be a list")
+    return [ModeEntry(_construct(node), _line_finder(node)) for node in listed.value]
 
 
 def _compose(text: str) -> yaml.Node:
     try:
         node = compose_yaml(text)
     except FormatError as error:
-        raise DocumentError(error.line, f"is not valid YAML: {error}") from None
+        raise ModeFileError(error.line, f"is not valid YAML: {error}") from None
     if node is None:
-        raise DocumentError(1, "holds nothing")
+        raise ModeFileError(1, "holds nothing")
     return node
 
 
@@ -107,30 +107,30 @@ def _line_finder(node: yaml.Node) -> LineOf:
 # JSON
 
 
-def _from_json(text: str) -> list[Entry]:
+def _from_json(text: str) -> list[ModeEntry]:
     try:
         data = read_json(text)
     except FormatError as error:
         return _json_like_yaml(text, error)
     values = data["customModes"] if isinstance(data, dict) and "customModes" in data else [data]
     if not isinstance(values, list):
-        raise DocumentError(1, "customModes must be a list")
-    return [Entry(value, finder) for value, finder in zip(values, _json_lines(text, len(values)), strict=True)]
+        raise ModeFileError(1, "customModes must be a list")
+    return [ModeEntry(value, finder) for value, finder in zip(values, _json_lines(text, len(values)), strict=True)]
 
 
-def _json_like_yaml(text: str, error: FormatError) -> list[Entry]:
+def _json_like_yaml(text: str, error: FormatError) -> list[ModeEntry]:
     """YAML may be written in braces too; if it is not that either, the text was meant as JSON."""
     try:
         return _from_yaml(text)
-    except DocumentError:
-        raise DocumentError(error.line, f"is not valid JSON: {error}") from None
+    except ModeFileError:
+        raise ModeFileError(error.line, f"is not valid JSON: {error}") from None
 
 
 def _json_lines(text: str, count: int) -> list[LineOf]:
     # A raw tab can stand only between the tokens of JSON, where it means a space; YAML does not like it there.
     try:
         root = _compose(text.replace("\t", " "))
-    except DocumentError:
+    except ModeFileError:
         return [lambda _key: 1] * count
     listed = _child(root, "customModes")
     nodes = listed.value if isinstance(listed, yaml.SequenceNode) else [root]
@@ -140,20 +140,20 @@ def _json_lines(text: str, count: int) -> list[LineOf]:
 # TOML
 
 
-def _from_toml(text: str) -> list[Entry]:
+def _from_toml(text: str) -> list[ModeEntry]:
     try:
         data = read_toml(text)
     except FormatError as error:
-        raise DocumentError(error.line, f"is not valid TOML: {error}") from None
+        raise ModeFileError(error.line, f"is not valid TOML: {error}") from None
     if "customModes" not in data:
-        return [Entry(data, _toml_line_finder(text.splitlines(), 1))]
+        return [ModeEntry(data, _toml_line_finder(text.splitlines(), 1))]
     values = data["customModes"]
     if not isinstance(values, list):
-        raise DocumentError(1, "customModes must be a list")
+        raise ModeFileError(1, "customModes must be a list")
     lines = text.splitlines()
     headers = [n for n, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*customModes\s*\]\]", line)]
     starts = headers if len(headers) == len(values) else [1] * len(values)
-    return [Entry(value, _toml_line_finder(lines, start)) for value, start in zip(values, starts, strict=True)]
+    return [ModeEntry(value, _toml_line_finder(lines, start)) for value, start in zip(values, starts, strict=True)]
 
 
 def _toml_line_finder(lines: list[str], start: int) -> LineOf:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.modes.builtin import BUILTIN_MODES
-from joey.modes.documents import DocumentError, Entry, read_entries
+from joey.modes.documents import ModeEntry, ModeFileError, read_entries
 from joey.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin, is_pattern
 from joey.modes.untrusted import admit
 from joey.system.folders import project_folder
@@ -94,7 +94,7 @@ def read_mode_file(path: Path, origin: Origin) -> tuple[list[Mode], list[Problem
     """The good modes of one file, and what is wrong with the others."""
     try:
         entries = read_entries(path)
-    except DocumentError as error:
+    except ModeFileError as error:
         return [], [Problem(str(path), error.line, str(error))]
     modes: dict[str, Mode] = {}
     problems: list[Problem] = []
@@ -122,7 +122,7 @@ def _in_folder(folder: Path) -> list[Path]:
 class _Check:
     """One entry of a file, checked key by key."""
 
-    def __init__(self, entry: Entry, path: Path, origin: Origin, *, alone: bool) -> None:
+    def __init__(self, entry: ModeEntry, path: Path, origin: Origin, *, alone: bool) -> None:
         self._entry, self._path, self._origin, self._alone = entry, path, origin, alone
         self.problems: list[Problem] = []
 

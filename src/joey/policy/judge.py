@@ -26,7 +26,7 @@ from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.files import inside_reason, write_part
 from joey.policy.shell.lines import judge_line
-from joey.policy.verdict import Decision, Part, Verdict, combine
+from joey.policy.verdict import Decision, Verdict, VerdictPart, combine
 from joey.system.filenames import quoted
 from joey.system.hosts import fits, host_of, is_this_machine
 
@@ -37,7 +37,7 @@ def judge(actions: Sequence[Action], settings: Settings, workspace: Workspace, *
     return verdict.without_asking() if headless else verdict
 
 
-def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable[Part]:
+def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable[VerdictPart]:
     match action:
         case ReadPath(path):
             return [read_part(workspace.locate(path), settings)]
@@ -65,43 +65,43 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
 _WIDENING = {"network": "using the network from a command", "outside": "running a command without the sandbox"}
 
 
-def _plain(subject: str, decision: Decision, doing: str) -> Part:
+def _plain(subject: str, decision: Decision, doing: str) -> VerdictPart:
     needs = {"allow": "is allowed", "ask": "needs approval", "deny": "is not allowed"}[decision]
-    return Part(subject, decision, f"{doing} {needs}")
+    return VerdictPart(subject, decision, f"{doing} {needs}")
 
 
-def read_part(located: Located, settings: Settings) -> Part:
+def read_part(located: Located, settings: Settings) -> VerdictPart:
     """The decision about looking at a file or folder."""
     if located.problem:
-        return Part(located.path, "deny", located.problem, kind="path")
+        return VerdictPart(located.path, "deny", located.problem, kind="path")
     if located.hidden_by:
-        return Part(located.path, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+        return VerdictPart(located.path, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
     if not located.inside:
         reason = f"it is outside the workspace ({quoted(located.resolved)})"
-        return Part(located.path, settings.reads_outside, reason, kind="path")
-    return Part(located.path, settings.reads, inside_reason("reading", settings.reads), kind="path")
+        return VerdictPart(located.path, settings.reads_outside, reason, kind="path")
+    return VerdictPart(located.path, settings.reads, inside_reason("reading", settings.reads), kind="path")
 
 
-def _command_parts(command: str, cwd: str | None, settings: Settings, workspace: Workspace) -> Iterable[Part]:
+def _command_parts(command: str, cwd: str | None, settings: Settings, workspace: Workspace) -> Iterable[VerdictPart]:
     base = workspace.join(workspace.root, cwd) if cwd else workspace.root
     if cwd:
         located = workspace.locate(cwd)
         if not located.inside or located.problem:
-            yield Part(cwd, settings.writes_outside, "it would run outside the workspace", kind="path")
+            yield VerdictPart(cwd, settings.writes_outside, "it would run outside the workspace", kind="path")
     yield from judge_line(command, settings, workspace, base)
 
 
-def _page_part(url: str, settings: Settings) -> Part:
+def _page_part(url: str, settings: Settings) -> VerdictPart:
     host = host_of(url)
     if not host:
-        return Part(url, "deny", "only http and https pages can be opened")
+        return VerdictPart(url, "deny", "only http and https pages can be opened")
     if is_this_machine(host):
         return _plain(url, settings.browser_local, "opening a page of this machine")
     listed = settings.browser != "deny" and any(fits(host, pattern) for pattern in settings.browser_allow)
     return _plain(url, "allow" if listed else settings.browser, f"opening pages of {host}")
 
 
-def _server_part(server: str, tool: str | None, settings: Settings) -> Part:
+def _server_part(server: str, tool: str | None, settings: Settings) -> VerdictPart:
     if tool is None:
         return _plain(server, settings.mcp_resources, "reading a resource of this server")
     listed = f"{server}/{tool}" in settings.mcp_allow or f"{server}/*" in settings.mcp_allow

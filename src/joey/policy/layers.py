@@ -23,7 +23,7 @@ _LIMITS = ("max_requests", "max_cost")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ApprovalSource:
     """What one place says about approvals, as a table of settings."""
 
     table: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Approvals:
     """What a place that is not trusted said, and would have given leave."""
 
 
-def layered(said: Iterable[Said]) -> Approvals:
+def layered(said: Iterable[ApprovalSource]) -> Approvals:
     """The approvals of several places, the weakest place first."""
     settings, places = Settings(), dict[str, str]()
     added: dict[str, tuple[str, ...]] = dict.fromkeys(_LISTS, ())
@@ -102,7 +102,7 @@ def _tighter(one: float | None, other: float | None) -> float | None:
     return min(given) if given else None
 
 
-def _changes(before: Settings, after: Settings, said: Said) -> dict[str, str]:
+def _changes(before: Settings, after: Settings, said: ApprovalSource) -> dict[str, str]:
     """Which settings this place decided: those it named, and those its profile changed."""
     names = [each.name for each in fields(Settings) if each.name not in _LISTS]
     return {

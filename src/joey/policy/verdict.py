@@ -14,7 +14,7 @@ _SEVERITY: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VerdictPart:
     """One thing that was judged: a simple command, a file, a server's tool."""
 
     subject: str
@@ -27,13 +27,13 @@ class Part:
     network: bool = False
     """Whether the rule that allowed it gives it the network."""
 
-    def worse(self, decision: Decision, reason: str) -> Part:
+    def worse(self, decision: Decision, reason: str) -> VerdictPart:
         """The same part after another look, which can only make it stricter."""
         if _SEVERITY[decision] <= _SEVERITY[self.decision]:
             return self
         return replace(self, decision=decision, reason=reason)
 
-    def stricter(self, other: Part) -> Part:
+    def stricter(self, other: VerdictPart) -> VerdictPart:
         """The stricter of two looks at the same thing."""
         return other if _SEVERITY[other.decision] > _SEVERITY[self.decision] else self
 
@@ -44,7 +44,7 @@ class Verdict:
 
     decision: Decision
     reason: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[VerdictPart, ...] = ()
 
     @property
     def allowed(self) -> bool:
@@ -63,7 +63,7 @@ class Verdict:
         return Verdict("deny", f"{self.reason} (nobody is there to ask, so this is refused)", self.parts)
 
 
-def combine(parts: Iterable[Part], *, nothing: str = "nothing here needs leave") -> Verdict:
+def combine(parts: Iterable[VerdictPart], *, nothing: str = "nothing here needs leave") -> Verdict:
     """The strictest part decides for all."""
     parts = tuple(parts)
     if not parts:
@@ -74,7 +74,7 @@ def combine(parts: Iterable[Part], *, nothing: str = "nothing here needs leave")
     return Verdict(worst.decision, f"`{_short(worst)}`: {worst.reason}", parts)
 
 
-def _short(part: Part) -> str:
+def _short(part: VerdictPart) -> str:
     """What was judged, in one line; the name of a file as a listing shows it."""
     line = quoted(part.subject) if part.kind == "path" else " ".join(part.subject.split())
     return line if len(line) <= 80 else line[:77] + "..."

@@ -1,6 +1,6 @@
 """What a person can put into a request besides words: slash commands, skills, and mentions of files and changes."""
 
-from joey.prompts.expand import Asked, Sources, expand
+from joey.prompts.expand import InputSources, UserInput, expand_input
 from joey.prompts.library import Library, Skill, SlashCommand
 
-__all__ = ["Asked", "Library", "Skill", "SlashCommand", "Sources", "expand"]
+__all__ = ["InputSources", "Library", "Skill", "SlashCommand", "UserInput", "expand_input"]

@@ -35,7 +35,7 @@ _MENTION = re.compile(
 )
 
 
-class Sources(Protocol):
+class InputSources(Protocol):
     """Where the things come from that a request mentions. None: there is no such thing."""
 
     async def path(self, path: str) -> tuple[ResultBlock, ...] | None: ...
@@ -45,7 +45,7 @@ class Sources(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UserInput:
     """A request: the words as typed, what they brought along, and the mode that a slash command wants."""
 
     text: str
@@ -70,7 +70,7 @@ class Invocation:
     arguments: str
 
 
-async def expand(text: str, library: Library, sources: Sources, mode: str = "code") -> Asked:
+async def expand_input(text: str, library: Library, sources: InputSources, mode: str = "code") -> UserInput:
     """The request that a person typed. `mode` is the one the task is in."""
     typed = text.partition(PIPED)[0]
     attached: list[ResultBlock] = []
@@ -81,7 +81,7 @@ async def expand(text: str, library: Library, sources: Sources, mode: str = "cod
         wanted = wanted or command_mode
     for mention in dict.fromkeys(match[0] for match in _MENTION.finditer(typed)):
         attached += await _mentioned(mention, sources)
-    return Asked(text, tuple(attached), wanted)
+    return UserInput(text, tuple(attached), wanted)
 
 
 def invocations(typed: str, library: Library, mode: str) -> Iterator[Invocation]:
@@ -102,7 +102,7 @@ def _invoked(invocation: Invocation, library: Library, mode: str) -> tuple[str, 
     return framed("skill", skill.body, name=skill.name, file=quoted(str(skill.path))), None
 
 
-async def _mentioned(mention: str, sources: Sources) -> list[ResultBlock]:
+async def _mentioned(mention: str, sources: InputSources) -> list[ResultBlock]:
     match = _MENTION.match(mention)
     assert match is not None
     if match["path"]:
@@ -113,7 +113,7 @@ async def _mentioned(mention: str, sources: Sources) -> list[ResultBlock]:
     return [] if text is None else _around(mention, (TextBlock(text),))
 
 
-async def _named(match: re.Match[str], sources: Sources) -> str | None:
+async def _named(match: re.Match[str], sources: InputSources) -> str | None:
     if match["commit"]:
         return await sources.commit(match["commit"])
     return await (sources.git_changes() if match["word"] == "git-changes" else sources.problems())

@@ -43,7 +43,7 @@ _AGENTS = (("AGENTS.md", "AGENT.md"), ("AGENTS.local.md",))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InstructionRoot:
     """Where files may be read, and how their paths are shown."""
 
     root: Path
@@ -89,11 +89,15 @@ class InstructionFiles:
         found = [rule for place, folder in self.rule_folders(name) for rule in self._folder(place, folder)]
         return found or self._single(name)
 
-    def rule_folders(self, name: str) -> list[tuple[Place, Path]]:
+    def rule_folders(self, name: str) -> list[tuple[InstructionRoot, Path]]:
         """The folders that are read: of each pair, ours, else Roo Code's."""
-        project = Place(self.workspace)
+        project = InstructionRoot(self.workspace)
         pairs = (
-            (Place(self.user, "~/.config/joey"), self.user / name, Place(self.home / ".roo", "~/.roo")),
+            (
+                InstructionRoot(self.user, "~/.config/joey"),
+                self.user / name,
+                InstructionRoot(self.home / ".roo", "~/.roo"),
+            ),
             (project, project_folder(self.workspace) / name, project),
         )
         folders = []
@@ -117,7 +121,7 @@ class InstructionFiles:
         """`.roorules`, else `.clinerules`, with the mode at the end."""
         for start in (".roorules", ".clinerules"):
             path = self.workspace / f"{start}{name.removeprefix('rules')}"
-            rules = self._folder(Place(self.workspace), path) if path.is_dir() else self._first([path])
+            rules = self._folder(InstructionRoot(self.workspace), path) if path.is_dir() else self._first([path])
             if rules:
                 return rules
         return []
@@ -125,11 +129,11 @@ class InstructionFiles:
     def _first(self, paths: Iterable[Path]) -> list[RuleFile]:
         for path in paths:
             if path.exists() and not path.is_dir() and not self._left_out(path):
-                rule = _read(Place(self.workspace), path)
+                rule = _read(InstructionRoot(self.workspace), path)
                 return [rule] if rule.text or rule.problem else []
         return []
 
-    def _folder(self, place: Place, folder: Path) -> list[RuleFile]:
+    def _folder(self, place: InstructionRoot, folder: Path) -> list[RuleFile]:
         paths = sorted(_files(place, folder), key=lambda path: (path.name.casefold(), str(path)))
         visible = (path for path in paths if not self._left_out(path))
         rules = (_read(place, path) for path in islice(visible, _MAX_FILES))
@@ -186,7 +190,7 @@ class _Room:
         return f"[Not shown, since there is more than can be read at once: {names}. Read them if you need them.]"
 
 
-def _files(place: Place, folder: Path, links: int = 0, seen: frozenset[Path] = frozenset()) -> Iterator[Path]:
+def _files(place: InstructionRoot, folder: Path, links: int = 0, seen: frozenset[Path] = frozenset()) -> Iterator[Path]:
     """The files of a folder and of those in it."""
     real = folder.resolve()
     if real in seen or len(seen) >= _FOLDERS_DEEP or not place.holds(folder):
@@ -210,7 +214,7 @@ def _skipped(name: str) -> bool:
     return lower.endswith(_SKIPPED)
 
 
-def _read(place: Place, path: Path) -> RuleFile:
+def _read(place: InstructionRoot, path: Path) -> RuleFile:
     name = place.name(path)
     try:
         real = path.resolve()

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from joey.prompts.markdown import Document, UnusableFileError, read_document
+from joey.prompts.markdown import MarkdownFile, UnusableFileError, read_document
 from joey.system.folders import project_folder
 
 Origin: TypeAlias = Literal["built-in", "user", "project"]
@@ -199,7 +199,7 @@ def _skill(path: Path, origin: Origin, within: Path | None) -> Skill:
     return Skill(name, description, document.text, origin, path, modes)
 
 
-def _modes(document: Document) -> tuple[str, ...]:
+def _modes(document: MarkdownFile) -> tuple[str, ...]:
     given: Any = document.about.get("modeSlugs", document.about.get("mode"))
     listed = given if isinstance(given, list) else [given] if given else []
     return tuple(str(mode) for mode in listed)

@@ -21,7 +21,7 @@ class UnusableFileError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class MarkdownFile:
     """What a file says about itself, and its text."""
 
     about: Mapping[str, Any]
@@ -33,7 +33,7 @@ class Document:
         return " ".join(str(value).split())
 
 
-def read_document(path: Path, within: Path | None = None) -> Document:
+def read_document(path: Path, within: Path | None = None) -> MarkdownFile:
     """Read a file. With `within`, only if it really is there: a project's link must not lead out of the project."""
     try:
         real = path.resolve()
@@ -47,11 +47,11 @@ def read_document(path: Path, within: Path | None = None) -> Document:
     return parse_document(text)
 
 
-def parse_document(text: str) -> Document:
+def parse_document(text: str) -> MarkdownFile:
     text = text.replace("\r\n", "\n")
     front = _FRONT.match(text)
     if front is None:
-        return Document({}, text.strip())
+        return MarkdownFile({}, text.strip())
     try:
         about = read_yaml(front[1]) or {}
     except FormatError as error:
@@ -61,7 +61,7 @@ def parse_document(text: str) -> Document:
             raise UnusableFileError(f"its front matter is not YAML: {error}") from None
     if not isinstance(about, dict):
         raise UnusableFileError("its front matter must be `key: value` lines")
-    return Document({str(key): value for key, value in about.items()}, text[front.end() :].strip())
+    return MarkdownFile({str(key): value for key, value in about.items()}, text[front.end() :].strip())
 
 
 def _plain_lines(text: str) -> dict[str, Any]:

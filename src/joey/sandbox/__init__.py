@@ -2,15 +2,15 @@
 
 from joey.sandbox.holder import ConfinedProcess, SandboxError
 from joey.sandbox.sandbox import Held, Level, Sandbox, open_full, open_partial, open_sandbox
-from joey.sandbox.settings import Limits, Mode, Network, SandboxSettings, Walls
+from joey.sandbox.settings import Mode, Network, ProcessLimits, SandboxSettings, Walls
 
 __all__ = [
     "ConfinedProcess",
     "Held",
     "Level",
-    "Limits",
     "Mode",
     "Network",
+    "ProcessLimits",
     "Sandbox",
     "SandboxError",
     "SandboxSettings",

@@ -41,7 +41,7 @@ def version() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class LandlockRules:
     """What the process inside hands to the kernel: the size of the structure, what is governed, and what is allowed."""
 
     size: int
@@ -54,7 +54,7 @@ class Rules:
         return (self.size,), (self.files, 0, self.scoped), list(self.beneath)
 
 
-def rules(walls: Walls, private: Iterable[Path], abi: int) -> Rules:
+def rules(walls: Walls, private: Iterable[Path], abi: int) -> LandlockRules:
     """The rules for these walls; `private` are folders of the sandbox's own."""
     files = (1 << _RIGHTS_BY_VERSION.get(abi, 16)) - 1
     scoped = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS if abi >= 6 else 0
@@ -65,7 +65,7 @@ def rules(walls: Walls, private: Iterable[Path], abi: int) -> Rules:
     writable = [(each, files & ~_MAKE_DEVICES) for each in (*_writable(walls), *private)]
     devices = [(Path("/dev") / name, files) for name in _DEVICES]
     beneath = [(str(path), _fitting(path, access & files)) for path, access in (*readable, *writable, *devices)]
-    return Rules(8 if abi < 4 else 16 if abi < 6 else 24, files, scoped, tuple(beneath))
+    return LandlockRules(8 if abi < 4 else 16 if abi < 6 else 24, files, scoped, tuple(beneath))
 
 
 def _writable(walls: Walls) -> Iterator[Path]:

@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What one process may take (megabytes), and how many there may be. Generous: they stop accidents."""
 
     memory: int = 8192
@@ -53,7 +53,7 @@ class SandboxSettings:
     """More files and folders that commands do not see."""
     show: tuple[str, ...] = ()
     """What commands see although it is on Joey's own list of secrets."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
 
     def network_for(self, *, approved: bool) -> Network:
         """What a command may reach: one that a person approved, or one that a rule allowed."""
@@ -76,7 +76,7 @@ class Walls:
     writable: tuple[Path, ...] = ()
     hide: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
     own: tuple[Path, ...] = ()
     """Folders of Joey's own, which are hidden whatever the settings say: journals, settings, keys."""
     guarded: Callable[[str], bool] = field(default=nothing, compare=False)

@@ -20,24 +20,24 @@ from joey.actions import (
 from joey.frames import framed
 from joey.policy.settings import Settings
 from joey.policy.shell.lines import exact_rules
-from joey.policy.verdict import Part
+from joey.policy.verdict import VerdictPart
 from joey.system.hosts import host_of, is_this_machine
 
 
-def always(settings: Settings, actions: Sequence[Action], parts: Sequence[Part]) -> Settings:
+def always(settings: Settings, actions: Sequence[Action], parts: Sequence[VerdictPart]) -> Settings:
     """The settings after the user answered "always" to these actions: just that is not asked about again."""
     for _words, changes in _lasting(settings, actions, parts):
         settings = replace(settings, **changes)
     return settings
 
 
-def always_allows(settings: Settings, actions: Sequence[Action], parts: Sequence[Part]) -> tuple[str, ...]:
+def always_allows(settings: Settings, actions: Sequence[Action], parts: Sequence[VerdictPart]) -> tuple[str, ...]:
     """What the answer "always" would allow, in words, for the user to read before giving it."""
     return tuple(dict.fromkeys(words for words, _changes in _lasting(settings, actions, parts)))
 
 
 def _lasting(
-    settings: Settings, actions: Sequence[Action], parts: Sequence[Part]
+    settings: Settings, actions: Sequence[Action], parts: Sequence[VerdictPart]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for action in actions:
         match action:

@@ -9,13 +9,13 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TypeAlias
 
-from joey.checkpoints import Limits
+from joey.checkpoints import CheckpointLimits
 from joey.events import Event
 from joey.journal.store import TaskStore
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
-from joey.prompts import Asked
+from joey.prompts import UserInput
 from joey.protocols import Parser, Protocol
 from joey.providers.base import Provider
 from joey.providers.catalogue import Prices
@@ -32,8 +32,8 @@ def new_task_id(now: datetime | None = None) -> str:
     return f"{(now or datetime.now()).strftime('%Y%m%d-%H%M%S')}-{token_hex(5)}"  # noqa: DTZ005 - local time is meant
 
 
-async def _as_typed(text: str, _mode: str) -> Asked:
-    return Asked(text)
+async def _as_typed(text: str, _mode: str) -> UserInput:
+    return UserInput(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Parts:
     surroundings: Surroundings | None = None
     paths: Workspace | None = None
     """What the policy knows of the disk; made from the workspace when left out."""
-    checkpoints: Limits | None = None
+    checkpoints: CheckpointLimits | None = None
     """How much of the files is kept before they are changed; None keeps nothing."""
-    asked: Callable[[str, str], Awaitable[Asked]] = _as_typed
+    asked: Callable[[str, str], Awaitable[UserInput]] = _as_typed
     """What the user typed, with what it names (joey.prompts), in a mode. Given only the user's own words."""
     prices: Prices = field(default_factory=Prices)
     label: str = ""

@@ -34,7 +34,7 @@ def locate(context: ToolContext, given: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocatedPaths:
     """The paths of a call, each resolved once, while it is planned: those are judged, and those are opened."""
 
     places: Mapping[str, Path | UnusablePathError]

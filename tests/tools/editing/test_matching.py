@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from joey.tools.editing.block_edit import apply_blocks
 from joey.tools.editing.blocks import Block, BlockError, format_block, read_blocks
 from joey.tools.editing.document import Document, with_ends_of
-from joey.tools.editing.matching import Ambiguous, Found, NotFound, Stage, locate, nearest
+from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, locate, nearest
 
 
 def edited(text: str, *blocks: Block, fuzzy: float | None = None) -> str:
@@ -29,10 +29,10 @@ def block(search: str, replace: str, start_line: int | None = None) -> Block:
 
 def test_a_stage_is_only_tried_when_the_stricter_ones_found_nothing() -> None:
     lines = ["    x = 1", "x = 1  ", "x = 1"]
-    assert locate(lines, ["x = 1"]) == Found(2, Stage.EXACT)
-    assert locate(lines[:2], ["x = 1"]) == Found(1, Stage.TRAILING)
-    assert locate(lines[:1], ["x = 1"]) == Found(0, Stage.INDENTATION)
-    assert locate(["say “hi” – ok"], ['say "hi" - ok']) == Found(0, Stage.TYPOGRAPHY)
+    assert locate(lines, ["x = 1"]) == Matched(2, Stage.EXACT)
+    assert locate(lines[:2], ["x = 1"]) == Matched(1, Stage.TRAILING)
+    assert locate(lines[:1], ["x = 1"]) == Matched(0, Stage.INDENTATION)
+    assert locate(["say “hi” – ok"], ['say "hi" - ok']) == Matched(0, Stage.TYPOGRAPHY)
     assert locate(lines, ["x  = 1"]) == NotFound()
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.tools.index.pieces import MOST, Piece, cut
+from joey.tools.index.pieces import MOST, CodePiece, cut
 from joey.tools.index.syntax import cutter, installed_grammars, outline
 from joey.tools.reading.lines import split_lines
 
@@ -54,7 +54,7 @@ SAMPLES = {
 }
 
 
-def at(pieces: list[Piece], name: str) -> Piece:
+def at(pieces: list[CodePiece], name: str) -> CodePiece:
     return next(piece for piece in pieces if piece.name == name)
 
 

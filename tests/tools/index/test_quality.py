@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from joey.tools.index import embedding, model
-from joey.tools.index.search import Asked, CodebaseIndex
+from joey.tools.index.search import CodebaseIndex, SearchRequest
 from joey.tools.index.wordpiece import DamagedModelError
 
 # ruff: noqa: E501 - a table: the name, the body, and a question in other words
@@ -47,7 +47,7 @@ CORPUS = {
 
 
 def rank(index: CodebaseIndex, name: str) -> int:
-    found = index.search(Asked(CORPUS[name][1], most=30)).found
+    found = index.search(SearchRequest(CORPUS[name][1], most=30)).found
     return next((at for at, each in enumerate(found) if each.piece.path == f"{name}.py"), 99)
 
 
@@ -87,9 +87,9 @@ def test_weights_that_are_not_the_measured_ones_are_refused(tmp_path: Path) -> N
     changed = tmp_path / "model.onnx"
     changed.write_bytes(data)
     with pytest.raises(DamagedModelError, match="SHA-256"):
-        embedding.Embedder(changed)
+        embedding.LocalEmbedder(changed)
     with pytest.raises(DamagedModelError, match="cannot be read"):
-        embedding.Embedder(tmp_path / "none.onnx")
+        embedding.LocalEmbedder(tmp_path / "none.onnx")
 
 
 def test_vectors_do_not_depend_on_what_is_embedded_with_them() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.tools.shell.screen import ROWS, Screen, as_seen
+from joey.tools.shell.screen import ROWS, TerminalScreen, as_seen
 from vectors_data import cases
 
 STAYS = "a terminal's backspace only moves back: what is not written over stays on the screen"
@@ -77,7 +77,7 @@ def test_output_looks_as_on_a_terminal(printed: str, seen: str) -> None:
 
 
 def test_rows_that_scrolled_off_are_final() -> None:
-    screen = Screen()
+    screen = TerminalScreen()
     gone = screen.feed("".join(f"{number}\n" for number in range(ROWS + 10)))
     assert gone == "".join(f"{number}\n" for number in range(11))
     assert screen.feed("\x1b[999A\rX") == ""
@@ -85,7 +85,7 @@ def test_rows_that_scrolled_off_are_final() -> None:
 
 
 def test_memory_is_bounded_without_line_ends() -> None:
-    screen = Screen()
+    screen = TerminalScreen()
     total = 0
     for _ in range(100):
         total += len(screen.feed("x" * 10_000))
@@ -104,7 +104,7 @@ TERMINAL_TEXT = st.lists(
 @pytest.mark.property
 @given(TERMINAL_TEXT, st.lists(st.integers(0, 200)))
 def test_how_the_stream_is_cut_changes_nothing(text: str, cuts: list[int]) -> None:
-    screen, seen, start = Screen(), "", 0
+    screen, seen, start = TerminalScreen(), "", 0
     for cut in sorted(min(cut, len(text)) for cut in cuts):
         seen += screen.feed(text[start:cut])
         start = cut

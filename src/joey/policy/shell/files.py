@@ -15,7 +15,7 @@ from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
 from joey.policy.shell.options import Touch
 from joey.policy.shell.plain import Word
-from joey.policy.verdict import Decision, Part
+from joey.policy.verdict import Decision, VerdictPart
 from joey.system.filenames import quoted
 
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
@@ -29,7 +29,7 @@ class Files:
     workspace: Workspace
     bases: tuple[str, ...]
 
-    def touched(self, touch: Touch, word: Word) -> Iterator[Part]:
+    def touched(self, touch: Touch, word: Word) -> Iterator[VerdictPart]:
         """The parts that are not simply allowed."""
         if word.text in _HARMLESS_TARGETS and touch in ("read", "write"):
             return
@@ -43,7 +43,7 @@ class Files:
                     yield part
                     return
 
-    def filled(self, sources: Sequence[Word], target: Word) -> Iterator[Part]:
+    def filled(self, sources: Sequence[Word], target: Word) -> Iterator[VerdictPart]:
         """A folder gets files whose names are those below `sources`, or are not known if there are none."""
         yield from self.touched("write", target)
         for base in self.bases:
@@ -52,15 +52,15 @@ class Files:
             for name in sorted({posixpath.basename(path.rstrip("/")) for path in paths} - {"", ".", ".."}):
                 yield from self.touched("write", Word(posixpath.join(target.text, name)))
             if not below:
-                yield Part(target.text, "ask", "which files it writes is only known when it runs", kind="path")
+                yield VerdictPart(target.text, "ask", "which files it writes is only known when it runs", kind="path")
             elif protected := next((each.protected for each in below if each.protected), None):
                 reason = f"it writes what is protected ({protected})"
-                yield Part(target.text, self.settings.writes_protected, reason, kind="path")
+                yield VerdictPart(target.text, self.settings.writes_protected, reason, kind="path")
 
     def _all(self, words: Sequence[Word], base: str) -> list[str]:
         return [path for word in words for path in self._paths(word, base)]
 
-    def named(self, words: Sequence[str]) -> Iterator[Part]:
+    def named(self, words: Sequence[str]) -> Iterator[VerdictPart]:
         """Words that name what an ignore file hides, whatever the program does with them (`--file=.env`, `@.env`)."""
         if not self.workspace.ignore.specs:
             return
@@ -69,14 +69,16 @@ class Files:
                 for base in self.bases if name and not name.startswith("-") else ():
                     located = self.workspace.locate(name, base)
                     if located.hidden_by and self._is_file(name, located):
-                        yield Part(name, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+                        yield VerdictPart(
+                            name, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path"
+                        )
                         return
 
     def _is_file(self, name: str, located: Located) -> bool:
         """Whether a word names a file: text that happens to match an ignore file's line does not."""
         return "/" in name or "." in name or self.workspace.exists(located.resolved)
 
-    def redirected(self, target: Word, *, writes: bool) -> Iterator[Part]:
+    def redirected(self, target: Word, *, writes: bool) -> Iterator[VerdictPart]:
         """A redirection is an act of its own, which no rule for the program covers."""
         if not writes:
             yield from self.touched("read", target)
@@ -95,7 +97,7 @@ class Files:
         matches = self.workspace.expand(self.workspace.join(base, word.text))
         return [word.text, *matches]
 
-    def _judged(self, touch: Touch, located: Located) -> Part:
+    def _judged(self, touch: Touch, located: Located) -> VerdictPart:
         match touch:
             case "write" | "fill" | "maybe":
                 return self._written(located)
@@ -115,23 +117,23 @@ class Files:
             case "tree" | "follow":
                 return self._read_below(located, links=touch == "follow")
 
-    def _written(self, located: Located) -> Part:
+    def _written(self, located: Located) -> VerdictPart:
         covered: Decision = "allow" if self.settings.writes == "ask" else self.settings.writes
         return write_part(located, self.settings, inside=covered)
 
-    def _read(self, located: Located, *, names_only: bool = False) -> Part:
+    def _read(self, located: Located, *, names_only: bool = False) -> VerdictPart:
         if located.problem:
-            return Part(located.path, "ask", located.problem, kind="path")
+            return VerdictPart(located.path, "ask", located.problem, kind="path")
         if located.hidden_by and not names_only:
-            return Part(located.path, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+            return VerdictPart(located.path, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
         if located.secret and self.settings.reads_outside != "allow":
-            return Part(located.path, "ask", "credentials are kept there", kind="path")
+            return VerdictPart(located.path, "ask", "credentials are kept there", kind="path")
         if not located.inside:
             reason = f"it is outside the workspace ({quoted(located.resolved)})"
-            return Part(located.path, self.settings.reads_outside, reason, kind="path")
-        return Part(located.path, "allow", "it is inside the workspace", kind="path")
+            return VerdictPart(located.path, self.settings.reads_outside, reason, kind="path")
+        return VerdictPart(located.path, "allow", "it is inside the workspace", kind="path")
 
-    def _read_below(self, located: Located, *, links: bool) -> Part:
+    def _read_below(self, located: Located, *, links: bool) -> VerdictPart:
         part = self._read(located)
         hidden = self.workspace.below(located).hidden_by if self.workspace.ignore.specs else None
         if hidden:
@@ -140,11 +142,11 @@ class Files:
             part = part.worse(self.settings.reads_outside, f"`{link}` in it is a link that leads out of the workspace")
         return part
 
-    def _worked_in(self, located: Located, what: str) -> Part:
+    def _worked_in(self, located: Located, what: str) -> VerdictPart:
         if located.problem or not located.inside:
             anywhere = self.settings.writes_outside == "allow" and not located.problem
             reason = located.problem or f"{what} is outside the workspace"
-            return Part(located.path, "allow" if anywhere else "ask", reason, kind="path")
+            return VerdictPart(located.path, "allow" if anywhere else "ask", reason, kind="path")
         return self._read(located, names_only=True)
 
 
@@ -155,17 +157,17 @@ def inside_reason(doing: str, decision: Decision) -> str:
     return f"{doing} files {'needs approval' if decision == 'ask' else 'is not allowed'}, also inside the workspace"
 
 
-def write_part(located: Located, settings: Settings, *, inside: Decision | None = None) -> Part:
+def write_part(located: Located, settings: Settings, *, inside: Decision | None = None) -> VerdictPart:
     """The decision about changing a file; `inside` for one inside the workspace, if not as the settings have it."""
     subject = located.path
     if located.problem:
-        return Part(subject, "deny" if inside is None else "ask", located.problem, kind="path")
+        return VerdictPart(subject, "deny" if inside is None else "ask", located.problem, kind="path")
     if located.hidden_by:
-        return Part(subject, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
+        return VerdictPart(subject, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
     decision = settings.writes if inside is None else inside
-    part = Part(subject, decision, inside_reason("changing", decision), kind="path")
+    part = VerdictPart(subject, decision, inside_reason("changing", decision), kind="path")
     if not located.inside:
-        part = Part(
+        part = VerdictPart(
             subject, settings.writes_outside, f"it is outside the workspace ({quoted(located.resolved)})", kind="path"
         )
     if located.protected:

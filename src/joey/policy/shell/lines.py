@@ -30,28 +30,28 @@ from joey.policy.shell.options import Program, Use, read_use
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
 from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
 from joey.policy.shell.programs.wrappers import listed_below, with_input
-from joey.policy.shell.rules import Rule, Rules, by_name
+from joey.policy.shell.rules import CommandRules, Rule, by_name
 from joey.policy.shell.syntax import commands_seen
 from joey.policy.shell.variables import variable_problem
-from joey.policy.verdict import Decision, Part
+from joey.policy.verdict import Decision, VerdictPart
 
 _MAX_DEPTH = 5
 _NO_RULE = "no rule names it"
 _NEUTRAL = "it does nothing by itself"
 
 
-def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) -> list[Part]:
+def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) -> list[VerdictPart]:
     """Every part of a command line with its decision. No parts for a line that does nothing."""
     if not text.strip():
         return []
     judge, here = _Judge(settings, workspace.snapshot()), frozenset({cwd})
     rule = judge.exactly(text.strip(), here)
     if rule is not None:
-        return [Part(text, "allow", "exactly this line was allowed", rule.text, "command")]
+        return [VerdictPart(text, "allow", "exactly this line was allowed", rule.text, "command")]
     commands = read_line(text)
     if isinstance(commands, str):
         return judge.not_plain(text, commands, here)
-    return judge.line(commands, here, 0) or [Part(text, settings.commands, "there is no command in it")]
+    return judge.line(commands, here, 0) or [VerdictPart(text, settings.commands, "there is no command in it")]
 
 
 @lru_cache(maxsize=16)
@@ -64,7 +64,7 @@ def read_line(text: str) -> tuple[Command, ...] | str:
         return str(problem)
 
 
-def exact_rules(text: str, cwd: str | None, parts: Sequence[Part]) -> tuple[str, ...]:
+def exact_rules(text: str, cwd: str | None, parts: Sequence[VerdictPart]) -> tuple[str, ...]:
     """The rules that allow again just what was asked about: the commands of a plain line, or else the whole line."""
     where = _moved(cwd or ".")
     commands = read_line(text)
@@ -117,7 +117,7 @@ class _Judge:
     def __init__(self, settings: Settings, workspace: Workspace) -> None:
         self._settings = settings
         self._workspace = workspace
-        self._rules = Rules.read(settings.allow, settings.deny)
+        self._rules = CommandRules.read(settings.allow, settings.deny)
         self._anything = self._rules.any_allowed and not self._rules.deny
         self._confined = settings.confined and not self._rules.deny
         self._arrived: set[str] = set()
@@ -135,17 +135,16 @@ class _Judge:
 
     # A line that is not plain
 
-    def not_plain(self, text: str, construct: str, here: frozenset[str]) -> list[Part]:
+    def not_plain(self, text: str, construct: str, here: frozenset[str]) -> list[VerdictPart]:
         found = [(seen, self._denied(seen.words)) for seen in commands_seen(text)]
         decision, reason = self._whole(f"no rule can allow this line: {construct}")
-        parts = [Part(text, decision, reason)]
+        parts = [VerdictPart(text, decision, reason)]
         for seen, deny in found:
             words = tuple(word if word is not None else "…" for word in seen.words)
-            parts.append(
-                Part(seen.source, "deny", f"denied by the rule `{deny.text}`", deny.text, "command", words)
-                if deny
-                else Part(seen.source, decision, "it is part of a line that is not plain", None, "command", words)
-            )
+            part = VerdictPart(seen.source, decision, "it is part of a line that is not plain", None, "command", words)
+            if deny:
+                part = replace(part, decision="deny", reason=f"denied by the rule `{deny.text}`", rule=deny.text)
+            parts.append(part)
             if seen.words[0] not in _ONLY_NAMES:
                 parts += self._files(here).named([word for word in seen.words[1:] if word])
         return parts
@@ -170,8 +169,8 @@ class _Judge:
 
     # A plain line
 
-    def line(self, commands: Iterable[Command], start: frozenset[str], depth: int) -> list[Part]:
-        parts: list[Part] = []
+    def line(self, commands: Iterable[Command], start: frozenset[str], depth: int) -> list[VerdictPart]:
+        parts: list[VerdictPart] = []
         where = _Where(start, start)
         before: Command | None = None
         for command in commands:
@@ -183,13 +182,13 @@ class _Judge:
             before = command
         return self._needs_a_rule(parts, depth)
 
-    def _needs_a_rule(self, parts: list[Part], depth: int) -> list[Part]:
+    def _needs_a_rule(self, parts: list[VerdictPart], depth: int) -> list[VerdictPart]:
         """A line of nothing but neutral commands is as any other command that no rule names."""
         commands = [part for part in parts if part.kind == "command"]
         if depth or self._anything or self._confined or not commands:
             return parts
         if all(part.reason == _NEUTRAL for part in commands):
-            return [*parts, Part(commands[0].subject, self._settings.commands, _NO_RULE, None, "command")]
+            return [*parts, VerdictPart(commands[0].subject, self._settings.commands, _NO_RULE, None, "command")]
         return parts
 
     def _after_cd(self, command: Command, where: _Where) -> _Where:
@@ -197,7 +196,9 @@ class _Judge:
         after = frozenset(self._workspace.join(base, target) for base in where.here for target in targets)
         return _Where(after, where.reached | where.here | after)
 
-    def _command(self, command: Command, here: frozenset[str], depth: int, fed_by: Command | None) -> Iterator[Part]:
+    def _command(
+        self, command: Command, here: frozenset[str], depth: int, fed_by: Command | None
+    ) -> Iterator[VerdictPart]:
         rule = self.exactly(command.source, here)
         if rule is not None:
             yield _part(command.source, command.words, "allow", "exactly this command was allowed", rule)
@@ -211,9 +212,9 @@ class _Judge:
             yield from self._unconfined(self._not_there_yet(redirect.target, here))
             yield from self._unconfined(files.redirected(redirect.target, writes=redirect.writes))
 
-    def _judged(self, run: _Run) -> Iterator[Part]:
+    def _judged(self, run: _Run) -> Iterator[VerdictPart]:
         if run.depth > _MAX_DEPTH:
-            yield Part(run.source, "ask", "it is wrapped too deeply", None, "command")
+            yield VerdictPart(run.source, "ask", "it is wrapped too deeply", None, "command")
             return
         decision, reason, rule = self._by_rules(run.texts, run.cover)
         table = self._table(run.name, rule)
@@ -316,10 +317,10 @@ class _Judge:
 
     # What it touches and runs
 
-    def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[Part]:
+    def _effects(self, use: Use, run: _Run, rule: Rule | None) -> Iterator[VerdictPart]:
         inner = self._folders(use, run)
         if self._settings.writes == "deny" and edits_files(by_name(run.name), use):
-            yield Part(run.source, "deny", "files may not be changed", None, "path")
+            yield VerdictPart(run.source, "deny", "files may not be changed", None, "path")
         files = self._files(frozenset({self._workspace.root}) if use.from_top else run.here | inner)
         trees = [word for touch, word in use.files if touch in ("tree", "follow")]
         for touch, word in use.files:
@@ -351,11 +352,11 @@ class _Judge:
         targets = [word for touch, word in use.files if touch == "fill" or (whole and touch == "write")]
         return {self._absolute(base, word) for base in here for word in targets}
 
-    def _not_there_yet(self, word: Word, here: frozenset[str]) -> Iterator[Part]:
+    def _not_there_yet(self, word: Word, here: frozenset[str]) -> Iterator[VerdictPart]:
         paths = [self._absolute(base, word) for base in here if self._arrived]
         below = any(path.startswith(f"{folder}/") for path in paths for folder in self._arrived)
         if below or not self._moved_links.isdisjoint(self._absolute(base, word) for base in here):
-            yield Part(word.text, "ask", "what is there is only known when the line has run so far", kind="path")
+            yield VerdictPart(word.text, "ask", "what is there is only known when the line has run so far", kind="path")
 
     def _is_link(self, base: str, word: Word) -> bool:
         return word.glob or self._workspace.is_link(self._absolute(base, word))
@@ -371,13 +372,13 @@ class _Judge:
     def _files(self, here: frozenset[str]) -> Files:
         return Files(self._settings, self._workspace, tuple(sorted(here)))
 
-    def _unconfined(self, parts: Iterable[Part]) -> Iterator[Part]:
+    def _unconfined(self, parts: Iterable[VerdictPart]) -> Iterator[VerdictPart]:
         """In the sandbox the walls hold what would otherwise be asked about."""
         return (part for part in parts if part.decision == "deny" or not self._settings.confined)
 
-    def _code(self, code: str, here: frozenset[str], depth: int) -> list[Part]:
+    def _code(self, code: str, here: frozenset[str], depth: int) -> list[VerdictPart]:
         if depth > _MAX_DEPTH:
-            return [Part(code, "ask", "it is wrapped too deeply", None, "command")]
+            return [VerdictPart(code, "ask", "it is wrapped too deeply", None, "command")]
         try:
             return self.line(read_plain(code), here, depth)
         except NotPlainError as problem:
@@ -427,6 +428,6 @@ def _beyond_the_table(rule: Rule) -> bool:
     return table is not None and bool(read_use(table, [Word(word) for word in rule.words[1:]], rule.words[0]).problems)
 
 
-def _part(source: str, words: Sequence[Word], decision: Decision, reason: str, rule: Rule | None) -> Part:
+def _part(source: str, words: Sequence[Word], decision: Decision, reason: str, rule: Rule | None) -> VerdictPart:
     texts, network = tuple(word.text for word in words), rule is not None and rule.network
-    return Part(source, decision, reason, rule.text if rule else None, "command", texts, network)
+    return VerdictPart(source, decision, reason, rule.text if rule else None, "command", texts, network)

@@ -80,12 +80,12 @@ def bare_name(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class CommandRules:
     allow: tuple[Rule, ...]
     deny: tuple[Rule, ...]
 
     @classmethod
-    def read(cls, allow: Iterable[str], deny: Iterable[str]) -> Rules:
+    def read(cls, allow: Iterable[str], deny: Iterable[str]) -> CommandRules:
         return cls(tuple(_rules(allow)), tuple(_rules(deny)))
 
     @property

@@ -22,19 +22,19 @@ _STRING_ESCAPE = re.compile(r'\\([$`"\\\n])')
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WrittenCommand:
     """A command as it is written. A word is None where only the shell will know it."""
 
     words: tuple[str | None, ...]
     source: str
 
 
-def commands_seen(text: str, depth: int = 0) -> list[Seen]:
+def commands_seen(text: str, depth: int = 0) -> list[WrittenCommand]:
     """The simple commands in a line, wherever they stand, in the order in which they begin."""
     if len(text) > MAX_LENGTH or depth > 4:
         return []
     text = re.sub(r"(?<!\\)((?:\\\\)*)\\\n", r"\1", text)
-    found: list[Seen] = []
+    found: list[WrittenCommand] = []
     _visit(_parser().parse(text.encode("utf-8", "replace")).root_node, found, 0)
     inner = [each for seen in found for code in _code_of(seen) for each in commands_seen(code, depth + 1)]
     return found + inner
@@ -45,18 +45,18 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-def _visit(node: Node, found: list[Seen], depth: int) -> None:
+def _visit(node: Node, found: list[WrittenCommand], depth: int) -> None:
     if depth > _MAX_DEPTH:
         return
     if node.type in _COMMANDS:
         words = [child for child in node.children if child.type not in ("variable_assignment", "file_redirect")]
         if words:
-            found.append(Seen(tuple(_literal(word) for word in words), _text(node)))
+            found.append(WrittenCommand(tuple(_literal(word) for word in words), _text(node)))
     for child in node.children:
         _visit(child, found, depth + 1)
 
 
-def _code_of(seen: Seen) -> list[str]:
+def _code_of(seen: WrittenCommand) -> list[str]:
     """Text that a shell will read as code: the words of `eval`, and of `sh -c`."""
     first = seen.words[0] if seen.words else None
     if first is None or not _SHELL_CODE.match(first):

@@ -72,7 +72,7 @@ class BrowsingError(Exception):
     """Words for the model on what did not work."""
 
 
-class Session:
+class BrowserSession:
     """The browser of a task. `may_visit` says which addresses need no leave; `open` is told that there is leave."""
 
     def __init__(

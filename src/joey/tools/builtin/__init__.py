@@ -31,7 +31,7 @@ from joey.tools.builtin.search_and_replace import SearchAndReplace
 from joey.tools.builtin.search_files import SearchFiles
 from joey.tools.builtin.search_replace import SearchReplace
 from joey.tools.builtin.skill import LoadSkill
-from joey.tools.builtin.switch_mode import SwitchMode
+from joey.tools.builtin.switch_mode import SwitchModeTool
 from joey.tools.builtin.update_todo_list import UpdateTodoList
 from joey.tools.builtin.write_to_file import WriteToFile
 from joey.tools.images import ImageEndpoint
@@ -98,7 +98,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         EditFile(),
         SearchAndReplace(),
         SearchFiles(),
-        SwitchMode(),
+        SwitchModeTool(),
         UpdateTodoList(),
         WriteToFile(careful=options.for_small_models),
     )

@@ -18,7 +18,7 @@ _SUGGEST = re.compile(r"""<suggest(?:\s+mode=["']([^"']*)["'])?\s*>(.*?)</sugges
 Words = Annotated[str, StringConstraints(min_length=1)]
 
 
-class Answer(BaseModel):
+class SuggestedAnswer(BaseModel):
     """One suggested answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,7 +29,7 @@ class Answer(BaseModel):
 
 class AskFollowupQuestionParams(Params):
     question: Words = Field(description="The question: one thing, clear without further context.")
-    follow_up: tuple[Answer, ...] = Field(
+    follow_up: tuple[SuggestedAnswer, ...] = Field(
         min_length=1, max_length=4, description="One to four answers to pick from, the best first."
     )
 

@@ -23,7 +23,7 @@ from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_pr
 from joey.tools.paths import UnusablePathError, locate
 
 if TYPE_CHECKING:
-    from joey.tools.browser.session import Session
+    from joey.tools.browser.session import BrowserSession
 
 _MOST_TEXT = 4_000
 _FORMATS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
@@ -50,7 +50,7 @@ class BrowserActionParams(Params):
 class Browser:
     """The browser of a task, while one is open."""
 
-    session: Session | None = None
+    session: BrowserSession | None = None
 
     async def close(self) -> None:
         session, self.session = self.session, None
@@ -126,9 +126,9 @@ class BrowserAction(Tool[BrowserActionParams]):
             return failed(f"Error: {params.action} did not work: {sessions.first_lines(problem)}")
         return _told(done, view)
 
-    def _session(self, sessions: Any, context: ToolContext) -> Session:
+    def _session(self, sessions: Any, context: ToolContext) -> BrowserSession:
         program = find_chromium(self._program)
-        session: Session = sessions.Session(
+        session: BrowserSession = sessions.BrowserSession(
             program, context.permissions.may_visit, sandbox=self._sandbox, longest_side=self._longest_side
         )
         context.memory[Browser].session = session
@@ -148,7 +148,7 @@ def _target(params: BrowserActionParams, context: ToolContext) -> Path | None:
     return locate(context, params.path) if params.action == "screenshot" and params.path else None
 
 
-async def _act(session: Session, params: BrowserActionParams, target: Path | None) -> str:
+async def _act(session: BrowserSession, params: BrowserActionParams, target: Path | None) -> str:
     """Do it; returns what was done, in words."""
     match params.action:
         case "launch":
@@ -176,7 +176,7 @@ async def _act(session: Session, params: BrowserActionParams, target: Path | Non
             return await _screenshot(session, params.path or "", target) if target else "This is the page now"
 
 
-async def _screenshot(session: Session, given: str, target: Path) -> str:
+async def _screenshot(session: BrowserSession, given: str, target: Path) -> str:
     picture = await session.picture(_FORMATS[Path(given).suffix.lower()])
     await asyncio.to_thread(_write, target, given, picture)
     return f"Wrote the picture to {quoted(given)} ({len(picture)} bytes)"

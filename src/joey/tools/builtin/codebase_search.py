@@ -16,7 +16,7 @@ from joey.system.folders import index_folder
 from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
 from joey.tools.index import model
 from joey.tools.index.report import report
-from joey.tools.index.search import Asked, CodebaseIndex, LoadModel, too_wide
+from joey.tools.index.search import CodebaseIndex, LoadModel, SearchRequest, too_wide
 from joey.tools.index.store import IndexProblemError
 from joey.tools.index.update import Allowance
 from joey.tools.paths import UnusablePathError, locate, name_for
@@ -74,7 +74,7 @@ class CodebaseSearch(Tool[CodebaseSearchParams]):
             if what == "files" and done % 250 == 0:
                 loop.call_soon_threadsafe(context.progress, f"Indexed {done:,} of {of:,} {what}.\n")
 
-        asked = Asked(query, under, self._limit, Allowance(_FILES, _TEXTS, stop.is_set), progress)
+        asked = SearchRequest(query, under, self._limit, Allowance(_FILES, _TEXTS, stop.is_set), progress)
         try:
             answer = await asyncio.to_thread(self._index(context).search, asked)
         finally:

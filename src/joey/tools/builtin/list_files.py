@@ -12,8 +12,8 @@ from joey.bounded.folders import LinkInPathError
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
-from joey.tools.paths import Found, UnusablePathError, reason
-from joey.tools.searching.listing import Listing, list_folder
+from joey.tools.paths import LocatedPaths, UnusablePathError, reason
+from joey.tools.searching.listing import FolderListing, list_folder
 
 LIMIT = 200
 
@@ -37,13 +37,13 @@ class ListFiles(Tool[ListFilesParams]):
         return (ReadPath(params.path),)
 
     async def plan(self, params: ListFilesParams, context: ToolContext) -> Plan:
-        found = Found.locate(context, [params.path])
+        found = LocatedPaths.locate(context, [params.path])
         return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
 
     async def run(self, params: ListFilesParams, context: ToolContext) -> ToolResult:
         return await (await self.plan(params, context)).execute()
 
-    async def _answer(self, params: ListFilesParams, context: ToolContext, found: Found) -> ToolResult:
+    async def _answer(self, params: ListFilesParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
         try:
             folder = found.path(params.path)
         except UnusablePathError as problem:
@@ -77,7 +77,7 @@ def _kind(folder: Path) -> str:
     return "the root of the file system" if folder == Path(folder.anchor) else "the home directory"
 
 
-def _text(listing: Listing, limit: int) -> str:
+def _text(listing: FolderListing, limit: int) -> str:
     notes = []
     if listing.cut:
         notes.append(f"(The list was cut at {limit} entries, deeper ones are missing. List a folder below for more.)")

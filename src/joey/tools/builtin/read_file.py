@@ -23,7 +23,7 @@ from joey.messages import ImageBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import MAX_LINE, number_lines
-from joey.tools.paths import Found, UnusablePathError, reason
+from joey.tools.paths import LocatedPaths, UnusablePathError, reason
 from joey.tools.reading.documents import extract, is_document
 from joey.tools.reading.excerpt import excerpt
 from joey.tools.reading.kinds import describe_binary
@@ -113,13 +113,13 @@ class ReadFile(Tool[ReadFileParams]):
         return tuple(ReadPath(path) for path in dict.fromkeys(paths))
 
     async def plan(self, params: ReadFileParams, context: ToolContext) -> Plan:
-        found = Found.locate(context, [file.path for file in params.files] or [params.path])
+        found = LocatedPaths.locate(context, [file.path for file in params.files] or [params.path])
         return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
 
     async def run(self, params: ReadFileParams, context: ToolContext) -> ToolResult:
         return await (await self.plan(params, context)).execute()
 
-    async def _answer(self, params: ReadFileParams, context: ToolContext, found: Found) -> ToolResult:
+    async def _answer(self, params: ReadFileParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
         if len(params.files) > self._max_files:
             return failed(
                 f"Error: {len(params.files)} files in one call; at most {self._max_files} can be read at once. "
@@ -136,7 +136,7 @@ class ReadFile(Tool[ReadFileParams]):
             return lambda lines: _one_span(lines, params)
         return lambda lines: "\n".join(lines[: min(params.limit, MAX_LINES)])
 
-    async def _read(self, given: str, found: Found, context: ToolContext, show: _Show) -> _Part:
+    async def _read(self, given: str, found: LocatedPaths, context: ToolContext, show: _Show) -> _Part:
         try:
             path = _visible(context, found.path(given))
             part, version = await asyncio.to_thread(self._opened, path, context, show)

@@ -18,7 +18,7 @@ from joey.bounded.folders import LinkInPathError, opened_folder, place_of
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
-from joey.tools.paths import Found, UnusablePathError, name_for, reason
+from joey.tools.paths import LocatedPaths, UnusablePathError, name_for, reason
 from joey.tools.searching.confirm import stands_in
 from joey.tools.searching.listing import IGNORE_FILES
 from joey.tools.searching.results import Results, write
@@ -54,13 +54,13 @@ class SearchFiles(Tool[SearchFilesParams]):
         return (ReadPath(params.path),)
 
     async def plan(self, params: SearchFilesParams, context: ToolContext) -> Plan:
-        found = Found.locate(context, [params.path])
+        found = LocatedPaths.locate(context, [params.path])
         return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
 
     async def run(self, params: SearchFilesParams, context: ToolContext) -> ToolResult:
         return await (await self.plan(params, context)).execute()
 
-    async def _answer(self, params: SearchFilesParams, context: ToolContext, found: Found) -> ToolResult:
+    async def _answer(self, params: SearchFilesParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
         try:
             where = _Where.look(found.path(params.path))
         except UnusablePathError as problem:

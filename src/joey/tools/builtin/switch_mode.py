@@ -15,7 +15,7 @@ class SwitchModeParams(Params):
     reason: str = Field(description="Why the work needs that mode, in a sentence. The user sees it.")
 
 
-class SwitchMode(Tool[SwitchModeParams]):
+class SwitchModeTool(Tool[SwitchModeParams]):
     name = "switch_mode"
     group = "modes"
     params = SwitchModeParams

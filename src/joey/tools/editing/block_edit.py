@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 from joey.tools.editing.blocks import Block
 from joey.tools.editing.document import Document
-from joey.tools.editing.matching import Ambiguous, Found, NotFound, Stage, is_blank, locate
+from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, is_blank, locate
 from joey.tools.editing.reindent import fitted, unchanged_lines
-from joey.tools.editing.verdict import Verdict, already, ambiguous, applied, failure, not_found
+from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found
 
 _NUMBERED = re.compile(r"\s*(\d+) \|(?: |$)")
 _BARRED = re.compile(r"\s*(?:\d+\s*)?\|(?: |$)")
@@ -33,7 +33,7 @@ class BlocksOutcome:
     """The new document (the old one when a block failed) and the verdict on each block."""
 
     document: Document
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[EditOutcome, ...]
 
     @property
     def failed(self) -> bool:
@@ -58,13 +58,13 @@ def says_already_applied(lines: Sequence[str], new: Sequence[str], pin: int | No
     if not new or is_blank(new):
         return None
     answer = locate(lines, new, pin=pin)
-    if not isinstance(answer, Found) or not answer.stage.keeps_indentation:
+    if not isinstance(answer, Matched) or not answer.stage.keeps_indentation:
         return None
     telling = sum(character.isalnum() for line in new for character in line) >= _TELLING
     return answer.first if telling or answer.first == pin else None
 
 
-def _unusable(block: Block) -> Verdict | None:
+def _unusable(block: Block) -> EditOutcome | None:
     if is_blank(block.search):
         return failure(
             "the SEARCH part is empty. To insert, search for a line next to the place and repeat it in REPLACE; "
@@ -96,7 +96,7 @@ class _Work:
     def place(self, index: int, block: Block) -> bool:
         """Find a block in the original. False if it is not to be had there."""
         answer, sent = self._locate(block, block.start_line)
-        if not isinstance(answer, Found) or _is_done_at(block.start_line, self.document.lines, block, answer):
+        if not isinstance(answer, Matched) or _is_done_at(block.start_line, self.document.lines, block, answer):
             return False
         edit = self._edit(index, answer, sent)
         if any(edit.first < other.last and other.first < edit.last for other in self._edits):
@@ -104,17 +104,17 @@ class _Work:
         self._edits.append(edit)
         return True
 
-    def apply_placed(self) -> dict[int, Verdict]:
+    def apply_placed(self) -> dict[int, EditOutcome]:
         self._edits.sort(key=lambda edit: edit.first)
         for edit in reversed(self._edits):
             self._apply(edit)
         return {edit.index: applied(self._moved(edit.first), edit.stage) for edit in self._edits}
 
-    def apply_late(self, block: Block) -> Verdict:
+    def apply_late(self, block: Block) -> EditOutcome:
         """Apply a block to what the others made of the file, or say why not."""
         pin = None if block.start_line is None else self._moved(block.start_line - 1) + 1
         answer, sent = self._locate(block, pin)
-        if isinstance(answer, Found) and not _is_done_at(pin, self.document.lines, block, answer):
+        if isinstance(answer, Matched) and not _is_done_at(pin, self.document.lines, block, answer):
             edit = self._edit(-1, answer, sent)
             self._apply(edit)
             return applied(edit.first, edit.stage)
@@ -125,9 +125,9 @@ class _Work:
         )
         return not_found(self.document.lines, sent.search) if done is None else already(done)
 
-    def _locate(self, block: Block, start_line: int | None) -> tuple[Found | Ambiguous | NotFound, Block]:
+    def _locate(self, block: Block, start_line: int | None) -> tuple[Matched | Ambiguous | NotFound, Block]:
         """Where a block belongs, and the way of reading it that led there."""
-        answer: Found | Ambiguous | NotFound = NotFound()
+        answer: Matched | Ambiguous | NotFound = NotFound()
         for way in _ways(block):
             number = start_line if way.start_line == block.start_line else way.start_line
             pin = None if number is None else number - 1
@@ -136,13 +136,13 @@ class _Work:
                 return answer, way
         return answer, replace(block, search=_without_returns(block.search))
 
-    def _edit(self, index: int, found: Found, block: Block) -> _Edit:
+    def _edit(self, index: int, found: Matched, block: Block) -> _Edit:
         last = found.first + len(block.search)
         search, new = _without_returns(block.search), _without_returns(block.replace)
         lines = fitted(self.document.lines[found.first : last], search, new, unchanged_lines(search, new), found.stage)
         return _Edit(index, found.first, last, lines, self._ends(found, block), found.stage)
 
-    def _ends(self, found: Found, block: Block) -> list[str | None]:
+    def _ends(self, found: Matched, block: Block) -> list[str | None]:
         """Line ends are the file's, unless the block shows that it means them."""
         meant = [line.endswith("\r") for line in block.replace]
         theirs = self.document.ends[found.first : found.first + len(block.search)]
@@ -159,7 +159,7 @@ class _Work:
         return line + sum(len(edit.lines) - (edit.last - edit.first) for edit in self._edits if edit.last <= line)
 
 
-def _is_done_at(number: int | None, lines: Sequence[str], block: Block, found: Found) -> bool:
+def _is_done_at(number: int | None, lines: Sequence[str], block: Block, found: Matched) -> bool:
     """Whether the new text stands at the line that the block names, and the old text only elsewhere."""
     if number is None or found.first == number - 1 or is_blank(block.replace):
         return False

@@ -15,7 +15,7 @@ _SMALL = 1_000_000
 """As product of the two numbers of lines."""
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """The old lines from `old` up to `old_end`, and the new lines that stand for them."""
 
     kind: Literal["equal", "replace", "delete", "insert"]
@@ -25,22 +25,22 @@ class Piece(NamedTuple):
     new_end: int
 
 
-def line_diff(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
+def line_diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffPiece]:
     """The pieces that lead from the old lines to the new ones, in order, the equal ones included."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     old_end, new_end = len(old) - tail, len(new) - tail
     if head:
-        yield Piece("equal", 0, head, 0, head)
+        yield DiffPiece("equal", 0, head, 0, head)
     middle, new_middle = old[head:old_end], new[head:new_end]
     matcher = SequenceMatcher(None, middle, new_middle, autojunk=len(middle) * len(new_middle) > _SMALL)
     for kind, first, last, new_first, new_last in matcher.get_opcodes():
-        yield Piece(kind, first + head, last + head, new_first + head, new_last + head)
+        yield DiffPiece(kind, first + head, last + head, new_first + head, new_last + head)
     if tail:
-        yield Piece("equal", old_end, len(old), new_end, len(new))
+        yield DiffPiece("equal", old_end, len(old), new_end, len(new))
 
 
-def changes(old: Sequence[str], new: Sequence[str]) -> list[Piece]:
+def changes(old: Sequence[str], new: Sequence[str]) -> list[DiffPiece]:
     """The pieces that differ."""
     return [piece for piece in line_diff(old, new) if piece.kind != "equal"]
 

@@ -56,7 +56,7 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Matched:
     """The lines begin at this line (from 0)."""
 
     first: int
@@ -78,14 +78,14 @@ class NotFound:
 
 def locate(
     lines: Sequence[str], wanted: Sequence[str], *, pin: int | None = None, start: int = 0, fuzzy: float | None = None
-) -> Found | Ambiguous | NotFound:
+) -> Matched | Ambiguous | NotFound:
     """The one place at or after `start` where the wanted lines are. `pin` is the line they are said to begin at."""
     stage, found = places(lines, wanted, start=start, fuzzy=fuzzy)
     if not found:
         return NotFound()
     if len(found) == 1:
-        return Found(found[0], stage)
-    return Found(pin, stage) if pin in found and pin is not None else Ambiguous(tuple(found), stage)
+        return Matched(found[0], stage)
+    return Matched(pin, stage) if pin in found and pin is not None else Ambiguous(tuple(found), stage)
 
 
 def places(

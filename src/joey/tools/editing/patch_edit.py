@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
-from joey.tools.editing.matching import Ambiguous, Found, NotFound, Stage, nearest, places
+from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, nearest, places
 from joey.tools.editing.patch import Chunk, Sign
 from joey.tools.editing.reindent import fitted
-from joey.tools.editing.verdict import Verdict, already, ambiguous, applied, failure, not_found
+from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found
 
 _REMEDY = "Add kept lines around the change, or name the enclosing line with '@@ def name():'."
 
@@ -29,7 +29,7 @@ class ChunksOutcome:
     """The new document (the old one when a chunk failed) and the verdict on each chunk."""
 
     document: Document
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[EditOutcome, ...]
 
     @property
     def failed(self) -> bool:
@@ -51,20 +51,20 @@ class _Work:
         self._shift = 0
         """How many lines the chunks so far added."""
 
-    def apply(self, chunk: Chunk) -> Verdict:
+    def apply(self, chunk: Chunk) -> EditOutcome:
         # A final newline that the chunk speaks of is an empty last line to us.
         chunk = _with_final_line(chunk)
         if not chunk.old:
             return self._append(chunk)
         answer, chunk = self._locate(chunk)
-        if isinstance(answer, Found):
+        if isinstance(answer, Matched):
             self._splice(answer, chunk)
             return applied(answer.first, answer.stage)
         if isinstance(answer, Ambiguous):
             return ambiguous(self.document.lines, answer, _REMEDY)
         return self._missing(chunk)
 
-    def _locate(self, chunk: Chunk) -> tuple[Found | Ambiguous | NotFound, Chunk]:
+    def _locate(self, chunk: Chunk) -> tuple[Matched | Ambiguous | NotFound, Chunk]:
         """Where a chunk belongs; an empty kept row at its end that is not in the file is taken for a separator."""
         answer = self._place(chunk)
         while isinstance(answer, NotFound) and len(chunk.rows) > 1 and chunk.rows[-1] == (" ", ""):
@@ -72,16 +72,16 @@ class _Work:
             answer = self._place(chunk) if chunk.old else answer
         return answer, chunk
 
-    def _place(self, chunk: Chunk) -> Found | Ambiguous | NotFound:
+    def _place(self, chunk: Chunk) -> Matched | Ambiguous | NotFound:
         if chunk.context:
             return self._place_after_context(chunk)
         stage, found = self._places(chunk, self._cursor)
         pin = None if chunk.line is None else chunk.line - 1 + self._shift
         if len(found) > 1 and pin in found and pin is not None:
-            return Found(pin, stage)
+            return Matched(pin, stage)
         return _only(found, stage)
 
-    def _place_after_context(self, chunk: Chunk) -> Found | Ambiguous | NotFound:
+    def _place_after_context(self, chunk: Chunk) -> Matched | Ambiguous | NotFound:
         """The first place after each place of the context. The last context line may be the chunk's own first row."""
         stage, found = Stage.EXACT, set()
         for start in self._contexts(chunk):
@@ -118,7 +118,7 @@ class _Work:
         """Whether only the empty line that a final newline makes comes at or after this one."""
         return line >= len(self.document.lines) or self.document.lines[line:] == ("",)
 
-    def _splice(self, found: Found, chunk: Chunk) -> None:
+    def _splice(self, found: Matched, chunk: Chunk) -> None:
         last = found.first + len(chunk.old)
         kept: dict[int, int] = {}
         old = new = 0
@@ -130,7 +130,7 @@ class _Work:
         present = self.document.lines[found.first : last]
         self._put(found.first, last, fitted(present, _texts(chunk.old), _texts(chunk.new), kept, found.stage), chunk)
 
-    def _append(self, chunk: Chunk) -> Verdict:
+    def _append(self, chunk: Chunk) -> EditOutcome:
         """Rows that are only added."""
         if chunk.context and not chunk.at_end:
             starts = self._contexts(chunk)
@@ -150,7 +150,7 @@ class _Work:
         self._cursor = first + len(lines) - _kept_at_end(chunk)
         self._shift += len(lines) - (last - first)
 
-    def _missing(self, chunk: Chunk) -> Verdict:
+    def _missing(self, chunk: Chunk) -> EditOutcome:
         if chunk.context and not self._contexts(chunk):
             return self._context_failure(chunk, [])
         line = None if chunk.line is None else chunk.line - 1 + self._shift
@@ -165,7 +165,7 @@ class _Work:
             )
         return not_found(self.document.lines, _texts(chunk.old))
 
-    def _context_failure(self, chunk: Chunk, found: Sequence[int]) -> Verdict:
+    def _context_failure(self, chunk: Chunk, found: Sequence[int]) -> EditOutcome:
         named = " and then ".join(f"'@@ {line}'" for line in chunk.context)
         if found:
             answer = Ambiguous(tuple(found), Stage.EXACT)
@@ -178,10 +178,10 @@ class _Work:
         )
 
 
-def _only(found: Sequence[int], stage: Stage) -> Found | Ambiguous | NotFound:
+def _only(found: Sequence[int], stage: Stage) -> Matched | Ambiguous | NotFound:
     if len(found) > 1:
         return Ambiguous(tuple(found), stage)
-    return Found(found[0], stage) if found else NotFound()
+    return Matched(found[0], stage) if found else NotFound()
 
 
 def _kept_at_end(chunk: Chunk) -> int:

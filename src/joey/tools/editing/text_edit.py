@@ -15,7 +15,7 @@ from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Stage, is_blank, places
 from joey.tools.editing.reindent import fitted, unchanged_lines
-from joey.tools.editing.verdict import Verdict, already, ambiguous, applied, failure, not_found, span
+from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Remedies:
 
 def apply_text_edit(
     document: Document, edit: TextEdit, remedies: Remedies | None = None, *, fuzzy: float | None = None
-) -> tuple[Document, Verdict]:
+) -> tuple[Document, EditOutcome]:
     """The new document (the old one if it failed) and the verdict."""
     old, new = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
     if not old:
@@ -57,7 +57,7 @@ class _Places:
     remedies: Remedies
     fuzzy: float | None
 
-    def apply(self) -> tuple[Document, Verdict]:
+    def apply(self) -> tuple[Document, EditOutcome]:
         offsets = self._offsets()
         if offsets:
             lines = self.document.lines_at(offsets)
@@ -82,7 +82,7 @@ class _Places:
             at = text.find(self.old, at + step)
         return found
 
-    def _wrong_count(self, lines: Sequence[int], stage: Stage) -> Verdict | None:
+    def _wrong_count(self, lines: Sequence[int], stage: Stage) -> EditOutcome | None:
         if self.edit.count is None or len(lines) == self.edit.count:
             return None
         remedy = f"{self.remedies.ambiguous} {self.remedies.several}".strip()
@@ -114,15 +114,15 @@ class _Places:
             document = document.splice(first, last, lines)
         return document
 
-    def _missing(self, wanted: Sequence[str]) -> Verdict:
+    def _missing(self, wanted: Sequence[str]) -> EditOutcome:
         new = self.new.removesuffix("\n").split("\n")
         done = says_already_applied(self.document.lines, new, None)
         return not_found(self.document.lines, wanted) if done is None else already(done)
 
 
-def _done(lines: Sequence[int], stage: Stage) -> Verdict:
+def _done(lines: Sequence[int], stage: Stage) -> EditOutcome:
     if len(lines) == 1:
         return applied(lines[0], stage)
     note = f" ({stage.value})" if stage.value else ""
     listed = ", ".join(span(line, line + 1).removeprefix("line ") for line in lines[:20])
-    return Verdict("applied", f"applied in {len(lines)} places, lines {listed}{note}.")
+    return EditOutcome("applied", f"applied in {len(lines)} places, lines {listed}{note}.")

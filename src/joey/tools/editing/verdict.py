@@ -19,7 +19,7 @@ _LONGEST_LINE = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EditOutcome:
     """One part of an edit: done, found to be done already, or why it cannot be done."""
 
     outcome: Literal["applied", "already", "failed"]
@@ -30,20 +30,20 @@ class Verdict:
         return self.outcome == "failed"
 
 
-def applied(first: int, stage: Stage = Stage.EXACT) -> Verdict:
+def applied(first: int, stage: Stage = Stage.EXACT) -> EditOutcome:
     note = f" ({stage.value})" if stage.value else ""
-    return Verdict("applied", f"applied at line {first + 1}{note}.")
+    return EditOutcome("applied", f"applied at line {first + 1}{note}.")
 
 
-def already(first: int) -> Verdict:
-    return Verdict("already", f"already applied, the new text is at line {first + 1}. Nothing to do.")
+def already(first: int) -> EditOutcome:
+    return EditOutcome("already", f"already applied, the new text is at line {first + 1}. Nothing to do.")
 
 
-def failure(words: str) -> Verdict:
-    return Verdict("failed", words)
+def failure(words: str) -> EditOutcome:
+    return EditOutcome("failed", words)
 
 
-def not_found(lines: Sequence[str], wanted: Sequence[str], *, offset: int = 0) -> Verdict:
+def not_found(lines: Sequence[str], wanted: Sequence[str], *, offset: int = 0) -> EditOutcome:
     """The wanted lines are nowhere in these; `offset` is the number of file lines before them."""
     place = nearest(lines, wanted)
     if place is None:
@@ -56,7 +56,7 @@ def not_found(lines: Sequence[str], wanted: Sequence[str], *, offset: int = 0) -
     )
 
 
-def ambiguous(lines: Sequence[str], answer: Ambiguous, remedy: str) -> Verdict:
+def ambiguous(lines: Sequence[str], answer: Ambiguous, remedy: str) -> EditOutcome:
     shown = [f"line {at + 1}{_after(lines, at)}" for at in answer.places[:_MOST_PLACES]]
     more = len(answer.places) - len(shown)
     listed = "; ".join(shown) + (f"; and {more} more" if more else "")
@@ -64,7 +64,7 @@ def ambiguous(lines: Sequence[str], answer: Ambiguous, remedy: str) -> Verdict:
     return failure(f"{len(answer.places)} places match{note}: {listed}. {remedy}")
 
 
-def report(verdicts: Sequence[Verdict], noun: str) -> str:
+def report(verdicts: Sequence[EditOutcome], noun: str) -> str:
     """The verdict on each part, one a line. When some fail, those that would fit share a line: nothing was applied."""
     if len(verdicts) == 1:
         return f"{noun}: {verdicts[0].words}"

@@ -56,7 +56,7 @@ def read_weights(path: Path) -> bytes:
     return data
 
 
-class Embedder:
+class LocalEmbedder:
     """The model, loaded. May be used from several threads; they take turns."""
 
     name = MODEL

@@ -30,7 +30,7 @@ _COMMENT = re.compile(r"\s*(#|//|/\*|\*|--|;|@|\[<?\w)")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CodePiece:
     """Lines first to last (from 1, both included), and the name of what they define: `Class.method`."""
 
     first: int
@@ -54,12 +54,12 @@ class _Span:
     name: str
 
 
-def cut(text: str, path: str) -> list[Piece]:
+def cut(text: str, path: str) -> list[CodePiece]:
     """The pieces of a file. An empty file has none."""
     lines = split_lines(text)
     suffix = PurePath(path).suffix.lower()
     spans = _Cutting(lines).spans(text, suffix, cutter(suffix))
-    return [Piece(each.first + 1, each.last + 1, each.name, _text(lines, each)) for each in spans]
+    return [CodePiece(each.first + 1, each.last + 1, each.name, _text(lines, each)) for each in spans]
 
 
 def _text(lines: Sequence[str], span: _Span) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from joey.system.filenames import quoted
-from joey.tools.index.search import Answer, Asked, Found
+from joey.tools.index.search import SearchAnswer, SearchHit, SearchRequest
 from joey.tools.line_numbers import number_lines
 from joey.tools.reading.lines import split_lines
 
@@ -14,7 +14,7 @@ _LONGEST_LINE = 400
 _PLACES = 3
 
 
-def report(asked: Asked, answer: Answer) -> str:
+def report(asked: SearchRequest, answer: SearchAnswer) -> str:
     """The question, what was searched and how, the pieces, and what should be known about the answer."""
     parts = [f"Query: {_one_line(asked.question)}\n{_searched(answer)}"]
     parts += [_found(each) for each in answer.found]
@@ -24,13 +24,13 @@ def report(asked: Asked, answer: Answer) -> str:
     return "\n\n".join(parts)
 
 
-def _searched(answer: Answer) -> str:
+def _searched(answer: SearchAnswer) -> str:
     counts = answer.counts
     how = "by keywords and by meaning" if answer.by_meaning else "by keywords only"
     return f"Searched: {counts.pieces:,} pieces of {counts.files:,} files, {how}."
 
 
-def _found(found: Found) -> str:
+def _found(found: SearchHit) -> str:
     piece = found.piece
     lines = split_lines(piece.text)
     name = f" ({_one_line(piece.name)})" if piece.name else ""
@@ -47,7 +47,7 @@ def _found(found: Found) -> str:
     return "\n".join([*head, "Code Chunk:", shown])
 
 
-def _notes(answer: Answer) -> Iterator[str]:
+def _notes(answer: SearchAnswer) -> Iterator[str]:
     yield from answer.notes
     left = answer.freshness
     if left.waiting:

@@ -25,7 +25,7 @@ LoadModel = Callable[[], tuple[Embedder | None, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """A question: in which folder ("" for all), how many answers, and how much may be done to be up to date first."""
 
     question: str
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """A piece that answers a question."""
 
     piece: KeptPiece
@@ -48,10 +48,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SearchAnswer:
     """What was found, and how good an answer it can be."""
 
-    found: tuple[Found, ...]
+    found: tuple[SearchHit, ...]
     freshness: Freshness
     counts: Counts
     by_meaning: bool
@@ -150,7 +150,7 @@ class CodebaseIndex:
 
     # Asking
 
-    def search(self, what: Asked) -> Answer:
+    def search(self, what: SearchRequest) -> SearchAnswer:
         """The pieces that answer best, after bringing the index up to date."""
         model, why_not = self._load_model()
         notes = (why_not[:1].upper() + why_not[1:] + ".",) if why_not else ()
@@ -162,7 +162,7 @@ class CodebaseIndex:
                 self._throw_away()
                 return self._search(what, model, (*notes, _MADE_ANEW))
 
-    def _search(self, what: Asked, model: Embedder | None, notes: tuple[str, ...]) -> Answer:
+    def _search(self, what: SearchRequest, model: Embedder | None, notes: tuple[str, ...]) -> SearchAnswer:
         try:
             with self._writing() as (store, said):
                 if store is not None:
@@ -177,7 +177,9 @@ class CodebaseIndex:
                 return self._ask(store, what, model, (*notes, f"The index could not be brought up to date: {problem}."))
         raise IndexProblemError("another process is making the index; ask again in a while")
 
-    def _ask(self, store: IndexStore, what: Asked, model: Embedder | None, notes: tuple[str, ...]) -> Answer:
+    def _ask(
+        self, store: IndexStore, what: SearchRequest, model: Embedder | None, notes: tuple[str, ...]
+    ) -> SearchAnswer:
         updating = Updating(store, self.workspace, self._hidden, model, what.allowance, what.progress)
         updating.look()
         if not store.read_only:
@@ -190,7 +192,7 @@ class CodebaseIndex:
         by_meaning = self.ranker.by_meaning(store, model, what.question, what.under)
         scores = fused(by_words, by_meaning)
         found = _best(scores, store.pieces(scores), what.most, freshness, self._visible)
-        return Answer(tuple(found), freshness, store.counts(), bool(by_meaning), notes)
+        return SearchAnswer(tuple(found), freshness, store.counts(), bool(by_meaning), notes)
 
     def _visible(self, path: str) -> bool:
         """Not gone, and not hidden since: an index that could not be updated may still know what is."""
@@ -204,9 +206,9 @@ def _best(
     most: int,
     freshness: Freshness,
     visible: Callable[[str], bool],
-) -> list[Found]:
+) -> list[SearchHit]:
     """The best pieces, each text once with the other places that say it."""
-    found: dict[int, Found] = {}
+    found: dict[int, SearchHit] = {}
     order = sorted(pieces.values(), key=lambda each: (-scores[each.piece_id], each.path, each.first))
     for piece in order:
         before = found.get(piece.text_id)
@@ -216,8 +218,8 @@ def _best(
             continue
         if before is None:
             changed = piece.path in freshness.waiting
-            found[piece.text_id] = Found(piece, scores[piece.piece_id], changed)
+            found[piece.text_id] = SearchHit(piece, scores[piece.piece_id], changed)
         else:
             also = (*before.also_in, f"{piece.path}:{piece.first}")
-            found[piece.text_id] = Found(before.piece, before.score, before.changed, also)
+            found[piece.text_id] = SearchHit(before.piece, before.score, before.changed, also)
     return list(found.values())

@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import Self
 
 from joey.errors import JoeyError
-from joey.tools.index.pieces import Piece
+from joey.tools.index.pieces import CodePiece
 from joey.tools.index.words import words
 
 VERSION = 1
@@ -73,7 +73,7 @@ class CutFile:
 
     path: str
     state: FileState
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CodePiece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class IndexStore:
             self._db.execute("DELETE FROM texts WHERE id NOT IN (SELECT text FROM pieces)")
             self._say("updated", time.time())
 
-    def _put_piece(self, path: bytes, piece: Piece) -> None:
+    def _put_piece(self, path: bytes, piece: CodePiece) -> None:
         digest = hashlib.sha256(piece.meaning.encode("utf-8", "surrogatepass")).digest()
         body = zlib.compress(piece.text[:_KEPT_TEXT].encode("utf-8", "surrogatepass"))
         self._db.execute("INSERT OR IGNORE INTO texts (digest, body) VALUES (?, ?)", (digest, body))
@@ -258,7 +258,7 @@ class IndexStore:
     def _meaning(self, text_id: int) -> str:
         query = "SELECT p.name, t.body FROM texts t JOIN pieces p ON p.text = t.id WHERE t.id = ? LIMIT 1"
         name, body = self._db.execute(query, (text_id,)).fetchone()
-        return Piece(0, 0, name, _text(body)).meaning
+        return CodePiece(0, 0, name, _text(body)).meaning
 
     def by_words(self, asked: Iterable[str], under: str, most: int) -> list[tuple[int, float]]:
         """The pieces that say these words, the best first, with their scores (BM25, more is better)."""

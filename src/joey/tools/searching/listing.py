@@ -34,7 +34,7 @@ NOT_ENTERED = frozenset({"node_modules", "__pycache__", "venv", "env", "bower_co
 
 
 @dataclass(slots=True)
-class Listing:
+class FolderListing:
     """The entries found, relative to the folder; those of folders end in a slash."""
 
     entries: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ class _Rules:
 
 def list_folder(
     folder: Path, *, recursive: bool, limit: int, hidden: Callable[[Path], bool], seconds: float = 10.0
-) -> Listing:
+) -> FolderListing:
     """The entries of a folder. `hidden` says which (absolute) paths are not to be shown at all."""
     walk = _Walk(folder, limit, hidden, time.monotonic() + seconds)
     walk.first_level(_rules_above(folder))
@@ -76,7 +76,7 @@ def list_folder(
 
 class _Walk:
     def __init__(self, folder: Path, limit: int, hidden: Callable[[Path], bool], deadline: float) -> None:
-        self.listing = Listing()
+        self.listing = FolderListing()
         self._folder = folder
         self._limit = limit
         self._hidden = hidden

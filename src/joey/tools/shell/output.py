@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import new_artifact
-from joey.tools.shell.screen import Screen
+from joey.tools.shell.screen import TerminalScreen
 from joey.tools.shell.shaping import joined_ends
 
 PREVIEW = 10 * 1024
@@ -36,7 +36,7 @@ class CommandOutput:
     def __init__(self, storage: Path, *, keep_from_start: bool = False) -> None:
         self._storage = storage
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._screen = Screen()
+        self._screen = TerminalScreen()
         self._head = ""
         self._tail = ""
         self._settled_bytes = 0

@@ -27,7 +27,7 @@ _NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlantedReport:
     """What was planted, and where it is now; None if it was left where it is."""
 
     names: tuple[str, ...]
@@ -127,7 +127,7 @@ async def watch_for_planted(sandbox: Sandbox | None, context: ToolContext) -> No
     memory.watched.starts(sandbox, approved=context.permissions.approved_by() == "user")
 
 
-async def look_for_planted(context: ToolContext) -> Found | None:
+async def look_for_planted(context: ToolContext) -> PlantedReport | None:
     """What this command, or one that still runs in the background, has planted; None if nothing."""
     watched = context.memory[PlantedFiles].watched
     if watched is None:
@@ -136,7 +136,9 @@ async def look_for_planted(context: ToolContext) -> Found | None:
     return await _dealt_with(await asyncio.to_thread(watched.look), watched, context, moves=moves)
 
 
-async def _dealt_with(found: list[Planted], watched: _Watched, context: ToolContext, *, moves: bool) -> Found | None:
+async def _dealt_with(
+    found: list[Planted], watched: _Watched, context: ToolContext, *, moves: bool
+) -> PlantedReport | None:
     if not found:
         return None
     root = context.workspace.resolve()
@@ -146,8 +148,8 @@ async def _dealt_with(found: list[Planted], watched: _Watched, context: ToolCont
     full = all(each.held.level == "full" for each in watched.sandboxes)
     movable = tuple(each.path for each in found if not each.lay_elsewhere) if moves and full else ()
     if not movable:
-        return Found(names)
-    return Found(names, await asyncio.to_thread(_moved_aside, movable, root, context.storage / "planted"))
+        return PlantedReport(names)
+    return PlantedReport(names, await asyncio.to_thread(_moved_aside, movable, root, context.storage / "planted"))
 
 
 def _moved_aside(paths: tuple[Path, ...], root: Path, storage: Path) -> Path:

@@ -36,7 +36,7 @@ _UNFINISHED = re.compile(r"(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ 
 _NEEDS_CARE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 
 
-class Screen:
+class TerminalScreen:
     """Feed it text; it returns what has scrolled off. `visible` is the rest, as it looks now."""
 
     def __init__(self) -> None:
@@ -174,5 +174,5 @@ def _first_number(numbers: str) -> int | None:
 
 def as_seen(text: str) -> str:
     """A whole stream as a person would have seen it in the end."""
-    screen = Screen()
+    screen = TerminalScreen()
     return screen.feed(text) + screen.finish()
