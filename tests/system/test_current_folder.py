@@ -123,8 +123,8 @@ def test_the_runtime_of_the_index_sends_nothing_home() -> None:
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'onnxruntime': print(os.environ.get('ORT_DISABLE_TELEMETRY'))\n"
         "sys.meta_path.insert(0, Watch())\n"
-        "from joey.tools.index.embedding import Embedder\n"
-        "Embedder()\n"
+        "from joey.tools.index.embedding import LocalEmbedder\n"
+        "LocalEmbedder()\n"
     )
     environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True)

@@ -14,7 +14,7 @@ EXTRA = "pip install 'joey[search]'"
 
 
 class Embedder(Protocol):
-    """Makes vectors: one row a text, all of length 1. What `embedding.Embedder` does; tests bring their own."""
+    """Makes vectors: one row a text, all of length 1. What `embedding.LocalEmbedder` does; tests bring their own."""
 
     name: str
 
@@ -32,7 +32,7 @@ def load() -> tuple[Embedder | None, str]:
     """The model, or why there is none, in words for whoever searches."""
     try:
         module: Any = importlib.import_module("joey.tools.index.embedding")
-        return module.Embedder(), ""
+        return module.LocalEmbedder(), ""
     except ImportError as error:
         return None, f"the ranking by meaning is not installed ({error.name or error} is missing): {EXTRA}"
     except DamagedModelError as error:
