@@ -152,7 +152,7 @@ def growth() -> list[Table]:
 
 
 def requests() -> list[Table]:
-    title = f"A request after {LONG:,} turns, up to the SDK (CPU time, microseconds)"
+    title = f"The body of a request after {LONG:,} turns (CPU time, microseconds)"
     table = Table(title, ["", "first hundred", "last hundred", "ratio"])
     encoders: dict[str, Callable[[], Any]] = {
         "Anthropic": lambda: anthropic_wire.AnthropicEncoder(abilities_of(MODEL)),

@@ -32,6 +32,11 @@ OTHERWISE = {
 }
 
 
+def body(request: ModelRequest, abilities: Abilities = USUAL) -> Any:
+    """What goes over the wire."""
+    return json.loads(ChatEncoder(abilities).body(request))
+
+
 async def ask(provider: OpenAIProvider, request: ModelRequest) -> list[Chunk]:
     return [chunk async for chunk in provider.stream(request)]
 
@@ -71,7 +76,7 @@ def test_the_request_has_the_shape_of_a_chat_completion() -> None:
     request = ModelRequest(
         "gpt", TURNS, "You are Joey.", (READ,), ToolChoice("required", parallel=False), 100, 0.5, ("X",)
     )
-    assert ChatEncoder(USUAL).body(request) == {
+    assert body(request) == {
         "model": "gpt",
         "messages": [
             {"role": "system", "content": "You are Joey."},
@@ -99,9 +104,8 @@ def test_the_request_has_the_shape_of_a_chat_completion() -> None:
 
 
 def test_a_model_without_a_system_role_finds_it_in_the_first_message() -> None:
-    made = ChatEncoder(abilities_of("o1-mini")).body(
-        ModelRequest("o1-mini", TURNS, "You are Joey.", (READ,), temperature=0)
-    )
+    request = ModelRequest("o1-mini", TURNS, "You are Joey.", (READ,), temperature=0)
+    made = body(request, abilities_of("o1-mini"))
     assert [entry["role"] for entry in made["messages"]] == ["user", "assistant", "user"]
     assert made["messages"][0]["content"] == [
         {"type": "text", "text": "You are Joey."},
@@ -114,7 +118,7 @@ def test_a_model_without_a_system_role_finds_it_in_the_first_message() -> None:
 
 def test_a_reasoner_has_a_developer_and_an_effort() -> None:
     request = ModelRequest("gpt-5.2", (TASK,), "S", reasoning=Reasoning("high"), temperature=1)
-    made = ChatEncoder(abilities_of("gpt-5.2")).body(request)
+    made = body(request, abilities_of("gpt-5.2"))
     assert made["messages"][0] == {"role": "developer", "content": "S"}
     assert made["reasoning_effort"] == "high" and "temperature" not in made and "max_tokens" not in made
 
@@ -131,7 +135,7 @@ def test_a_picture_in_a_result_follows_it() -> None:
 
 def test_a_model_without_eyes_is_told_of_the_picture() -> None:
     talk = (Message("user", (TextBlock("what is it?"), ImageBlock("image/png", "AA=="))),)
-    made = ChatEncoder(dataclasses.replace(USUAL, images=False)).body(ModelRequest("m", talk))
+    made = body(ModelRequest("m", talk), dataclasses.replace(USUAL, images=False))
     assert "A picture (image/png) is left out" in json.dumps(made["messages"])
     assert "AA==" not in json.dumps(made["messages"])
 
@@ -171,6 +175,18 @@ async def test_a_reply_comes_as_it_was_said(name: str, streaming: bool) -> None:
         chunks = await ask(provider, ModelRequest("gpt", (TASK,)))
         await provider.close()
     assert summary(chunks) == summary(said.chunks)
+
+
+async def test_the_request_arrives_as_it_was_made() -> None:
+    request = ModelRequest("gpt", TURNS, "You are Joey.", (READ,))
+    async with LocalServer([reply("Hello")]) as server:
+        provider = OpenAIProvider(base_url=server.openai_url, api_key="secret", fields={"seed": 1})
+        await ask(provider, request)
+        await provider.close()
+    [asked] = server.requests
+    assert asked.body == body(request) | {"stream": True, "stream_options": {"include_usage": True}, "seed": 1}
+    assert asked.headers["authorization"] == "Bearer secret"
+    assert asked.headers["content-type"] == "application/json"
 
 
 async def test_reasoning_details_come_as_a_signature_and_go_back() -> None:
@@ -264,7 +280,7 @@ def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
     encoder = ChatEncoder(USUAL)
     for length in range(1, len(TURNS) + 1):
         request = ModelRequest("gpt", TURNS[:length], "S", (READ,))
-        assert encoder.body(request) == ChatEncoder(USUAL).body(request)
+        assert json.loads(encoder.body(request)) == body(request)
 
 
 @pytest.mark.parametrize(

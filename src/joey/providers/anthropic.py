@@ -11,6 +11,7 @@ begins with `REDACTED`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -37,7 +38,8 @@ from joey.providers import errors
 from joey.providers.base import CONNECT_TIMEOUT, Connection, ModelRequest, Provider
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding import ids
-from joey.providers.encoding.conversation import Preparation
+from joey.providers.encoding.body import to_json, with_messages
+from joey.providers.encoding.conversation import Preparation, PreparedConversation
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
@@ -137,14 +139,12 @@ class AnthropicProvider(Provider):
 
     async def _create(self, request: ModelRequest, abilities: Abilities, *, stream: bool) -> Any:
         headers = {"anthropic-beta": ",".join(betas)} if (betas := self._betas_for(request, stream)) else {}
-        body = {**self._encoder(abilities).body(request), "stream": stream}
-        # The SDK copies what it is given, part by part, unless it is what goes over the wire.
-        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         post: Any = self._client.post
         return await post(
             "/v1/messages",
             cast_to=anthropic.types.Message,
-            content=content,
+            # The SDK copies what it is given, part by part, unless it is what goes over the wire.
+            content=self._encoder(abilities).body(request, stream=stream),
             options={"headers": headers},
             stream=stream,
             stream_cls=anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent],
@@ -168,16 +168,20 @@ class AnthropicEncoder:
     def __init__(self, abilities: Abilities) -> None:
         self._abilities = abilities
         self._preparation = Preparation(abilities)
-        self._messages = Remembered(_message)
+        self._messages: Remembered[Message, bytes] = Remembered(lambda message: to_json(_message(message)))
         self._tool = Memo(_tool)
 
-    def body(self, request: ModelRequest) -> dict[str, Any]:
-        """The parameters of the request, without the transport's own."""
+    def body(self, request: ModelRequest, **options: Any) -> bytes:
+        """The request as JSON, with the transport's options."""
         conversation = self._preparation.prepare(request)
-        self._tool.next_round()
         messages = list(self._messages(conversation.messages))
-        _mark_for_cache(messages)
-        parameters: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens, "messages": messages}
+        for place in _marked_for_cache(conversation.messages):
+            messages[place] = to_json(_with_cache_mark(_message(conversation.messages[place])))
+        return with_messages({**self._parameters(request, conversation), **options}, messages)
+
+    def _parameters(self, request: ModelRequest, conversation: PreparedConversation) -> dict[str, Any]:
+        self._tool.next_round()
+        parameters: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens}
         if conversation.system:
             parameters["system"] = [{"type": "text", "text": conversation.system, "cache_control": CACHE_MARK}]
         if conversation.tools:
@@ -254,17 +258,15 @@ def _thinking(block: ReasoningBlock) -> dict[str, Any] | None:
     return {"type": "thinking", "thinking": block.text, "signature": block.signature}
 
 
-def _mark_for_cache(messages: list[dict[str, Any]]) -> None:
-    """Mark the last user messages, in copies: the messages themselves are used again."""
-    marks = MARKED_USER_MESSAGES
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
-        if message["role"] == "user" and marks:
-            *before, last = message["content"]
-            messages[place] = {**message, "content": [*before, {**last, "cache_control": CACHE_MARK}]}
-            marks -= 1
-        if not marks:
-            return
+def _marked_for_cache(messages: Sequence[Message]) -> Iterator[int]:
+    """The places of the last user messages."""
+    backwards = range(len(messages) - 1, -1, -1)
+    return itertools.islice((place for place in backwards if messages[place].role == "user"), MARKED_USER_MESSAGES)
+
+
+def _with_cache_mark(message: dict[str, Any]) -> dict[str, Any]:
+    *before, last = message["content"]
+    return {**message, "content": [*before, {**last, "cache_control": CACHE_MARK}]}
 
 
 # The reply

@@ -28,7 +28,8 @@ from joey.providers import errors
 from joey.providers.base import CONNECT_TIMEOUT, Connection, ModelRequest, Provider
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding import ids
-from joey.providers.encoding.conversation import Preparation
+from joey.providers.encoding.body import to_json, with_messages
+from joey.providers.encoding.conversation import Preparation, PreparedConversation
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.providers.encoding.reasoning import ReasoningDetails
 from joey.schema.normalise import normalise
@@ -118,27 +119,21 @@ class OpenAIProvider(Provider):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         abilities = self.abilities(request.model)
-        parameters = self._encoder(abilities).body(request)
-        grammar = self._grammar_form(request.grammar) if request.grammar is not None and self._grammar_form else {}
-        # The SDK looks at every part of its parameters and at nothing in an extra body, which is plain data.
-        parameters["extra_body"] = {**self._fields, **grammar, "messages": parameters["messages"]}
-        parameters["messages"] = ()
         began = False
         try:
             if abilities.streaming:
-                async for chunk in self._streamed(parameters, abilities):
+                async for chunk in self._streamed(request, abilities):
                     began = True
                     yield chunk
             else:
-                for chunk in await self._whole(parameters):
+                for chunk in await self._whole(request, abilities):
                     yield chunk
         except (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise _failure(error, began).hiding(self._client.api_key) from error
 
-    async def _streamed(self, parameters: dict[str, Any], abilities: Abilities) -> AsyncIterator[Chunk]:
-        options = {"stream_options": {"include_usage": True}} if abilities.stream_usage else {}
-        create: Any = self._client.chat.completions.create  # the body is plain data, not the SDK's typed dicts
-        events = await create(**parameters, **options, stream=True)
+    async def _streamed(self, request: ModelRequest, abilities: Abilities) -> AsyncIterator[Chunk]:
+        usage = {"stream_options": {"include_usage": True}} if abilities.stream_usage else {}
+        events = await self._create(request, abilities, stream=True, **usage)
         reader = _StreamReader()
         try:
             async for event in events:
@@ -152,10 +147,22 @@ class OpenAIProvider(Provider):
         for chunk in reader.end():
             yield chunk
 
-    async def _whole(self, parameters: dict[str, Any]) -> list[Chunk]:
-        create: Any = self._client.chat.completions.create
+    async def _whole(self, request: ModelRequest, abilities: Abilities) -> list[Chunk]:
         reader = _StreamReader()
-        return [*reader.read(await create(**parameters, stream=False)), *reader.end()]
+        return [*reader.read(await self._create(request, abilities, stream=False)), *reader.end()]
+
+    async def _create(self, request: ModelRequest, abilities: Abilities, *, stream: bool, **options: Any) -> Any:
+        grammar = self._grammar_form(request.grammar) if request.grammar is not None and self._grammar_form else {}
+        extra = {"stream": stream, **options, **self._fields, **grammar}
+        post: Any = self._client.post
+        return await post(
+            "/chat/completions",
+            cast_to=openai.types.chat.ChatCompletion,
+            # The SDK copies what it is given, part by part, unless it is what goes over the wire.
+            content=self._encoder(abilities).body(request, **extra),
+            stream=stream,
+            stream_cls=openai.AsyncStream[openai.types.chat.ChatCompletionChunk],
+        )
 
 
 # The request
@@ -167,21 +174,23 @@ class ChatEncoder:
     def __init__(self, abilities: Abilities) -> None:
         self._abilities = abilities
         self._preparation = Preparation(abilities)
-        self._messages: Remembered[Message, list[dict[str, Any]]] = Remembered(
-            lambda message: chat_messages(message, abilities)
+        self._messages: Remembered[Message, bytes] = Remembered(
+            lambda message: b",".join(map(to_json, chat_messages(message, abilities)))
         )
         self._tool = Memo(_tool)
 
-    def body(self, request: ModelRequest) -> dict[str, Any]:
-        """The parameters of the request, without the transport's own."""
-        abilities = self._abilities
+    def body(self, request: ModelRequest, **options: Any) -> bytes:
+        """The request as JSON, with the transport's options."""
         conversation = self._preparation.prepare(request)
-        self._tool.next_round()
-        messages = list(itertools.chain.from_iterable(self._messages(conversation.messages)))
+        messages = list(filter(None, self._messages(conversation.messages)))
         if conversation.system:
-            messages.insert(0, {"role": abilities.system, "content": conversation.system})
-        parameters: dict[str, Any] = {"model": request.model, "messages": messages}
-        parameters[abilities.max_tokens] = request.max_tokens
+            messages.insert(0, to_json({"role": self._abilities.system, "content": conversation.system}))
+        return with_messages({**self._parameters(request, conversation), **options}, messages)
+
+    def _parameters(self, request: ModelRequest, conversation: PreparedConversation) -> dict[str, Any]:
+        abilities = self._abilities
+        self._tool.next_round()
+        parameters: dict[str, Any] = {"model": request.model, abilities.max_tokens: request.max_tokens}
         if conversation.tools:
             parameters["tools"] = [self._tool(tool) for tool in conversation.tools]
             parameters.update(request.tool_choice.to_openai())
