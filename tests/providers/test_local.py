@@ -263,7 +263,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 def test_the_engine_ends_with_the_process_and_says_nothing(end: str, code_of_end: int) -> None:
     code = (
         "import joey.providers.local.engine as e\nfrom pathlib import Path\n"
-        f"e.engine_for(e.Plan(Path({str(SMOL)!r}), 512, 1)).load()\n{end}\n"
+        f"e.engine_for(e.EnginePlan(Path({str(SMOL)!r}), 512, 1)).load()\n{end}\n"
     )
     done = run_python(code)
     assert (done.returncode, done.stdout) == (code_of_end, "")
