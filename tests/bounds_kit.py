@@ -157,15 +157,15 @@ def _edit(folder: Path) -> Callable[[], str]:
     return lambda: f"{locate(lines, wanted, fuzzy=0.8)}, {nearest(lines, wanted)}"
 
 
-def _picture(folder: Path) -> Callable[[], str]:
+def _image(folder: Path) -> Callable[[], str]:
     import base64
 
-    from joey.images.sizing import PictureLimits, fit
+    from joey.images.sizing import ImageLimits, resize_image
     from joey.messages import ImageBlock
 
     data = next(folder.iterdir()).read_bytes()
-    picture = ImageBlock("image/png", base64.b64encode(data).decode())
-    return lambda: str(fit(picture, PictureLimits()))[:500]
+    image = ImageBlock("image/png", base64.b64encode(data).decode())
+    return lambda: str(resize_image(image, ImageLimits()))[:500]
 
 
 def _schema(folder: Path) -> Callable[[], str]:
@@ -232,7 +232,7 @@ READERS: dict[str, Callable[[Path], Callable[[], str]]] = {
     "custom tools": _custom_tools,
     "foreign task": _foreign_task,
     "read_file": _read_file,
-    "picture": _picture,
+    "image": _image,
     "edit": _edit,
     "search_files": _search_files,
     "schema": _schema,

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from image_kit import made
 from joey.chunks import UsageChunk
 from joey.messages import ToolUseBlock
 from joey.system.trust import TrustStore
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.server import LocalServer
-from picture_kit import made
 from process_kit import all_ended_in
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from image_kit import block, made, size
 from joey.app.tasks import attached
 from joey.errors import UsageError
 from joey.messages import ToolUseBlock
 from joey.testing.script import reply
 from joey.testing.server import LocalServer
 from pages_kit import Page, Pages
-from picture_kit import block, made, size
 from task_kit import Kit
 
 DONE = reply(ToolUseBlock("d", "attempt_completion", {"result": "Done."}))
@@ -60,7 +60,7 @@ async def test_an_attachment_that_cannot_be_sent_is_an_error_before_anything_is_
     (tmp_path / "broken.png").write_bytes(made(3000, 2000)[:500])
     (tmp_path / "words.png").write_text("hello")
     parts = Kit(tmp_path, []).parts
-    with pytest.raises(UsageError, match=r"broken.png: Left out here: a picture \(image/png, 3000x2000"):
+    with pytest.raises(UsageError, match=r"broken.png: Left out here: an image \(image/png, 3000x2000"):
         await attached(tmp_path / "broken.png", parts)
     with pytest.raises(UsageError, match=r"words.png is no picture that models take"):
         await attached(tmp_path / "words.png", parts)
@@ -87,7 +87,7 @@ async def test_a_picture_is_made_only_with_the_leave_of_a_write_and_can_be_undon
         assert code == 0 and (tmp_path / "project" / "roo.png").read_bytes() == PNG, err
     first, *_, last = [request.body for request in server.requests]
     assert "generate_image" in [tool["name"] for tool in first["tools"]]
-    assert "Wrote the picture to roo.png" in json.dumps(last) and pictures_in(last) == [(64, 32)]
+    assert "Wrote the image to roo.png" in json.dumps(last) and pictures_in(last) == [(64, 32)]
     undo = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "joey", "checkpoints", "undo", "--yes", stdout=-1, cwd=tmp_path / "project",
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},

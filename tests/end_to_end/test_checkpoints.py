@@ -20,7 +20,7 @@ def without_git(joey: JoeyProcess, folder: Path) -> None:
     joey.path = str(folder)
 
 
-def picture(folder: Path) -> dict[str, object]:
+def image(folder: Path) -> dict[str, object]:
     """Everything there is: folders, links, modes and contents."""
     seen: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
@@ -43,7 +43,7 @@ async def test_everything_comes_back_after_rm_rf_and_can_go_again(joey: JoeyProc
     joey.write("src/big.bin", "x" * (2 << 20))
     (joey.workspace / "link").symlink_to("src/deep")
     (joey.workspace / "empty").mkdir()
-    before = picture(joey.workspace)
+    before = image(joey.workspace)
     script = [
         reply(call("1", "write_to_file", path="a.txt", file_text="after\n")),
         reply(call("2", "execute_command", command="rm -rf src nested/c.txt link empty odd*")),
@@ -51,7 +51,7 @@ async def test_everything_comes_back_after_rm_rf_and_can_go_again(joey: JoeyProc
     ]
     ran = await joey.run(script, "tidy up", "--approve", "all")
     assert ran.code == 0, ran.err
-    after = picture(joey.workspace)
+    after = image(joey.workspace)
     assert "src" not in after and after["a.txt"] != before["a.txt"]
 
     listed = await joey("checkpoints")
@@ -63,18 +63,18 @@ async def test_everything_comes_back_after_rm_rf_and_can_go_again(joey: JoeyProc
     back = await joey("checkpoints", "restore", "1", "--yes")
     assert back.code in (0, 1), back.err
     lost = {"src/big.bin"}
-    assert picture(joey.workspace) == {name: kept for name, kept in before.items() if name not in lost}
+    assert image(joey.workspace) == {name: kept for name, kept in before.items() if name not in lost}
     again = await joey("checkpoints", "restore", "3", "--yes")
-    assert again.code == 0 and picture(joey.workspace) == after, "the way back"
+    assert again.code == 0 and image(joey.workspace) == after, "the way back"
 
 
 async def test_a_restore_that_was_killed_half_way_can_be_done_again(joey: JoeyProcess) -> None:
     for number in range(300):
         joey.write(f"src/{number % 10}/{number}.txt", f"content {number}\n" * 50)
-    before = picture(joey.workspace)
+    before = image(joey.workspace)
     script = [reply(call("1", "execute_command", command="rm -rf src")), done()]
     assert (await joey.run(script, "tidy up", "--approve", "all")).code == 0
-    assert picture(joey.workspace) == {}
+    assert image(joey.workspace) == {}
 
     process = await joey.start("checkpoints", "restore", "1", "--yes")
     while process.returncode is None and not list(joey.workspace.rglob("*.txt")):  # noqa: ASYNC110
@@ -84,4 +84,4 @@ async def test_a_restore_that_was_killed_half_way_can_be_done_again(joey: JoeyPr
     await process.communicate()
 
     assert (await joey("checkpoints", "restore", "1", "--yes")).code == 0
-    assert picture(joey.workspace) == before
+    assert image(joey.workspace) == before

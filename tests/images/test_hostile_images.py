@@ -1,4 +1,4 @@
-"""Pictures of a few kilobytes that unpack to gigabytes, or take forever: each is left out with the reason."""
+"""Images of a few kilobytes that unpack to gigabytes, or take forever: each is left out with the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bounds_kit import refused
-from picture_kit import made
+from image_kit import made
 
 
 def png(width: int, height: int, rows: int | None = None, colour: int = 6) -> bytes:
@@ -43,13 +43,13 @@ HOSTILE: list[tuple[str, Callable[[], bytes], str]] = [
 
 
 @pytest.mark.parametrize(("make", "words"), [pytest.param(*rest, id=name) for name, *rest in HOSTILE])
-def test_a_hostile_picture_is_left_out_with_the_reason(make: Callable[[], bytes], words: str, tmp_path: Path) -> None:
-    (tmp_path / "picture").write_bytes(make())
-    refused("picture", tmp_path, words)
+def test_a_hostile_image_is_left_out_with_the_reason(make: Callable[[], bytes], words: str, tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(make())
+    refused("image", tmp_path, words)
 
 
 def test_a_large_photograph_and_a_large_screenshot_are_made_smaller(tmp_path: Path) -> None:
-    (tmp_path / "picture").write_bytes(made(7_900, 7_900, "JPEG"))
-    refused("picture", tmp_path, "ImageBlock(media_type='image/jpeg'")
-    (tmp_path / "picture").write_bytes(png(6_016, 3_384))
-    refused("picture", tmp_path, "ImageBlock(media_type='image/png'")
+    (tmp_path / "image").write_bytes(made(7_900, 7_900, "JPEG"))
+    refused("image", tmp_path, "ImageBlock(media_type='image/jpeg'")
+    (tmp_path / "image").write_bytes(png(6_016, 3_384))
+    refused("image", tmp_path, "ImageBlock(media_type='image/png'")

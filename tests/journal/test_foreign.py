@@ -150,5 +150,5 @@ def test_markdown_fences_what_holds_fences() -> None:
     result = ToolResultBlock("c", (TextBlock("```\nx\n```"),), is_error=True)
     page = as_markdown(replay([RECORDS[0], MessageAdded(Message("user", (result, ImageBlock("image/png", ""))))]))
     assert "**Error**\n````\n```\nx\n```\n````" in page.replace("\n\n", "\n")
-    assert "[a picture, image/png]" in page
+    assert "[an image, image/png]" in page
     assert page.startswith("# count")

@@ -54,8 +54,8 @@ async def test_server_everything_shows_every_kind_of_answer(context: ToolContext
         catalogue = Catalogue(servers)
         assert catalogue.problems == [] and catalogue.has_resources
         assert "42" in (await call(servers, "all", "get-sum", context, a=40, b=2)).text
-        picture = await call(servers, "all", "get-tiny-image", context)
-        assert any(isinstance(block, ImageBlock) for block in picture.content)
+        image = await call(servers, "all", "get-tiny-image", context)
+        assert any(isinstance(block, ImageBlock) for block in image.content)
         structured = await call(servers, "all", "get-structured-content", context, location="Chicago")
         assert '"temperature"' in structured.text and "promises" not in structured.text
         links = await call(servers, "all", "get-resource-links", context, count=2)

@@ -12,7 +12,7 @@ from joey.messages import ImageBlock
 from joey.tools.base import ToolContext
 from joey.tools.builtin.read_command_output import ReadCommandOutput, ReadCommandOutputParams
 
-PIXEL = base64.b64encode(b"not really a picture").decode()
+PIXEL = base64.b64encode(b"not really an image").decode()
 
 
 def text_of(context: ToolContext, **answer: Any) -> str:
@@ -37,7 +37,7 @@ def test_an_error_is_an_error(context: ToolContext) -> None:
     assert result.is_error and result.text == "Error:\nno such table"
 
 
-def test_pictures_reach_the_model(context: ToolContext) -> None:
+def test_images_reach_the_model(context: ToolContext) -> None:
     image = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     result = call_result({"content": [image]}, "s/t", context)
     assert result.content[1:] == (ImageBlock("image/png", PIXEL),) and "No response" not in result.text
@@ -49,7 +49,7 @@ def test_sound_and_other_bytes_are_kept_as_files(context: ToolContext) -> None:
     told = text_of(context, content=[audio, blob])
     paths = re.findall(r"kept in (\S+)\]", told)
     assert len(paths) == 2 and "Resource x://y:" in told
-    assert sorted(path.read_bytes() for path in (context.storage / "mcp").iterdir()) == [b"not really a picture"] * 2
+    assert sorted(path.read_bytes() for path in (context.storage / "mcp").iterdir()) == [b"not really an image"] * 2
 
 
 def test_bytes_that_are_none_are_named(context: ToolContext) -> None:
@@ -93,7 +93,7 @@ async def test_a_long_answer_is_kept_whole_and_can_be_read_on(context: ToolConte
     assert "Command: db/query" in page.text and "line 19999 é" in page.text
 
 
-def test_too_many_pictures_are_counted_not_sent(context: ToolContext) -> None:
+def test_too_many_images_are_counted_not_sent(context: ToolContext) -> None:
     image = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     result = call_result({"content": [image] * 25}, "s/t", context)
-    assert len(result.content) == 1 + results._MOST_PICTURES and "5 more pictures" in result.text
+    assert len(result.content) == 1 + results._MOST_IMAGES and "5 more images" in result.text

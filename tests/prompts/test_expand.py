@@ -21,7 +21,7 @@ class Recorded:
     async def path(self, path: str) -> tuple[ResultBlock, ...] | None:
         self.asked.append(path)
         if path == "pic.png":
-            return TextBlock("a picture"), ImageBlock("image/png", "AAAA")
+            return TextBlock("an image"), ImageBlock("image/png", "AAAA")
         return None if path.startswith("missing") else (TextBlock(f"content of {path}, which says @/other /review"),)
 
     async def git_changes(self) -> str | None:
@@ -105,7 +105,7 @@ async def test_a_skill_can_be_called_like_a_command(library: Library) -> None:
     assert asked.mode is None
 
 
-async def test_pictures_come_as_pictures_and_missing_files_stay_words(library: Library) -> None:
+async def test_images_come_as_images_and_missing_files_stay_words(library: Library) -> None:
     asked, _ = await ask("@/pic.png @/missing @deadbeef @problems", library)
     assert asked.images == (ImageBlock("image/png", "AAAA"),)
     assert len(asked.attached) == 2

@@ -115,8 +115,8 @@ def filter_in_info(repository: Hostile) -> None:
 
 
 def text_conversion(repository: Hostile) -> None:
-    (repository.work / ".gitattributes").write_text("* diff=pictures\n")
-    repository.git("config", "diff.pictures.textconv", repository.trap('cat "$1"'))
+    (repository.work / ".gitattributes").write_text("* diff=images\n")
+    repository.git("config", "diff.images.textconv", repository.trap('cat "$1"'))
 
 
 def diff_driver(repository: Hostile) -> None:

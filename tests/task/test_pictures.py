@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from image_kit import block, made, size
 from joey.commands import Say
 from joey.events import ToolRunFinished
-from joey.images.sizing import PictureLimits
+from joey.images.sizing import ImageLimits
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
@@ -16,7 +17,6 @@ from joey.providers.encoding.conversation import Preparation
 from joey.testing.script import reply
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.toolset import build_toolset
-from picture_kit import block, made, size
 from task_kit import Kit, call, done
 
 LARGE = made(3000, 1000)
@@ -85,10 +85,10 @@ def conversation(count: int) -> list[Message]:
     return messages
 
 
-def pictures_sent(messages: list[Message], limits: PictureLimits) -> list[bool]:
+def pictures_sent(messages: list[Message], limits: ImageLimits) -> list[bool]:
     """Of each picture, oldest first, whether it is sent."""
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
-    prepared = Preparation(Abilities(pictures=limits)).prepare(ModelRequest("m", tuple(messages), tools=tools))
+    prepared = Preparation(Abilities(image_limits=limits)).prepare(ModelRequest("m", tuple(messages), tools=tools))
     flat = [part for message in prepared.messages for block in message.content for part in _parts(block)]
     return [
         isinstance(part, ImageBlock) for part in flat if isinstance(part, ImageBlock) or "is left out here" in part.text
@@ -102,7 +102,7 @@ def _parts(block: Any) -> list[Any]:
 
 
 def test_of_too_many_pictures_the_newest_are_sent_and_the_rest_is_mentioned() -> None:
-    limits = PictureLimits(most=8)
+    limits = ImageLimits(max_images=8)
     assert pictures_sent(conversation(8), limits) == [True] * 8
     assert pictures_sent(conversation(9), limits) == [False] * 2 + [True] * 7
     assert pictures_sent(conversation(10), limits) == [False] * 2 + [True] * 8, (
@@ -112,20 +112,20 @@ def test_of_too_many_pictures_the_newest_are_sent_and_the_rest_is_mentioned() ->
 
 
 def test_pictures_that_are_too_much_together_are_left_out_from_the_oldest_on() -> None:
-    limits = PictureLimits(most_bytes=3 * len(PICTURE.data))
+    limits = ImageLimits(max_bytes=3 * len(PICTURE.data))
     assert pictures_sent(conversation(5), limits) == [False, False, True, True, True]
 
 
 def test_a_picture_that_another_model_took_and_this_one_would_refuse_is_left_out() -> None:
     """As in a task that was begun elsewhere."""
     messages = [*conversation(2), Message("user", (block(made(200, 200, noise=True)),))]
-    assert pictures_sent(messages, PictureLimits(refused_bytes=1000)) == [True, True, False]
+    assert pictures_sent(messages, ImageLimits(refused_bytes=1000)) == [True, True, False]
 
 
 def test_messages_that_keep_their_pictures_stay_the_same_objects() -> None:
     messages = conversation(9)
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
-    prepared = Preparation(Abilities(pictures=PictureLimits(most=8))).prepare(
+    prepared = Preparation(Abilities(image_limits=ImageLimits(max_images=8))).prepare(
         ModelRequest("m", tuple(messages), tools=tools)
     )
     assert [one is other for one, other in zip(prepared.messages, messages, strict=True)].count(False) == 2

@@ -22,7 +22,7 @@ from joey.bounded.files import read_regular
 from joey.checkpoints import CheckpointLimits
 from joey.config import Config
 from joey.errors import UsageError
-from joey.images.sizing import fit, picture_type
+from joey.images.sizing import image_type, resize_image
 from joey.journal.store import TaskStore
 from joey.mcp.config import LoadedServers, configured_servers
 from joey.mcp.servers import McpServers
@@ -305,7 +305,7 @@ async def attached(path: Path, parts: Parts) -> ImageBlock:
     abilities = parts.provider.abilities(parts.model)
     if not abilities.images:
         raise UsageError(f"{path} is not sent: {parts.label or parts.model} takes no pictures")
-    picture = await asyncio.to_thread(fit, read_image(path), abilities.pictures)
+    picture = await asyncio.to_thread(resize_image, read_image(path), abilities.image_limits)
     if isinstance(picture, TextBlock):
         raise UsageError(f"{path}: {picture.text.strip('[]')}")
     return picture
@@ -317,7 +317,7 @@ def read_image(path: Path) -> ImageBlock:
         data = read_regular(path, _MAX_IMAGE_FILE)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    media_type = picture_type(data)
+    media_type = image_type(data)
     if media_type is None:
         raise UsageError(f"{path} is no picture that models take: png, jpeg, gif or webp")
     return ImageBlock(media_type, base64.b64encode(data).decode("ascii"))

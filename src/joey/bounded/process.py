@@ -1,6 +1,6 @@
 """Work on data that somebody else made, in a process of its own with limits on memory and time.
 
-Libraries that read documents and pictures cannot be trusted to stop: they are large, and whoever makes a file knows
+Libraries that read documents and images cannot be trusted to stop: they are large, and whoever makes a file knows
 them better than we do. So they run in a child, which limits itself before it touches the file (`hold_limits`), reads it
 from its standard input and writes its answer to its standard output. What the limits end is an error in words here; the
 parent's memory holds neither the file nor what the library made of it.

@@ -1,6 +1,6 @@
-"""Pictures made smaller, with Pillow, in a bounded child: `python -m joey.images.shrinking SIDE BYTES < picture`.
+"""Images made smaller, with Pillow, in a bounded child: `python -m joey.images.shrinking SIDE BYTES < image`.
 
-It prints the media type, a line end and the bytes of the smaller picture; nothing if it cannot be read.
+It prints the media type, a line end and the bytes of the smaller image; nothing if it cannot be read.
 """
 
 from __future__ import annotations
@@ -22,73 +22,73 @@ _CARE = 1.5
 _STRIP = 64
 
 
-def shrink(data: bytes, longest_side: int, most_bytes: int) -> tuple[str, bytes] | None:
-    """The media type and the bytes of a smaller picture; None if this is none that can be read.
+def shrink(data: bytes, max_side: int, max_bytes: int) -> tuple[str, bytes] | None:
+    """The media type and the bytes of a smaller image; None if this is none that can be read.
 
     What is drawn (a screenshot, a diagram) stays png, where text stays sharp, as long as that is not large; what is
     photographed becomes jpeg. Of an animation the first frame is taken.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of oddities in files; the picture is there or it is not
+            warnings.simplefilter("ignore")  # Pillow warns of oddities in files; the image is there or it is not
             with Image.open(io.BytesIO(data), formats=_KINDS) as opened:
                 is_photo = opened.format in ("JPEG", "MPO")
-                picture = _small(opened, longest_side)
-            return _encoded(picture, most_bytes, as_png=not is_photo)
+                image = _small(opened, max_side)
+            return _encoded(image, max_bytes, as_png=not is_photo)
     except _BROKEN:
         return None
 
 
-def _small(opened: Image.Image, longest_side: int) -> Image.Image:
+def _small(opened: Image.Image, max_side: int) -> Image.Image:
     """The first frame, made smaller, turned as its camera was held, in plain colours.
 
     Smaller comes first: a photograph is then not even unpacked in its whole size. Only palettes cannot be scaled.
     """
     is_plain = opened.mode in _PLAIN and "transparency" not in opened.info
-    picture = _coarse(opened if is_plain else _plain(opened), longest_side)
-    picture.thumbnail((longest_side, longest_side), Image.Resampling.LANCZOS)
-    return _plain(ImageOps.exif_transpose(picture))
+    image = _coarse(opened if is_plain else _plain(opened), max_side)
+    image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+    return _plain(ImageOps.exif_transpose(image))
 
 
-def _coarse(picture: Image.Image, longest_side: int) -> Image.Image:
-    """A picture with transparency, if it is much too large, in a size that can be scaled with care.
+def _coarse(image: Image.Image, max_side: int) -> Image.Image:
+    """An image with transparency, if it is much too large, in a size that can be scaled with care.
 
     Strip by strip: Pillow makes a second copy of whatever it scales if that has transparency.
     """
-    factor = int(max(picture.size) / (longest_side * _CARE))
-    if picture.mode not in ("RGBA", "LA") or factor < 2:
-        return picture
-    width, height = picture.size
-    coarse = Image.new(picture.mode, (-(-width // factor), -(-height // factor)))
+    factor = int(max(image.size) / (max_side * _CARE))
+    if image.mode not in ("RGBA", "LA") or factor < 2:
+        return image
+    width, height = image.size
+    coarse = Image.new(image.mode, (-(-width // factor), -(-height // factor)))
     for top in range(0, height, factor * _STRIP):
-        strip = picture.crop((0, top, width, min(height, top + factor * _STRIP)))
+        strip = image.crop((0, top, width, min(height, top + factor * _STRIP)))
         coarse.paste(strip.reduce(factor), (0, top // factor))
-    coarse.info.update(picture.info)
+    coarse.info.update(image.info)
     return coarse
 
 
-def _plain(picture: Image.Image) -> Image.Image:
-    has_alpha = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
-    return picture.convert("RGBA" if has_alpha else "RGB")
+def _plain(image: Image.Image) -> Image.Image:
+    has_alpha = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
+    return image.convert("RGBA" if has_alpha else "RGB")
 
 
-def _encoded(picture: Image.Image, most_bytes: int, *, as_png: bool) -> tuple[str, bytes] | None:
+def _encoded(image: Image.Image, max_bytes: int, *, as_png: bool) -> tuple[str, bytes] | None:
     if as_png:
-        png = _saved(picture, "PNG", optimize=False)
-        if len(png) <= min(most_bytes, 1024 * 1024):
+        png = _saved(image, "PNG", optimize=False)
+        if len(png) <= min(max_bytes, 1024 * 1024):
             return "image/png", png
-    flat = picture
-    if picture.mode == "RGBA":
-        flat = Image.new("RGB", picture.size, "white")
-        flat.paste(picture, mask=picture.getchannel("A"))
+    flat = image
+    if image.mode == "RGBA":
+        flat = Image.new("RGB", image.size, "white")
+        flat.paste(image, mask=image.getchannel("A"))
     tries = (_saved(flat, "JPEG", quality=quality) for quality in _TRIES)
-    jpeg = next((data for data in tries if len(data) <= most_bytes), None)
+    jpeg = next((data for data in tries if len(data) <= max_bytes), None)
     return ("image/jpeg", jpeg) if jpeg is not None else None
 
 
-def _saved(picture: Image.Image, kind: str, **options: int) -> bytes:
+def _saved(image: Image.Image, kind: str, **options: int) -> bytes:
     out = io.BytesIO()
-    picture.save(out, kind, **options)
+    image.save(out, kind, **options)
     return out.getvalue()
 
 

@@ -1,6 +1,6 @@
-"""Pictures as a model takes them: of a kind it knows, and no larger than it looks at.
+"""Images as a model takes them: of a kind it knows, and no larger than it looks at.
 
-What a picture is and how large is read from its first bytes, whatever its name or label says. One that a model would
+What an image is and how large is read from its first bytes, whatever its name or label says. One that a model would
 refuse, or would scale down itself, is made smaller here, once, before it enters the conversation: a photograph of
 twelve megapixels says no more to the model than one of two, and is sent again with every request. That takes Pillow
 (the extra `images`). Without it, what the model would take is passed on as it is, and in place of the rest stands a
@@ -29,28 +29,28 @@ _STARTS = (
 )
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 _MEGABYTE = 1024 * 1024
-_MOST_PIXELS = 120_000_000
-"""A picture with more is not even opened: unpacked, it would fill the memory."""
+_MAX_PIXELS = 120_000_000
+"""An image with more is not even opened: unpacked, it would fill the memory."""
 
-_MOST_SEGMENTS = 10_000
+_MAX_SEGMENTS = 10_000
 _PADDING = re.compile(rb"\xff+")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class PictureLimits:
+class ImageLimits:
     """What a model takes. Sizes in bytes are those of the base64 text, which is what is sent."""
 
-    longest_side: int = 1568
+    max_side: int = 1568
     """It looks at no more pixels than that; larger ones are scaled down by whoever gets them first."""
     refused_side: int = 8000
     """Larger ones are refused."""
     refused_bytes: int = 5 * _MEGABYTE
-    most: int = 100
-    """Pictures in one request; the oldest are left out."""
-    most_bytes: int = 20 * _MEGABYTE
-    """All pictures of one request together."""
+    max_images: int = 100
+    """Images in one request; the oldest are left out."""
+    max_bytes: int = 20 * _MEGABYTE
+    """All images of one request together."""
 
 
 class Header(NamedTuple):
@@ -59,8 +59,8 @@ class Header(NamedTuple):
     height: int
 
 
-def picture_type(data: bytes) -> str | None:
-    """The media type, if this is a picture of a kind that models are shown."""
+def image_type(data: bytes) -> str | None:
+    """The media type, if this is an image of a kind that models are shown."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((media_type for start, media_type in _STARTS if data.startswith(start)), None)
@@ -75,8 +75,8 @@ def can_shrink() -> bool:
 
 
 def header_of(data: bytes) -> Header | None:
-    """What the picture is and how large; None if it is no picture that models take, or a broken one."""
-    media_type = picture_type(data)
+    """What the image is and how large; None if it is no image that models take, or a broken one."""
+    media_type = image_type(data)
     try:
         size = _SIZES[media_type](data) if media_type else None
     except IndexError:
@@ -94,7 +94,7 @@ def _gif_size(data: bytes) -> tuple[int, int]:
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     at = 2
-    for _ in range(_MOST_SEGMENTS):
+    for _ in range(_MAX_SEGMENTS):
         padding = _PADDING.match(data, at)
         if padding is None or padding.end() + 9 > len(data):
             return None
@@ -133,40 +133,40 @@ _SIZES = {"image/png": _png_size, "image/gif": _gif_size, "image/jpeg": _jpeg_si
 # Fitting
 
 
-def fitted(blocks: Iterable[T], limits: PictureLimits) -> tuple[T | ImageBlock | TextBlock, ...]:
-    """The blocks with every picture as the model takes it, or a note in its place. It takes its time."""
-    return tuple(fit(block, limits) if isinstance(block, ImageBlock) else block for block in blocks)
+def resize_images(blocks: Iterable[T], limits: ImageLimits) -> tuple[T | ImageBlock | TextBlock, ...]:
+    """The blocks with every image as the model takes it, or a note in its place. It takes its time."""
+    return tuple(resize_image(block, limits) if isinstance(block, ImageBlock) else block for block in blocks)
 
 
-def fit(picture: ImageBlock, limits: PictureLimits, *, shrinks: bool | None = None) -> ImageBlock | TextBlock:
-    """The picture as the model takes it, or a note. `shrinks`: whether it can be made smaller; looked up if None."""
+def resize_image(image: ImageBlock, limits: ImageLimits, *, shrinks: bool | None = None) -> ImageBlock | TextBlock:
+    """The image as the model takes it, or a note. `shrinks`: whether it can be made smaller; looked up if None."""
     try:
-        data = base64.b64decode(picture.data, validate=True)
+        data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
-        return _left_out(f"a picture ({picture.media_type})", "its data is damaged")
+        return _left_out(f"an image ({image.media_type})", "its data is damaged")
     header = header_of(data)
     if header is None:
-        return _left_out(f"a picture ({picture.media_type})", "it is no png, jpeg, gif or webp that can be read")
-    what = f"a picture ({header.media_type}, {header.width}x{header.height}, {_size(len(data))})"
-    if max(header.width, header.height) <= limits.longest_side and len(picture.data) <= limits.refused_bytes:
-        return picture if picture.media_type == header.media_type else ImageBlock(header.media_type, picture.data)
-    if header.width * header.height > _MOST_PIXELS:
+        return _left_out(f"an image ({image.media_type})", "it is no png, jpeg, gif or webp that can be read")
+    what = f"an image ({header.media_type}, {header.width}x{header.height}, {_size(len(data))})"
+    if max(header.width, header.height) <= limits.max_side and len(image.data) <= limits.refused_bytes:
+        return image if image.media_type == header.media_type else ImageBlock(header.media_type, image.data)
+    if header.width * header.height > _MAX_PIXELS:
         return _left_out(what, "it has too many pixels to be made smaller here")
     if can_shrink() if shrinks is None else shrinks:
         return _shrunk(data, what, limits)
-    if max(header.width, header.height) <= limits.refused_side and len(picture.data) <= limits.refused_bytes:
-        return ImageBlock(header.media_type, picture.data)
-    most = f"{limits.refused_side} pixels each way and {_size(limits.refused_bytes * 3 // 4)}"
-    return _left_out(what, f"the model takes up to {most}. `pip install 'joey[images]'` makes pictures smaller")
+    if max(header.width, header.height) <= limits.refused_side and len(image.data) <= limits.refused_bytes:
+        return ImageBlock(header.media_type, image.data)
+    limit = f"{limits.refused_side} pixels each way and {_size(limits.refused_bytes * 3 // 4)}"
+    return _left_out(what, f"the model takes up to {limit}. `pip install 'joey[images]'` makes images smaller")
 
 
 def _left_out(what: str, why: str) -> TextBlock:
     return TextBlock(f"[Left out here: {what}, because {why}.]")
 
 
-def _shrunk(data: bytes, what: str, limits: PictureLimits) -> ImageBlock | TextBlock:
+def _shrunk(data: bytes, what: str, limits: ImageLimits) -> ImageBlock | TextBlock:
     """In a process of its own: a few kilobytes can unpack to gigabytes, or take forever."""
-    arguments = [str(limits.longest_side), str(limits.refused_bytes * 3 // 4)]
+    arguments = [str(limits.max_side), str(limits.refused_bytes * 3 // 4)]
     try:
         media_type, _, smaller = run_bounded("joey.images.shrinking", arguments, data).partition(b"\n")
     except LimitError as problem:

@@ -33,14 +33,14 @@ def _block(block: Block) -> Iterator[str]:
         case ReasoningBlock(text):
             yield from (f"> {line}" for line in text.splitlines())
         case ImageBlock(media_type):
-            yield f"[a picture, {media_type}]"
+            yield f"[an image, {media_type}]"
         case ToolUseBlock(_, name, arguments):
             yield f"**{name}**"
             yield from fenced(json.dumps(arguments, indent=2, ensure_ascii=False), "json")
         case ToolResultBlock(_, content, is_error):
             yield "**Error**" if is_error else "**Result**"
             for part in content:
-                yield from fenced(part.text) if isinstance(part, TextBlock) else [f"[a picture, {part.media_type}]"]
+                yield from fenced(part.text) if isinstance(part, TextBlock) else [f"[an image, {part.media_type}]"]
 
 
 def fenced(text: str, language: str = "") -> Iterator[str]:

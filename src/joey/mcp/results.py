@@ -3,9 +3,9 @@
 | it sent            | the model gets                                                                    |
 |--------------------|-----------------------------------------------------------------------------------|
 | text               | the text                                                                          |
-| image              | the picture, if it is of a kind models take; else a file                           |
+| image              | the image, if it is of a kind models take; else a file                           |
 | audio, other bytes | a file with the task's data, and where it is                                       |
-| resource           | its address and its text (or picture, or file)                                     |
+| resource           | its address and its text (or image, or file)                                     |
 | link               | its address, and how to read it                                                    |
 | structured data    | as JSON, unless the text says the same already                                     |
 
@@ -35,9 +35,9 @@ from joey.tools.shell.shaping import joined_ends, shorten_output
 from joey.wire import JsonObject
 
 LIMIT = 40_000
-_LARGEST_PICTURE = 5 * 1024 * 1024
+_LARGEST_IMAGE = 5 * 1024 * 1024
 _LARGEST_TO_SHRINK = 20 * 1024 * 1024
-_MOST_PICTURES = 20
+_MOST_IMAGES = 20
 _USER_LINES = 200
 
 
@@ -65,12 +65,12 @@ def _result(
     notes: tuple[str, ...] = (),
 ) -> ToolResult:
     text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock) and block.text)
-    pictures = [block for block in blocks if isinstance(block, ImageBlock)]
-    dropped = [f"({len(pictures) - _MOST_PICTURES} more pictures were left out.)"] if pictures[_MOST_PICTURES:] else []
-    told = _within_limit(text, what, context) or ("" if pictures else empty)
+    images = [block for block in blocks if isinstance(block, ImageBlock)]
+    dropped = [f"({len(images) - _MOST_IMAGES} more images were left out.)"] if images[_MOST_IMAGES:] else []
+    told = _within_limit(text, what, context) or ("" if images else empty)
     told = "\n\n".join(filter(None, [f"Error:\n{told}" if is_error else told, *dropped, *notes]))
     shown = (ShownText(shorten_output(text, _USER_LINES, LIMIT)),) if text else ()
-    return ToolResult((TextBlock(told), *pictures[:_MOST_PICTURES]), shown, is_error=is_error)
+    return ToolResult((TextBlock(told), *images[:_MOST_IMAGES]), shown, is_error=is_error)
 
 
 def _item(item: JsonObject, context: ToolContext) -> Iterator[ResultBlock]:
@@ -127,7 +127,7 @@ def _canonical(value: Any) -> str:
 
 
 def _bytes(data: str, media_type: str, what: str, context: ToolContext) -> ResultBlock:
-    if media_type in KINDS and len(data) <= (_LARGEST_TO_SHRINK if can_shrink() else _LARGEST_PICTURE):
+    if media_type in KINDS and len(data) <= (_LARGEST_TO_SHRINK if can_shrink() else _LARGEST_IMAGE):
         return ImageBlock(media_type, data)
     try:
         raw = base64.b64decode(data, validate=True)

@@ -59,7 +59,7 @@ ASK = Mode(
     groups=(GroupRule("read"), GroupRule("browser"), GroupRule("mcp")),
     instructions=(
         "Answer the question completely, pointing to files and lines. Do not start to implement anything unless the "
-        "user asks for it. Use a Mermaid diagram where a picture says it better."
+        "user asks for it. Use a Mermaid diagram where an image says it better."
     ),
 )
 

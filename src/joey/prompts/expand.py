@@ -3,7 +3,7 @@
 The words stay as they were typed; what they name is attached behind them:
 
     /NAME WORDS     a slash command or a skill, filled with the words behind it
-    @/PATH, @PATH   a file (a picture as a picture), or a folder's listing; a space in it is written `\\ `
+    @/PATH, @PATH   a file (an image as an image), or a folder's listing; a space in it is written `\\ `
     @git-changes    what is changed and not committed
     @COMMIT         a commit, by 7 to 40 hex digits
     @problems       what the project's own check says
@@ -54,7 +54,7 @@ class UserInput:
 
     @property
     def whole(self) -> str:
-        """Words and attached words in one, for a front end that sends text; pictures are in `images`."""
+        """Words and attached words in one, for a front end that sends text; images are in `images`."""
         return "\n\n".join([self.text, *(block.text for block in self.attached if isinstance(block, TextBlock))])
 
     @property
@@ -122,5 +122,5 @@ async def _named(match: re.Match[str], sources: InputSources) -> str | None:
 def _around(mention: str, content: tuple[ResultBlock, ...]) -> list[ResultBlock]:
     """What a mention brought, named after it. Words are marked as material: they are not the user's."""
     words = "\n".join(block.text for block in content if isinstance(block, TextBlock))
-    pictures = [block for block in content if isinstance(block, ImageBlock)]
-    return [TextBlock(framed("mentioned", words, name=mention)), *pictures]
+    images = [block for block in content if isinstance(block, ImageBlock)]
+    return [TextBlock(framed("mentioned", words, name=mention)), *images]

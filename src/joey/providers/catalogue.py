@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from joey.errors import UsageError
-from joey.images.sizing import PictureLimits
+from joey.images.sizing import ImageLimits
 from joey.usage import Usage
 
 # Who serves models
@@ -67,7 +67,7 @@ WIRES: Mapping[str, str] = {
 
 # What a model takes
 
-USUAL_PICTURES = PictureLimits()
+USUAL_IMAGES = ImageLimits()
 IdRule: TypeAlias = Literal["anthropic", "openai", "mistral"]
 
 
@@ -81,7 +81,7 @@ class Abilities:
     tools: bool = True
     """A tools parameter. Without it, calls and results in the history are written as text."""
     images: bool = True
-    pictures: PictureLimits = USUAL_PICTURES
+    image_limits: ImageLimits = USUAL_IMAGES
     """How large and how many, if it takes any."""
     temperature: bool = True
     stream_usage: bool = True
@@ -97,9 +97,9 @@ class Abilities:
 
 
 USUAL = Abilities()
-_OPENAI_PICTURES = PictureLimits(longest_side=2048, refused_bytes=20 * 1024 * 1024, most_bytes=40 * 1024 * 1024)
+_OPENAI_IMAGES = ImageLimits(max_side=2048, refused_bytes=20 * 1024 * 1024, max_bytes=40 * 1024 * 1024)
 _REASONERS = Abilities(
-    system="developer", temperature=False, max_tokens="max_completion_tokens", pictures=_OPENAI_PICTURES
+    system="developer", temperature=False, max_tokens="max_completion_tokens", image_limits=_OPENAI_IMAGES
 )
 _KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
     (re.compile(pattern), abilities)

@@ -28,7 +28,7 @@ from joey.events import (
     UserMessageQueued,
     UserMessageTakenBack,
 )
-from joey.images.sizing import fitted
+from joey.images.sizing import resize_images
 from joey.journal.journal import Journal
 from joey.journal.records import FilesFound, ModeSet, Record, RunConfined, UserSaid, UserTookBack
 from joey.journal.replay import TaskState
@@ -209,12 +209,12 @@ class TaskCore:
         finally:
             self.emit(FilesLeftBehind(message))
 
-    async def fitted(self, blocks: list[B]) -> list[B | ImageBlock | TextBlock]:
+    async def resize_images(self, blocks: list[B]) -> list[B | ImageBlock | TextBlock]:
         """The blocks with every picture as the model takes it. All that enters the conversation passes here."""
         if not any(isinstance(block, ImageBlock) for block in blocks):
             return [*blocks]
-        limits = self.parts.provider.abilities(self.parts.model).pictures
-        return [*await asyncio.to_thread(fitted, blocks, limits)]
+        limits = self.parts.provider.abilities(self.parts.model).image_limits
+        return [*await asyncio.to_thread(resize_images, blocks, limits)]
 
     # The user
 

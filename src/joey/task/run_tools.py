@@ -159,7 +159,7 @@ class ToolRunner:
             return None
         if core.claims and not result.is_error:
             core.claims.ran(actions)
-        result = replace(result, content=tuple(await core.fitted([*said, *result.content])))
+        result = replace(result, content=tuple(await core.resize_images([*said, *result.content])))
         core.repetition.ran(call.name, call.arguments, result.text, changed=_changes_something(actions))
         return self._answered(call, result)
 

@@ -330,10 +330,10 @@ class Task:
         """
         core, heard = self._core, list[list[Block]]()
         try:
-            content = await core.fitted(content)
+            content = await core.resize_images(content)
             while len(heard) < len(core.state.queued):
                 said = core.state.queued[len(heard)]
-                words = await core.fitted([*_said(said), *await core.brought(said.text)])
+                words = await core.resize_images([*_said(said), *await core.brought(said.text)])
                 if said in core.state.queued:  # it may have been taken back meanwhile
                     heard.append(words)
         finally:

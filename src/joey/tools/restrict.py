@@ -1,7 +1,7 @@
 """A mode's file restriction: which files a call may change, checked on where they really are.
 
 The rule is judged against what the call would do (its `WritePath` actions), not against arguments with certain names,
-so that it holds for every file of a patch, for both ends of a move, for a generated picture, and for the tools of MCP
+so that it holds for every file of a patch, for both ends of a move, for a generated image, and for the tools of MCP
 servers and of users. The path is normalised first (`x.md/../a.py` is `a.py`), and where a symbolic link leads is
 judged as well: both must match.
 """

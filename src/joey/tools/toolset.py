@@ -31,7 +31,7 @@ _FEATURE_OFF: dict[Feature, str] = {
     "skills": "There are no skills here.",
     "codebase_index": "This Python's SQLite has no full-text search (FTS5), which the index needs.",
     "mcp_resources": "No MCP server offers resources.",
-    "browser": "There is no browser to drive (`joey doctor` says what is missing), or the model takes no pictures.",
+    "browser": "There is no browser to drive (`joey doctor` says what is missing), or the model takes no images.",
 }
 CORE = (
     "read_file",

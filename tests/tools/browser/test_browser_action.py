@@ -62,7 +62,7 @@ async def call(context: ToolContext, action: str, **arguments: Any) -> ToolResul
     return plan.refusal or await plan.execute()
 
 
-def picture(result: ToolResult) -> bytes:
+def image(result: ToolResult) -> bytes:
     block = result.content[-1]
     assert isinstance(block, ImageBlock) and block.media_type == "image/webp", result.text
     return base64.b64decode(block.data)
@@ -72,14 +72,14 @@ async def test_a_page_is_opened_and_shown(pages: Pages, context: ToolContext) ->
     result = await call(context, "launch", url=pages.url + "/")
     assert f"URL: {pages.url}/" in result.text and "Viewport: 900x600" in result.text, result.text
     assert "Title: Form" in result.text and "nothing yet" in result.text and "x,y@900x600" in result.text
-    assert picture(result)[8:12] == b"WEBP"
+    assert image(result)[8:12] == b"WEBP"
 
 
 async def test_an_address_without_a_scheme_is_one(pages: Pages, context: ToolContext) -> None:
     assert "Title: Sent" in (await call(context, "launch", url=f"127.0.0.1:{pages.port}/sent")).text
 
 
-async def test_a_click_hits_the_point_scaled_from_the_picture_to_the_page(pages: Pages, context: ToolContext) -> None:
+async def test_a_click_hits_the_point_scaled_from_the_image_to_the_page(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/")
     result = await call(context, "click", coordinate="200,125@900x600")
     assert "clicked at 200,125" in result.text and "Mouse: 200,125" in result.text and "[log] pressed" in result.text
@@ -110,7 +110,7 @@ async def test_a_large_page_is_shown_smaller_and_points_in_it_are_scaled(pages: 
     await call(context, "launch", url=pages.url + "/")
     result = await call(context, "resize", size="3136x1000")
     assert "Viewport: 3136x1000" in result.text and "x,y@1568x500" in result.text
-    assert Image.open(io.BytesIO(picture(result))).size == (1568, 500)
+    assert Image.open(io.BytesIO(image(result))).size == (1568, 500)
     assert "clicked at 200,120" in (await call(context, "click", coordinate="100,60@1568x500")).text
     assert "x,y@390x844" in (await call(context, "resize", size="390,844")).text
     await call(context, "resize", size="900x600")
@@ -119,7 +119,7 @@ async def test_a_large_page_is_shown_smaller_and_points_in_it_are_scaled(pages: 
 async def test_a_screenshot_can_be_written_to_a_file(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/")
     for name, start in (("shots/a.png", b"\x89PNG"), ("b.jpeg", b"\xff\xd8"), ("c.webp", b"RIFF")):
-        assert f"Wrote the picture to {name}" in (await call(context, "screenshot", path=name)).text
+        assert f"Wrote the image to {name}" in (await call(context, "screenshot", path=name)).text
         assert (context.workspace / name).read_bytes().startswith(start)
     result = await call(context, "screenshot", path="a.txt")
     assert result.is_error and "path must end in .png, .jpeg or .webp" in result.text

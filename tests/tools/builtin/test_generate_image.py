@@ -1,4 +1,4 @@
-"""Pictures from an endpoint, which here is a real HTTP server that sends what the test says."""
+"""Images from an endpoint, which here is a real HTTP server that sends what the test says."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from image_kit import made
 from joey.actions import ReadPath, WritePath
 from joey.messages import ImageBlock, ToolResult
 from joey.tools.base import ToolContext
 from joey.tools.builtin.generate_image import GenerateImage, GenerateImageParams
 from joey.tools.images import ImageEndpoint
 from pages_kit import Page, Pages
-from picture_kit import made
 
 PNG, JPEG = made(64, 32), made(64, 32, "JPEG")
 JSON = {"Content-Type": "application/json"}
@@ -39,9 +39,9 @@ async def generate(
         return await tool.run(GenerateImageParams(prompt="a kangaroo", path=path, **options), context), server
 
 
-async def test_the_picture_is_written_shown_and_told(context: ToolContext) -> None:
+async def test_the_image_is_written_shown_and_told(context: ToolContext) -> None:
     result, server = await generate(context, sends(PNG), path="assets/icons/roo.png")
-    assert result.text == "Wrote the picture to assets/icons/roo.png (image/png, 64x32, 0 KB)."
+    assert result.text == "Wrote the image to assets/icons/roo.png (image/png, 64x32, 0 KB)."
     assert (context.workspace / "assets/icons/roo.png").read_bytes() == PNG
     assert isinstance(result.content[-1], ImageBlock)
     asked = json.loads(server.bodies[0])
@@ -66,7 +66,7 @@ async def test_models_that_choose_a_format_are_told_which(context: ToolContext) 
 )
 async def test_the_ending_is_that_of_what_came(context: ToolContext, path: str, data: bytes, written: str) -> None:
     result, _ = await generate(context, sends(data), path=path)
-    assert f"Wrote the picture to {written} " in result.text
+    assert f"Wrote the image to {written} " in result.text
     assert [each.name for each in context.workspace.iterdir()] == [written]
     tool = GenerateImage(ImageEndpoint("m", "http://x"))
     actions = tool.actions(GenerateImageParams(prompt="x", path=path), context)
@@ -92,13 +92,13 @@ REFUSED = {"error": {"message": "Rejected by our safety system.", "code": "moder
         (answers({"error": {"message": "bad key"}}, 401), "did not accept the key: bad key"),
         (answers({"error": {"message": "no such model"}}, 404), "answered with HTTP 404: no such model"),
         (sends("%%%"), "is no base64"),
-        (sends(b"<html>not a picture"), "no picture of a kind that is known"),
-        (answers({"data": [{"url": "http://127.0.0.1:1/a.png"}]}), "an address instead of the picture"),
-        (answers({"data": []}), "answered without a picture"),
-        (answers(["what"]), "answered without a picture"),
+        (sends(b"<html>not an image"), "no image of a kind that is known"),
+        (answers({"data": [{"url": "http://127.0.0.1:1/a.png"}]}), "an address instead of the image"),
+        (answers({"data": []}), "answered without an image"),
+        (answers(["what"]), "answered without an image"),
         (Page("<h1>Hello", 200), "did not answer in JSON"),
         (Page("[" * 90_000, 200, JSON), "did not answer in JSON"),
-        (Page("[" + "[]," * 200_000 + "[]]", 200, JSON), "something else than a picture"),
+        (Page("[" + "[]," * 200_000 + "[]]", 200, JSON), "something else than an image"),
         (Page("x" * (64 * 1024 * 1024 + 1), 200, JSON), "sent more than 64 MB"),
     ],
 )
@@ -108,7 +108,7 @@ async def test_what_goes_wrong_is_told_and_nothing_is_written(context: ToolConte
     assert list(context.workspace.iterdir()) == []
 
 
-async def test_a_picture_inside_a_data_address_is_one(context: ToolContext) -> None:
+async def test_an_image_inside_a_data_address_is_one(context: ToolContext) -> None:
     url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
     result, _ = await generate(context, answers({"data": [{"url": url}]}))
     assert not result.is_error
@@ -130,7 +130,7 @@ async def test_an_endpoint_that_is_not_there_is_told(context: ToolContext) -> No
         (ImageEndpoint("m", "http://x"), {"path": "secret/a.png"}, "hidden by an ignore file"),
         (ImageEndpoint("m", "http://x"), {"path": "a\0.png"}, "NUL"),
         (ImageEndpoint("m", "http://x"), {"path": "a.png", "image": "none.png"}, "there is no none.png"),
-        (ImageEndpoint("m", "http://x"), {"path": "a.png", "image": "words.png"}, "words.png is no picture"),
+        (ImageEndpoint("m", "http://x"), {"path": "a.png", "image": "words.png"}, "words.png is no image"),
     ],
 )
 async def test_a_call_that_cannot_work_is_refused_before_anybody_is_asked(
@@ -142,7 +142,7 @@ async def test_a_call_that_cannot_work_is_refused_before_anybody_is_asked(
     assert plan.refusal is not None and problem in plan.refusal.text
 
 
-async def test_a_folder_in_the_way_is_told_after_the_picture_came(context: ToolContext) -> None:
+async def test_a_folder_in_the_way_is_told_after_the_image_came(context: ToolContext) -> None:
     (context.workspace / "art.png").mkdir()
     result, _ = await generate(context, sends(PNG))
     assert result.is_error and "art.png is a folder" in result.text

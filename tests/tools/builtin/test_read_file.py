@@ -194,7 +194,7 @@ async def test_an_image_is_shown_to_a_model_that_sees(context: ToolContext) -> N
 async def test_an_image_is_only_named_to_a_model_that_does_not_see(context: ToolContext) -> None:
     write(context, "logo.png", PNG)
     result = await read(context, path="logo.png")
-    assert len(result.content) == 1 and "cannot look at pictures" in result.text
+    assert len(result.content) == 1 and "cannot look at images" in result.text
 
 
 async def test_an_image_that_is_too_large_is_refused(context: ToolContext) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from image_kit import made
 from joey.app.calls import CallRunner
 from joey.messages import ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
@@ -30,7 +31,6 @@ from joey.tools.images import ImageEndpoint
 from joey.tools.registry import Registry
 from joey.tools.toolset import ToolChoices, build_toolset
 from pages_kit import Page, Pages
-from picture_kit import made
 
 EDIT_TOOLS = ("apply_diff", "search_and_replace", "search_replace", "edit_file", "apply_patch")
 DIFF = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE"
@@ -194,9 +194,9 @@ async def test_a_link_that_was_there_only_while_the_call_was_planned_does_not_pa
     assert (scene.outside / "a.txt").read_text() == "old\n"
 
 
-async def test_a_generated_picture_goes_where_it_was_approved_or_nowhere(scene: Scene) -> None:
-    picture = Page(json.dumps({"data": [{"b64_json": base64.b64encode(made(4, 4)).decode()}]}))
-    async with Pages({"/v1/images/generations": picture}) as server:
+async def test_a_generated_image_goes_where_it_was_approved_or_nowhere(scene: Scene) -> None:
+    image = Page(json.dumps({"data": [{"b64_json": base64.b64encode(made(4, 4)).decode()}]}))
+    async with Pages({"/v1/images/generations": image}) as server:
         tool = GenerateImage(ImageEndpoint("sd", f"{server.url}/v1", "k", 10.0))
         call = ToolUseBlock("1", "generate_image", {"prompt": "a roo", "path": "src/roo.png"})
         result = await scene.runner(scene.swap_folder, tool).run(call)

@@ -26,7 +26,7 @@ CORPUS = {
     "celsius": ("return (fahrenheit - 32) * 5 / 9", "convert a temperature"),
     "shuffle_deck": ("random.shuffle(cards)\n    return cards[:5]", "mix the playing cards and deal a hand"),
     "connect": ("return sqlite3.connect(path, timeout=5)", "open the database"),
-    "thumbnail": ("picture.resize((64, 64))\n    picture.save(target)", "make a small version of an image"),
+    "thumbnail": ("image.resize((64, 64))\n    image.save(target)", "make a small version of an image"),
     "lock_file": ("fcntl.flock(handle, fcntl.LOCK_EX)", "keep two processes from writing at once"),
     "is_palindrome": ("return word == word[::-1]", "reads the same forwards and backwards"),
     "distance": ("return math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2)", "how far apart are two points"),

@@ -102,7 +102,7 @@ def test_a_file_that_becomes_hidden_leaves_the_index(workshop: Workshop) -> None
 
 def test_what_is_no_code_is_left_out(workshop: Workshop) -> None:
     workshop.write("good.py", function("delete_user"))
-    workshop.write("picture.dat", b"\x89PNG\0\0delete user")
+    workshop.write("image.dat", b"\x89PNG\0\0delete user")
     workshop.write("huge.py", b"# delete user\n" * (LARGEST_FILE // 10))
     workshop.write("data.json", '{"delete user": 1}\n' * 5_000)
     workshop.write("lib.min.js", "delete user")

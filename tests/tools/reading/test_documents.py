@@ -91,7 +91,7 @@ def test_a_pdf_gives_its_text_by_page() -> None:
 
 
 def test_a_page_without_text_is_said_to_have_none() -> None:
-    assert "it may be a scanned picture" in extract(".PDF", pdf()).text
+    assert "it may be a scanned image" in extract(".PDF", pdf()).text
 
 
 @pytest.mark.parametrize("cut", [0, 5, 20, 100, 300])

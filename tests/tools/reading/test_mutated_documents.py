@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents_kit import archive, docx, pages, pdf, stream, xlsx
+from image_kit import made
 from joey.bounded.documents import DocumentError, Extracted
 from joey.images.shrinking import shrink
-from joey.images.sizing import picture_type
-from picture_kit import made
+from joey.images.sizing import image_type
 
 TABLE = "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t><w:tab/></w:r></w:p></w:tc></w:tr></w:tbl>"
 ROWS = (
@@ -47,7 +47,7 @@ ORIGINALS = {
         }
     ),
 }
-PICTURES = {kind: made(30, 30, kind, noise=True) for kind in ("PNG", "JPEG", "GIF", "WEBP")}
+IMAGES = {kind: made(30, 30, kind, noise=True) for kind in ("PNG", "JPEG", "GIF", "WEBP")}
 CHANGES = st.lists(st.tuples(st.integers(0, 10_000), st.binary(max_size=6), st.integers(0, 20)), min_size=1, max_size=8)
 
 
@@ -80,9 +80,9 @@ def test_a_changed_file_is_read_or_refused(kind: str, changes: list[tuple[int, b
 @pytest.mark.property
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 @given(changes=CHANGES)
-def test_a_changed_picture_is_made_smaller_or_refused(kind: str, changes: list[tuple[int, bytes, int]]) -> None:
-    smaller = shrink(changed(PICTURES[kind], changes), 20, 100_000)
-    assert smaller is None or picture_type(smaller[1]) == smaller[0]
+def test_a_changed_image_is_made_smaller_or_refused(kind: str, changes: list[tuple[int, bytes, int]]) -> None:
+    smaller = shrink(changed(IMAGES[kind], changes), 20, 100_000)
+    assert smaller is None or image_type(smaller[1]) == smaller[0]
 
 
 @pytest.mark.property

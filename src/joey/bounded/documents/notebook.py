@@ -1,4 +1,4 @@
-"""A Jupyter notebook as its cells, with the text of their outputs; pictures and other data are only named."""
+"""A Jupyter notebook as its cells, with the text of their outputs; images and other data are only named."""
 
 from __future__ import annotations
 

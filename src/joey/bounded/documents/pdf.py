@@ -1,4 +1,4 @@
-"""The text of a PDF, page by page. Scanned pages have none: they are pictures, and are named as such.
+"""The text of a PDF, page by page. Scanned pages have none: they are images, and are named as such.
 
 A page may ask for any amount of work, so each has a second, counted by the processor's clock and ended by its signal;
 a page that takes longer is named and left out. What is raised then is no Exception, or pypdf would take it for one of
@@ -77,7 +77,7 @@ def _page(number: int, reader: PdfReader) -> str:
         text = f"(this page is left out: reading it takes more than {counted(int(_PAGE_SECONDS), 'second')})"
     except MemoryError:
         text = "(this page is left out: reading it takes too much memory)"
-    return f"[Page {number}]\n{text or '(no text on this page; it may be a scanned picture)'}"
+    return f"[Page {number}]\n{text or '(no text on this page; it may be a scanned image)'}"
 
 
 def _text(page: PageObject) -> str:

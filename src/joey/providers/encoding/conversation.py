@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from joey.images.sizing import PictureLimits
+from joey.images.sizing import ImageLimits
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
@@ -52,7 +52,7 @@ class Preparation:
         accepted = self._with_tools if tools else self._without_tools
         messages = accepted(self._repair(request.messages).messages)
         if abilities.images:
-            messages = _within(messages, abilities.pictures, self._sizes(messages))
+            messages = _within(messages, abilities.image_limits, self._sizes(messages))
         system = encodable(request.system)
         if system and abilities.system == "none":
             messages, system = _with_system_inside(system, messages), ""
@@ -63,18 +63,16 @@ class Preparation:
         return message if self._abilities.images else _without_images(message)
 
 
-def _within(
-    messages: Sequence[Message], limits: PictureLimits, sizes_of: Sequence[tuple[int, ...]]
-) -> Sequence[Message]:
+def _within(messages: Sequence[Message], limits: ImageLimits, sizes_of: Sequence[tuple[int, ...]]) -> Sequence[Message]:
     """The messages with as many pictures as one request may have: the oldest are left out, and what would be refused.
 
     Several at a time, so that the beginning of the conversation does not change with every new one.
     """
     sizes = list(itertools.chain.from_iterable(sizes_of))
     why = [_TOO_LARGE if size > limits.refused_bytes else "" for size in sizes]
-    excess, batch = len(sizes) - limits.most, max(1, limits.most // 4)
+    excess, batch = len(sizes) - limits.max_images, max(1, limits.max_images // 4)
     left_out = -(-excess // batch) * batch if excess > 0 else 0
-    while sum(sizes[left_out:]) > limits.most_bytes:
+    while sum(sizes[left_out:]) > limits.max_bytes:
         left_out += 1
     why[:left_out] = [_TOO_MANY] * left_out
     if not any(why):

@@ -1,6 +1,6 @@
 """Where to point, and which key: the model's words to numbers and names. Pure.
 
-A coordinate is `x,y@WIDTHxHEIGHT`: a point in a picture of that size. Pictures may be smaller than the page they show,
+A coordinate is `x,y@WIDTHxHEIGHT`: a point in an image of that size. Images may be smaller than the page they show,
 so the point is scaled to the viewport.
 """
 
@@ -28,15 +28,15 @@ class Size:
         return f"{self.width}x{self.height}"
 
 
-def point_in(text: str, picture: Size, viewport: Size) -> tuple[int, int]:
-    """The point of the viewport that a coordinate means. Without a size, it is one in the last `picture`."""
+def point_in(text: str, image: Size, viewport: Size) -> tuple[int, int]:
+    """The point of the viewport that a coordinate means. Without a size, it is one in the last `image`."""
     found = _POINT.fullmatch(text)
     if found is None:
-        raise PointingError(f"coordinate must be x,y@WIDTHxHEIGHT, such as 450,300@{picture}, got {text!r}.")
+        raise PointingError(f"coordinate must be x,y@WIDTHxHEIGHT, such as 450,300@{image}, got {text!r}.")
     x, y = float(found[1]), float(found[2])
-    width, height = (float(found[3]), float(found[4])) if found[3] else (picture.width, picture.height)
+    width, height = (float(found[3]), float(found[4])) if found[3] else (image.width, image.height)
     if not width or not height or x > width or y > height:
-        raise PointingError(f"{text!r} is no point of a picture of {width:g}x{height:g}: it is outside of it.")
+        raise PointingError(f"{text!r} is no point of an image of {width:g}x{height:g}: it is outside of it.")
     across, down = round(x * viewport.width / width), round(y * viewport.height / height)
     return min(across, viewport.width - 1), min(down, viewport.height - 1)
 

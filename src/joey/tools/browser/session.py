@@ -1,6 +1,6 @@
 """One browser for one task, from `open` to `close`.
 
-    closed ── open(url) ──► a page ── click, type, … ──► settled ── look() ──► a picture and what the page said
+    closed ── open(url) ──► a page ── click, type, … ──► settled ── look() ──► an image and what the page said
                  ▲                │
                  └── open(url) ───┘   crash, end of the browser: an error, and `open` begins anew
 
@@ -76,9 +76,9 @@ class BrowserSession:
     """The browser of a task. `may_visit` says which addresses need no leave; `open` is told that there is leave."""
 
     def __init__(
-        self, program: str, may_visit: Callable[[str], bool], *, sandbox: bool = True, longest_side: int = 1568
+        self, program: str, may_visit: Callable[[str], bool], *, sandbox: bool = True, max_side: int = 1568
     ) -> None:
-        self._program, self._sandbox, self._longest_side = program, sandbox and os.geteuid() != 0, longest_side
+        self._program, self._sandbox, self._max_side = program, sandbox and os.geteuid() != 0, max_side
         self._granted: set[str] = set()
         self._gate = Gate(lambda url: host_of(url) in self._granted or may_visit(url))
         self._driver: Playwright | None = None
@@ -93,7 +93,7 @@ class BrowserSession:
         self._lost = ""
         """What became of the page, if nothing more can be had of it."""
         self.patience = Patience()
-        self.viewport = self.picture_size = VIEWPORT
+        self.viewport = self.image_size = VIEWPORT
         self.mouse: tuple[int, int] | None = None
 
     @property
@@ -321,13 +321,13 @@ class BrowserSession:
     async def look(self) -> View:
         """What the page shows and said since the last look."""
         page = self.page
-        picture = await self._within(lambda: self.picture("webp"), "the picture of the page could not be taken")
+        image = await self._within(lambda: self.image("webp"), "the image of the page could not be taken")
         title = await self._within(page.title, "the title could not be read")
         text = await self._within(lambda: page.evaluate(_TEXT), "the text of the page could not be read")
         scrolled = await self._within(lambda: page.evaluate(_SCROLL), "how far it is scrolled could not be read")
         self._tell_refusals()
         return View(
-            page.url, picture, self.picture_size, self.viewport, self.mouse,
+            page.url, image, self.image_size, self.viewport, self.mouse,
             None if scrolled is None else (scrolled[0], scrolled[1]),
             title or "", text or "", self._console.take(), self._notes.take(),
         )  # fmt: skip
@@ -347,14 +347,14 @@ class BrowserSession:
         for trouble in dict.fromkeys(refused):
             self._notes.add(f"Not connected to {_place(trouble)}: {trouble.reason}. {_how_to_ask(trouble)}")
 
-    async def picture(self, kind: str) -> bytes:
+    async def image(self, kind: str) -> bytes:
         """The viewport as png, jpeg or webp, not larger than the model looks at."""
         return await _again(lambda: self._taken(kind), "Not attached to an active page")
 
     async def _taken(self, kind: str) -> bytes:
         assert self._context is not None
         options: dict[str, Any] = {"format": kind, **({} if kind == "png" else {"quality": 80})}
-        scale = min(1.0, self._longest_side / max(self.viewport.width, self.viewport.height))
+        scale = min(1.0, self._max_side / max(self.viewport.width, self.viewport.height))
         devtools = await self._context.new_cdp_session(self.page)
         try:
             if scale < 1:
@@ -367,7 +367,7 @@ class BrowserSession:
         finally:
             with contextlib.suppress(Error):
                 await devtools.detach()
-        self.picture_size = Size(round(self.viewport.width * scale), round(self.viewport.height * scale))
+        self.image_size = Size(round(self.viewport.width * scale), round(self.viewport.height * scale))
         return base64.b64decode(taken["data"])
 
 

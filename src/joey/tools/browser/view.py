@@ -35,8 +35,8 @@ class View:
     """What there is to see."""
 
     url: str
-    picture: bytes | None
-    picture_size: Size
+    image: bytes | None
+    image_size: Size
     viewport: Size
     mouse: tuple[int, int] | None
     scrolled: tuple[int, int] | None

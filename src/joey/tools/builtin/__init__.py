@@ -49,7 +49,7 @@ class BuiltinOptions:
     edit_likeness: float | None = None
     """How alike (0 to 1) lines must be that apply_diff finds nowhere as they are; None: only equal ones are found."""
     sees_images: bool = False
-    """The model can look at pictures: read_file shows them."""
+    """The model can look at images: read_file shows them."""
     for_small_models: bool = False
     """read_file shows lines without numbers, which would be copied into files; write_to_file is careful."""
     kill_commands_after: float | None = None
@@ -65,7 +65,7 @@ class BuiltinOptions:
     browser_sandbox: bool = True
     """Whether the browser is started in its own sandbox. As root it cannot be."""
     image_endpoint: ImageEndpoint | None = None
-    """Who makes pictures."""
+    """Who makes images."""
     library: Library | None = None
     """The user's slash commands and skills."""
 

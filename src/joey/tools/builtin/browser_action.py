@@ -38,7 +38,7 @@ class BrowserActionParams(Params):
     ] = Field(description="What to do. The first action is launch.")
     url: str | None = Field(default=None, description="For launch: the address, http or https.")
     coordinate: str | None = Field(
-        default=None, description="For click and hover: x,y@WIDTHxHEIGHT, a point in the last picture and its size."
+        default=None, description="For click and hover: x,y@WIDTHxHEIGHT, a point in the last image and its size."
     )
     text: str | None = Field(default=None, description="For type: the text. For press: a key, such as Enter or Ctrl+A.")
     size: str | None = Field(default=None, description="For resize: the size of the page, WIDTHxHEIGHT.")
@@ -59,7 +59,7 @@ class Browser:
 
 
 class BrowserAction(Tool[BrowserActionParams]):
-    """`program` is the Chromium to start; None looks for one. Pictures have at most `longest_side` pixels."""
+    """`program` is the Chromium to start; None looks for one. Images have at most `max_side` pixels."""
 
     name = "browser_action"
     group = "browser"
@@ -67,10 +67,10 @@ class BrowserAction(Tool[BrowserActionParams]):
     feature = "browser"
     example = {"action": "click", "coordinate": "450,300@900x600"}
 
-    def __init__(self, *, program: str | None = None, sandbox: bool = True, longest_side: int = 1568) -> None:
+    def __init__(self, *, program: str | None = None, sandbox: bool = True, max_side: int = 1568) -> None:
         self._program = program
         self._sandbox = sandbox
-        self._longest_side = longest_side
+        self._max_side = max_side
 
     def actions(self, params: BrowserActionParams, context: ToolContext) -> tuple[Action, ...]:
         if params.action == "launch" and params.url:
@@ -129,7 +129,7 @@ class BrowserAction(Tool[BrowserActionParams]):
     def _session(self, sessions: Any, context: ToolContext) -> BrowserSession:
         program = find_chromium(self._program)
         session: BrowserSession = sessions.BrowserSession(
-            program, context.permissions.may_visit, sandbox=self._sandbox, longest_side=self._longest_side
+            program, context.permissions.may_visit, sandbox=self._sandbox, max_side=self._max_side
         )
         context.memory[Browser].session = session
         return session
@@ -156,7 +156,7 @@ async def _act(session: BrowserSession, params: BrowserActionParams, target: Pat
             await session.open(url)
             return f"Opened {url}"
         case "click" | "hover":
-            point = point_in(params.coordinate or "", session.picture_size, session.viewport)
+            point = point_in(params.coordinate or "", session.image_size, session.viewport)
             await (session.click if params.action == "click" else session.hover)(*point)
             return f"{'Clicked' if params.action == 'click' else 'Moved the mouse to'} {point[0]},{point[1]}"
         case "type":
@@ -177,9 +177,9 @@ async def _act(session: BrowserSession, params: BrowserActionParams, target: Pat
 
 
 async def _screenshot(session: BrowserSession, given: str, target: Path) -> str:
-    picture = await session.picture(_FORMATS[Path(given).suffix.lower()])
-    await asyncio.to_thread(_write, target, given, picture)
-    return f"Wrote the picture to {quoted(given)} ({len(picture)} bytes)"
+    image = await session.image(_FORMATS[Path(given).suffix.lower()])
+    await asyncio.to_thread(_write, target, given, image)
+    return f"Wrote the image to {quoted(given)} ({len(image)} bytes)"
 
 
 def _write(path: Path, name: str, data: bytes) -> None:
@@ -198,9 +198,9 @@ def _told(done: str, view: View) -> ToolResult:
     lines += [f"Note: {note}" for note in view.notes]
     lines += ["", page_content(view)]
     blocks: tuple[ResultBlock, ...] = ()
-    if view.picture is not None:
-        lines.append(f"The picture has {view.picture_size} pixels: a point in it is x,y@{view.picture_size}.")
-        blocks = (ImageBlock("image/webp", base64.b64encode(view.picture).decode("ascii")),)
+    if view.image is not None:
+        lines.append(f"The image has {view.image_size} pixels: a point in it is x,y@{view.image_size}.")
+        blocks = (ImageBlock("image/webp", base64.b64encode(view.image).decode("ascii")),)
     return ok("\n".join(lines), *blocks)
 
 

@@ -1,4 +1,4 @@
-"""Have a picture made, and write it to a file."""
+"""Have an image made, and write it to a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from joey.actions import Action, ReadPath, WritePath
-from joey.images.sizing import ENDINGS, header_of, picture_type
+from joey.images.sizing import ENDINGS, header_of, image_type
 from joey.messages import ImageBlock, ResultBlock, ShownText, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
@@ -30,17 +30,17 @@ _NO_KEY = (
 
 
 class GenerateImageParams(Params):
-    prompt: str = Field(min_length=1, description="What the picture shows, or what to change in `image`, in detail.")
+    prompt: str = Field(min_length=1, description="What the image shows, or what to change in `image`, in detail.")
     path: PathText = Field(
         min_length=1, description="Where to write it, relative to the workspace: a .png, .jpg or .webp."
     )
     image: PathText | None = Field(
-        default=None, description="A picture in the workspace to begin with: png, jpg, gif or webp."
+        default=None, description="An image in the workspace to begin with: png, jpg, gif or webp."
     )
 
 
 class GenerateImage(Tool[GenerateImageParams]):
-    """`endpoint` is who makes the pictures; None where the settings name nobody."""
+    """`endpoint` is who makes the images; None where the settings name nobody."""
 
     name = "generate_image"
     group = "edit"
@@ -97,7 +97,7 @@ class GenerateImage(Tool[GenerateImageParams]):
         endpoints: Any = await asyncio.to_thread(importlib.import_module, "joey.tools.images.openai_images")
         try:
             kind = _KINDS[PurePosixPath(wanted).suffix.lower()]
-            data: bytes = await endpoints.picture(self._endpoint, params.prompt, kind, original)
+            data: bytes = await endpoints.image(self._endpoint, params.prompt, kind, original)
             name = _named(wanted, data)
             await asyncio.to_thread(_write, targets[name], name, data)
         except (ImageError, UnusablePathError, ChangeFailed) as problem:
@@ -106,9 +106,9 @@ class GenerateImage(Tool[GenerateImageParams]):
 
     def _told(self, name: str, wanted: str, data: bytes) -> ToolResult:
         header = header_of(data)
-        media_type = header.media_type if header else picture_type(data) or ""
+        media_type = header.media_type if header else image_type(data) or ""
         size = f", {header.width}x{header.height}" if header else ""
-        text = f"Wrote the picture to {quoted(name)} ({media_type}{size}, {len(data) / 1024:.0f} KB)."
+        text = f"Wrote the image to {quoted(name)} ({media_type}{size}, {len(data) / 1024:.0f} KB)."
         if name != wanted:
             text += f" It is no {PurePosixPath(wanted).suffix} file, so it got the ending that is right."
         blocks: tuple[ResultBlock, ...] = ()
@@ -129,7 +129,7 @@ def _possible_names(path: str) -> list[str]:
 
 def _named(wanted: str, data: bytes) -> str:
     """The name whose ending is right for these bytes."""
-    ending = ENDINGS[picture_type(data) or "image/png"]
+    ending = ENDINGS[image_type(data) or "image/png"]
     given = PurePosixPath(wanted).suffix
     if _KINDS.get(ending) == _KINDS[given.lower()]:
         return wanted
@@ -146,7 +146,7 @@ def _change(context: ToolContext, name: str) -> Literal["create", "modify"]:
 def _target(context: ToolContext, name: str) -> Path:
     path = locate(context, name)
     if not path.is_relative_to(context.workspace.resolve()):
-        raise UnusablePathError(f"{quoted(name)} is outside the workspace; pictures are written inside it only.")
+        raise UnusablePathError(f"{quoted(name)} is outside the workspace; images are written inside it only.")
     if context.ignored(path):
         raise UnusablePathError(f"{quoted(name)} is hidden by an ignore file.")
     return path
@@ -164,9 +164,9 @@ def _original(context: ToolContext, name: str) -> Original:
     data = read_present(path, name)
     if data is None:
         raise UnusablePathError(f"there is no {quoted(name)}.")
-    media_type = picture_type(data)
+    media_type = image_type(data)
     if media_type is None:
-        raise UnusablePathError(f"{quoted(name)} is no picture: png, jpg, gif or webp.")
+        raise UnusablePathError(f"{quoted(name)} is no image: png, jpg, gif or webp.")
     if len(data) > _LARGEST_ORIGINAL:
         raise UnusablePathError(
             f"{quoted(name)} has {len(data) >> 20} MB; up to {_LARGEST_ORIGINAL >> 20} MB can be sent."

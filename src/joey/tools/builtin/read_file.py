@@ -18,7 +18,7 @@ from joey.actions import Action, ReadPath
 from joey.bounded.documents import DocumentError
 from joey.bounded.files import open_resolved
 from joey.bounded.folders import names_in, place_of
-from joey.images.sizing import can_shrink, picture_type
+from joey.images.sizing import can_shrink, image_type
 from joey.messages import ImageBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
@@ -41,8 +41,8 @@ MAX_TEXT_FILE = 16 * 1024 * 1024
 _PIECE = 1024 * 1024
 _HEAD = 64
 _MOST_NAMES = 8
-_MAX_PICTURE = 5 * 1024 * 1024
-_MAX_PICTURES = 20 * 1024 * 1024
+_MAX_IMAGE = 5 * 1024 * 1024
+_MAX_IMAGES = 20 * 1024 * 1024
 _BETWEEN_FILES = "\n\n---\n\n"
 _Show: TypeAlias = Callable[[Sequence[str]], str]
 
@@ -85,7 +85,7 @@ class _Part:
     """What was read of one file."""
 
     text: str
-    picture: ImageBlock | None = None
+    image: ImageBlock | None = None
     failed: bool = False
 
 
@@ -143,7 +143,7 @@ class ReadFile(Tool[ReadFileParams]):
         except (_ReadError, UnusablePathError, DocumentError) as problem:
             return _Part(f"File: {quoted(given)}\nError: {problem}", failed=True)
         note_seen_version(context, path, version)
-        return _Part(f"File: {quoted(given)}\n{part.text}", part.picture)
+        return _Part(f"File: {quoted(given)}\n{part.text}", part.image)
 
     def _opened(self, path: Path, context: ToolContext, show: _Show) -> tuple[_Part, str]:
         """What is shown of a file, and which version of it that is."""
@@ -156,8 +156,8 @@ class ReadFile(Tool[ReadFileParams]):
 
     def _shown(self, path: Path, file: int, show: _Show) -> _Part:
         size = os.fstat(file).st_size
-        if media_type := picture_type(os.pread(file, _HEAD, 0)):
-            return self._picture(media_type, file, size)
+        if media_type := image_type(os.pread(file, _HEAD, 0)):
+            return self._image(media_type, file, size)
         notes = []
         if is_document(path.suffix) and size:
             try:
@@ -170,12 +170,12 @@ class ReadFile(Tool[ReadFileParams]):
         data = _bytes_of(file, MAX_TEXT_FILE)
         return _Part("\n".join([*notes, _text(data, show)])) if data else _Part("(The file is empty: 0 bytes.)")
 
-    def _picture(self, media_type: str, file: int, size: int) -> _Part:
+    def _image(self, media_type: str, file: int, size: int) -> _Part:
         words = f"{media_type}, {_size(size)}"
         if not self._sees_images:
-            return _Part(f"Image file ({words}). This model cannot look at pictures, so it is not shown.")
+            return _Part(f"Image file ({words}). This model cannot look at images, so it is not shown.")
         # With something that makes it smaller before it is sent, it may be larger.
-        most = _MAX_PICTURES if can_shrink() else _MAX_PICTURE
+        most = _MAX_IMAGES if can_shrink() else _MAX_IMAGE
         if size > most:
             raise _ReadError(f"the image ({words}) is larger than {_size(most)}, the most that can be shown.")
         data = base64.b64encode(_bytes_of(file, most)).decode("ascii")
@@ -304,19 +304,19 @@ def _one_range(lines: Sequence[str], first: int, last: int) -> str:
 
 
 def _result(parts: Sequence[_Part]) -> ToolResult:
-    """The parts as one answer. Pictures follow the text, as far as they are allowed together."""
-    pictures, texts, room = [], [], _MAX_PICTURES
+    """The parts as one answer. Images follow the text, as far as they are allowed together."""
+    images, texts, room = [], [], _MAX_IMAGES
     for part in parts:
-        size = len(part.picture.data) * 3 // 4 if part.picture else 0
-        if part.picture and size > room:
-            texts.append(f"{part.text}\nNot shown: the images of one call may have {_size(_MAX_PICTURES)} together.")
+        size = len(part.image.data) * 3 // 4 if part.image else 0
+        if part.image and size > room:
+            texts.append(f"{part.text}\nNot shown: the images of one call may have {_size(_MAX_IMAGES)} together.")
             continue
-        if part.picture:
-            pictures.append(part.picture)
+        if part.image:
+            images.append(part.image)
         texts.append(part.text)
         room -= size
     text = _BETWEEN_FILES.join(texts)
-    return failed(text) if all(part.failed for part in parts) else ok(text, *pictures)
+    return failed(text) if all(part.failed for part in parts) else ok(text, *images)
 
 
 def _lines(count: int) -> str:

@@ -1,4 +1,4 @@
-"""Who makes pictures, and what goes wrong with that. The SDK that asks them is loaded when needed: `openai_images`."""
+"""Who makes images, and what goes wrong with that. The SDK that asks them is loaded when needed: `openai_images`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ImageEndpoint:
-    """Where pictures come from. Without a `base_url` that is OpenAI."""
+    """Where images come from. Without a `base_url` that is OpenAI."""
 
     model: str
     base_url: str | None = None
@@ -17,7 +17,7 @@ class ImageEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A picture to begin with."""
+    """An image to begin with."""
 
     name: str
     media_type: str
@@ -25,4 +25,4 @@ class Original:
 
 
 class ImageError(Exception):
-    """Words for the model on why there is no picture."""
+    """Words for the model on why there is no image."""

@@ -1,4 +1,4 @@
-"""Pictures from an endpoint that speaks OpenAI's images API, through the official SDK. Loaded when one is asked for."""
+"""Images from an endpoint that speaks OpenAI's images API, through the official SDK. Loaded when one is asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import openai
 
-from joey.images.sizing import KINDS, picture_type
+from joey.images.sizing import KINDS, image_type
 from joey.tools.images import ImageEndpoint, ImageError, Original
 from joey.wire import JsonValue
 
@@ -20,8 +20,8 @@ _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,")
 _REFUSALS = ("moderation_blocked", "content_policy_violation", "image_generation_user_error", "content_filter")
 
 
-async def picture(endpoint: ImageEndpoint, prompt: str, kind: str, original: Original | None = None) -> bytes:
-    """The bytes of a picture. `kind` (png, jpeg or webp) is what is wished for, where the endpoint can be told."""
+async def image(endpoint: ImageEndpoint, prompt: str, kind: str, original: Original | None = None) -> bytes:
+    """The bytes of an image. `kind` (png, jpeg or webp) is what is wished for, where the endpoint can be told."""
     # Local servers want no key, but the SDK wants one.
     async with openai.AsyncOpenAI(
         api_key=endpoint.key or "none", base_url=endpoint.base_url, max_retries=1, timeout=endpoint.patience
@@ -40,7 +40,7 @@ async def picture(endpoint: ImageEndpoint, prompt: str, kind: str, original: Ori
 
 
 def _parameters(model: str, prompt: str, kind: str) -> dict[str, Any]:
-    # OpenAI's newer models always send the picture, in a format one can choose; all others have to be told to.
+    # OpenAI's newer models always send the image, in a format one can choose; all others have to be told to.
     if re.search(r"gpt-image|chatgpt-image", model):
         return {"model": model, "prompt": prompt, "output_format": kind}
     return {"model": model, "prompt": prompt, "response_format": "b64_json"}
@@ -61,7 +61,7 @@ async def _answer(client: openai.AsyncOpenAI, parameters: dict[str, Any], origin
                 raise ImageError(f"the image endpoint sent more than {_LARGEST >> 20} MB, which is too much.")
     try:
         if sum(map(body.count, (b",", b"[", b"{"))) > _MAX_VALUES:
-            raise ImageError("the image endpoint sent something else than a picture. Is images.base_url right?")
+            raise ImageError("the image endpoint sent something else than an image. Is images.base_url right?")
         answer: JsonValue = json.loads(body)
     except (ValueError, RecursionError):
         raise ImageError("the image endpoint did not answer in JSON. Is images.base_url right?") from None
@@ -73,18 +73,18 @@ def _bytes_in(answer: JsonValue) -> bytes:
     if isinstance(answer, dict) and isinstance(answer.get("data"), list):
         first = next(iter(answer["data"]), None)
     if not isinstance(first, dict):
-        raise ImageError("the image endpoint answered without a picture.")
+        raise ImageError("the image endpoint answered without an image.")
     data, url = first.get("b64_json"), first.get("url")
     if not data and isinstance(url, str):
         if not (start := _DATA_URL.match(url)):
-            raise ImageError("the image endpoint answered with an address instead of the picture; nothing is fetched.")
+            raise ImageError("the image endpoint answered with an address instead of the image; nothing is fetched.")
         data = url[start.end() :]
     try:
         found = base64.b64decode(data or "", validate=True)
     except (binascii.Error, ValueError, TypeError):
-        raise ImageError("the picture that the image endpoint sent is damaged: it is no base64.") from None
-    if picture_type(found) is None:
-        raise ImageError(f"what the image endpoint sent is no picture of a kind that is known ({', '.join(KINDS)}).")
+        raise ImageError("the image that the image endpoint sent is damaged: it is no base64.") from None
+    if image_type(found) is None:
+        raise ImageError(f"what the image endpoint sent is no image of a kind that is known ({', '.join(KINDS)}).")
     return found
 
 

@@ -1,11 +1,11 @@
-"""What a file is that is neither text nor a picture for the model, in a few words."""
+"""What a file is that is neither text nor an image for the model, in a few words."""
 
 from __future__ import annotations
 
 _OTHERS = (
-    (b"BM", "a BMP picture"),
-    (b"II*\0", "a TIFF picture"),
-    (b"MM\0*", "a TIFF picture"),
+    (b"BM", "a BMP image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
     (b"\0\0\1\0", "an icon"),
     (b"\x7fELF", "an ELF program or library"),
     (b"MZ", "a Windows program or library"),
@@ -32,5 +32,5 @@ _OTHERS = (
 def describe_binary(data: bytes) -> str:
     """What the first bytes say that the file is."""
     if data[4:8] == b"ftyp":
-        return "an AVIF picture" if data[8:12] == b"avif" else "MP4 or QuickTime video"
+        return "an AVIF image" if data[8:12] == b"avif" else "MP4 or QuickTime video"
     return next((words for start, words in _OTHERS if data.startswith(start)), "binary data")

@@ -1,4 +1,4 @@
-"""Pictures of any kind and size, made for a test."""
+"""Images of any kind and size, made for a test."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from joey.messages import ImageBlock
 def made(
     width: int, height: int, kind: str = "PNG", *, noise: bool = False, mode: str = "RGB", **options: Any
 ) -> bytes:
-    """A plain picture, or one that no format can make small."""
-    picture = Image.new(mode, (width, height), 120)
+    """A plain image, or one that no format can make small."""
+    image = Image.new(mode, (width, height), 120)
     if noise:
-        channels = len(picture.getbands())
-        picture = Image.frombytes(mode, (width, height), random.Random(1).randbytes(width * height * channels))
+        channels = len(image.getbands())
+        image = Image.frombytes(mode, (width, height), random.Random(1).randbytes(width * height * channels))
     out = io.BytesIO()
-    picture.save(out, kind, **options)
+    image.save(out, kind, **options)
     return out.getvalue()
 
 
@@ -29,6 +29,6 @@ def block(data: bytes, media_type: str = "image/png") -> ImageBlock:
     return ImageBlock(media_type, base64.b64encode(data).decode())
 
 
-def size(picture: ImageBlock) -> tuple[int, int]:
-    with Image.open(io.BytesIO(base64.b64decode(picture.data))) as opened:
+def size(image: ImageBlock) -> tuple[int, int]:
+    with Image.open(io.BytesIO(base64.b64decode(image.data))) as opened:
         return opened.size
