@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ import pytest
 
 import joey
 from joey.events import ModeChanged, SubtaskOpened, TaskStarted, ToolRunProgressed, UserMessageQueued
+from joey.journal.store import TaskStore
 from joey.messages import ImageBlock, Message, ToolUseBlock
 from joey.providers import ModelRequest
 from joey.testing import Failure, Faults, LocalServer, Scripted, ScriptedProvider, reply
@@ -561,3 +563,29 @@ async def test_a_slow_reply_can_be_left(program: Program) -> None:
             async with asyncio.timeout(0.2):
                 await task.wait()
     assert task.result.outcome == "cancelled"
+
+
+INTERRUPTED = """
+import signal, sys, joey
+from joey.messages import ToolUseBlock
+from joey.testing import ScriptedProvider, reply
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+script = [reply(ToolUseBlock("1", "execute_command", {"command": "touch started; sleep 1000"}))]
+joey.run("x", model=ScriptedProvider(script), workspace=sys.argv[1], store=sys.argv[2], approve="all", config=False)
+"""
+
+
+async def test_ctrl_c_ends_a_script_and_what_it_started(program: Program) -> None:
+    script = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", INTERRUPTED, str(program.workspace), str(program.store), stderr=subprocess.PIPE
+    )
+    async with asyncio.timeout(60):
+        while not (program.workspace / "started").exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.05)
+        script.send_signal(signal.SIGINT)
+        _, errors = await script.communicate()
+    assert errors.decode().rstrip().endswith("KeyboardInterrupt")
+    assert all_ended_in(program.workspace)
+    (entry,) = TaskStore(program.store).entries()
+    assert entry.status == "cancelled"
