@@ -487,6 +487,18 @@ async def test_without_configuration_nothing_of_the_user_and_the_project_counts(
     assert {"Latin", "Greek"} <= set(program.provider.requests[0].system.replace(".", " ").split())
 
 
+async def test_the_program_can_show_what_does_not_count_and_why(program: Program) -> None:
+    (program.workspace / ".joey").mkdir()
+    (program.workspace / ".joey/config.toml").write_text('protocol = "xml"\n')
+    (program.workspace / ".mcp.json").write_text('{"mcpServers": {"git": {"command": "git"}}}')
+    async with program.task(done(), config=True) as task:
+        first, second = task.notices
+    assert "sets protocol: not used, because this folder is not trusted" in first
+    assert "MCP servers are not started (git)" in second
+    async with program.task(done()) as task:
+        assert task.notices == ()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

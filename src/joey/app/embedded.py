@@ -29,8 +29,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeAlias, get_args
 
+from joey.app.settings import notices
 from joey.app.tasks import Given, TaskOptions, open_task
 from joey.commands import Answer, Cancel, Command, Say
+from joey.config import Config
 from joey.config.files import Value, check_setting
 from joey.errors import UsageError
 from joey.events import (
@@ -46,6 +48,7 @@ from joey.events import (
     Request,
     TaskFinished,
 )
+from joey.mcp.config import LoadedServers, configured_servers
 from joey.messages import ImageBlock
 from joey.policy.settings import PROFILES, Settings
 from joey.providers import Provider
@@ -137,9 +140,10 @@ class Task:
         if unanswered not in get_args(Unanswered):
             raise UsageError(f"unanswered is 'default' or 'wait', not {unanswered!r}")
         folder, name = Path(workspace).absolute(), model if isinstance(model, str) else None
+        opened = _model(model, config=config)
         profile, self._approver = _approval(approve)
         named = {
-            "model": Value(name, "model="),
+            "model": Value(f"{opened[0].name}/{opened[1]}" if opened else name, "model="),
             "approvals.profile": Value(profile, "approve="),
             "approvals.allow": Value(_rules("allow", allow), "allow="),
             "approvals.deny": Value(_rules("deny", deny), "deny="),
@@ -151,7 +155,7 @@ class Task:
         headless = self._HEADLESS and self._approver is None
         self._options = TaskOptions(name, mode=mode, workspace=folder, resume=resume, attach=files, headless=headless)
         self._given = Given(
-            _model(model, config=config),
+            opened,
             tuple(map(_as_tool, tools)),
             {**_checked(settings or {}), **{key: value for key, value in named.items() if value.value}},
             config,
@@ -207,6 +211,16 @@ class Task:
         return self._result
 
     @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of the configuration, such as settings of a project that is not trusted."""
+        servers = configured_servers(self.workspace) if self._given.config else LoadedServers()
+        return (*notices(self._config), *servers.warnings)
+
+    @property
+    def _config(self) -> Config:
+        return self._given.sources(self.workspace).config({**self._options.flags, **self._given.settings})
+
+    @property
     def _opened(self) -> handles.Task:
         if self._handle is None:
             raise UsageError(NOT_OPEN)
@@ -258,9 +272,7 @@ class Task:
 
     async def _run(self, handle: handles.Task) -> TaskFinished:
         try:
-            sources = self._given.sources(handle.workspace)
-            seconds = sources.config({**self._options.flags, **self._given.settings}).value("limits.timeout")
-            finished = await run_within(handle, seconds)
+            finished = await run_within(handle, self._config.value("limits.timeout"))
             self._finish(finished)
         finally:
             self._events.put_nowait(None)
