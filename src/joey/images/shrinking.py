@@ -6,6 +6,7 @@ It prints the media type, a line end and the bytes of the smaller image; nothing
 from __future__ import annotations
 
 import io
+import math
 import sys
 import warnings
 
@@ -17,7 +18,9 @@ _BROKEN = (OSError, SyntaxError, ValueError, EOFError, UnidentifiedImageError, I
 _KINDS = ("PNG", "JPEG", "GIF", "WEBP")
 _PLAIN = ("RGB", "RGBA", "L", "LA")
 _TRIES = (85, 70, 50)
-_SECONDS = 5
+_SECONDS = 2
+_BYTES_PER_SECOND = 10 * 1024 * 1024
+"""For each of these it has a second more: what is long takes longer to unpack."""
 _CARE = 1.5
 _STRIP = 64
 
@@ -44,6 +47,8 @@ def _small(opened: Image.Image, max_side: int) -> Image.Image:
 
     Smaller comes first: a photograph is then not even unpacked in its whole size. Only palettes cannot be scaled.
     """
+    scale = min(1.0, max_side / max(opened.size))
+    opened.draft(None, (math.ceil(opened.width * scale), math.ceil(opened.height * scale)))
     is_plain = opened.mode in _PLAIN and "transparency" not in opened.info
     image = _coarse(opened if is_plain else _plain(opened), max_side)
     image.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
@@ -93,8 +98,9 @@ def _saved(image: Image.Image, kind: str, **options: int) -> bytes:
 
 
 def main() -> None:
-    hold_limits(_SECONDS)
-    smaller = shrink(sys.stdin.buffer.read(), int(sys.argv[1]), int(sys.argv[2]))
+    data = sys.stdin.buffer.read()
+    hold_limits(_SECONDS + len(data) // _BYTES_PER_SECOND)
+    smaller = shrink(data, int(sys.argv[1]), int(sys.argv[2]))
     if smaller is not None:
         sys.stdout.buffer.write(smaller[0].encode() + b"\n" + smaller[1])
 

@@ -31,6 +31,9 @@ ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "imag
 _MEGABYTE = 1024 * 1024
 _MAX_PIXELS = 120_000_000
 """An image with more is not even opened: unpacked, it would fill the memory."""
+_MAX_SCANNED = 700_000_000
+"""Pixels times scans of a JPEG. A progressive one has some ten scans, and each goes over the whole image."""
+_SCAN = b"\xff\xda"
 
 _MAX_SEGMENTS = 10_000
 _PADDING = re.compile(rb"\xff+")
@@ -152,6 +155,8 @@ def resize_image(image: ImageBlock, limits: ImageLimits, *, shrinks: bool | None
         return image if image.media_type == header.media_type else ImageBlock(header.media_type, image.data)
     if header.width * header.height > _MAX_PIXELS:
         return _left_out(what, "it has too many pixels to be made smaller here")
+    if header.media_type == "image/jpeg" and header.width * header.height * data.count(_SCAN) > _MAX_SCANNED:
+        return _left_out(what, f"it has too many scans to be made smaller here ({data.count(_SCAN):,})")
     if can_shrink() if shrinks is None else shrinks:
         return _shrunk(data, what, limits)
     if max(header.width, header.height) <= limits.refused_side and len(image.data) <= limits.refused_bytes:

@@ -13,6 +13,7 @@ _MAX_KINDS = 20
 
 
 def extract(file: BinaryIO) -> Extracted:
+    room = Room(file)
     try:
         notebook = json.loads(file.read())
     except (ValueError, RecursionError) as problem:
@@ -20,13 +21,14 @@ def extract(file: BinaryIO) -> Extracted:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise DocumentError("the notebook has no list of cells (notebooks before format 4 are not read)")
-    shown, room = list[str](), Room()
+    shown = list[str]()
     for number, cell in enumerate(cells, 1):
         text = _cell(number, cell) if isinstance(cell, dict) else ""
         if not room.take(text):
             break
         shown += [text] if text else []
-    return Extracted(f"Jupyter notebook, {counted(len(cells), 'cell')}", "\n\n".join(shown), room.spent)
+    cut = room.cut(counted(len(shown), "cell"))
+    return Extracted(f"Jupyter notebook, {counted(len(cells), 'cell')}", "\n\n".join(shown), cut)
 
 
 def _cell(number: int, cell: dict[str, Any]) -> str:

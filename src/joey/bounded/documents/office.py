@@ -15,9 +15,9 @@ from typing import BinaryIO
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
-from joey.bounded.documents import DocumentError
+from joey.bounded.documents import DocumentError, Room
 
-MAX_PART = 128 * 1024 * 1024
+MAX_PART = 64 * 1024 * 1024
 MAX_DEPTH = 100
 MAX_SKIPPED = 500_000
 """Elements of a part that are of no use."""
@@ -31,8 +31,8 @@ RELATION_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 class OfficeFile:
     """An open DOCX or XLSX file."""
 
-    def __init__(self, file: BinaryIO, kind: str) -> None:
-        self._kind = kind
+    def __init__(self, file: BinaryIO, kind: str, room: Room) -> None:
+        self._kind, self._room = kind, room
         try:
             self._archive = zipfile.ZipFile(file)
         except _BROKEN as problem:
@@ -44,7 +44,10 @@ class OfficeFile:
         return name in self._archive.NameToInfo
 
     def elements(self, name: str, wanted: Collection[str], inside: Collection[str]) -> Iterator[ET.Element]:
-        """The wanted elements of a part, one after the other, looked for only in elements named in `inside`."""
+        """The wanted elements of a part, one after the other, looked for only in elements named in `inside`.
+
+        It ends early if the room is spent, whatever has been read of an element by then.
+        """
         if name not in self:
             raise DocumentError(f"this is no {self._kind} file, or a damaged one (it has no {name})")
         found: list[ET.Element] = []
@@ -53,6 +56,8 @@ class OfficeFile:
             parser.feed(piece)
             yield from found
             found.clear()
+            if self._room.spent:
+                return
         parser.close()
         yield from found
 

@@ -1,8 +1,8 @@
 """The text of a PDF, page by page. Scanned pages have none: they are images, and are named as such.
 
-A page may ask for any amount of work, so each has a second, counted by the processor's clock and ended by its signal;
-a page that takes longer is named and left out. What is raised then is no Exception, or pypdf would take it for one of
-the mistakes in files that it passes over.
+A page may ask for any amount of work, so each has half a second, or its share of what is left, counted by the clock of
+the processor and ended by its signal; a page that takes longer is named and left out. What is raised then is no
+Exception, or pypdf would take it for one of the mistakes in files that it passes over.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from joey.bounded.documents import DocumentError, Extracted, Room, counted
 # pypdf tells the log about every oddity of a file; a tool's log is not where anybody would look for that.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
-_OPENING_SECONDS = 2.0
-_PAGE_SECONDS = 1.0
+_PAGE_SECONDS = 0.5
+_SHARE = 0.9
 _AGAIN = 0.1
 _BROKEN = (
     PyPdfError,
@@ -46,8 +46,9 @@ class _TooLong(BaseException):
 
 
 def extract(file: BinaryIO) -> Extracted:
+    room = Room(file)
     try:
-        with _within(_OPENING_SECONDS):
+        with _within(room.seconds_left):
             reader = PdfReader(file)
             if reader.is_encrypted and not reader.decrypt(""):
                 raise DocumentError("the PDF is protected by a password")
@@ -57,24 +58,26 @@ def extract(file: BinaryIO) -> Extracted:
     except ImportError:
         raise DocumentError("the PDF is encrypted in a way that cannot be read here") from None
     except _TooLong:
-        raise DocumentError(f"its table of objects takes more than {_OPENING_SECONDS:g} seconds to read") from None
-    pages, room = list[str](), Room()
+        raise DocumentError(f"its table of objects takes more than {room.seconds:.1f} seconds to read") from None
+    pages = list[str]()
     for number in range(1, total + 1):
-        page = _page(number, reader)
+        seconds = max(_PAGE_SECONDS, _SHARE * room.seconds_left / (total - number + 1))
+        page = _page(number, reader, seconds)
         if not room.take(page):
             break
         pages.append(page)
-    return Extracted(f"PDF, {counted(total, 'page')}", "\n\n".join(pages), room.spent)
+    stop = f"{len(pages):,} of {counted(total, 'page')}"
+    return Extracted(f"PDF, {counted(total, 'page')}", "\n\n".join(pages), room.cut(stop))
 
 
-def _page(number: int, reader: PdfReader) -> str:
+def _page(number: int, reader: PdfReader, seconds: float) -> str:
     try:
-        with _within(_PAGE_SECONDS):
+        with _within(seconds):
             text = _text(reader.pages[number - 1])
     except _BROKEN as problem:
         raise _damaged(problem) from None
     except _TooLong:
-        text = f"(this page is left out: reading it takes more than {counted(int(_PAGE_SECONDS), 'second')})"
+        text = f"(this page is left out: reading it takes more than {seconds:.1f} seconds)"
     except MemoryError:
         text = "(this page is left out: reading it takes too much memory)"
     return f"[Page {number}]\n{text or '(no text on this page; it may be a scanned image)'}"

@@ -27,23 +27,26 @@ _ERA = datetime(1899, 12, 30)  # noqa: DTZ001 - day counts have no time zone
 
 
 def extract(file: BinaryIO) -> Extracted:
-    book = _Book(OfficeFile(file, "XLSX"))
+    book = _Book(file)
     sheets = [f"[Sheet {name}]\n{rows}" for name, rows in book.sheets()]
-    return Extracted(f"XLSX, {counted(len(sheets), 'sheet')}", "\n\n".join(sheets), book.room.spent)
+    return Extracted(f"XLSX, {counted(len(sheets), 'sheet')}", "\n\n".join(sheets), book.room.cut(f"row {book.row}"))
 
 
 class _Book:
-    def __init__(self, file: OfficeFile) -> None:
-        self._file = file
-        self.room = Room()
+    def __init__(self, file: BinaryIO) -> None:
+        self.room = Room(file)
+        self.row = "0"
+        """The number of the last row that was taken."""
+        self._file = OfficeFile(file, "XLSX", self.room)
         self._strings = list(self._shared_strings())
-        self._date_styles = _date_styles(file)
+        self._date_styles = _date_styles(self._file)
 
     def _shared_strings(self) -> Iterator[str]:
         size = 0
         for item in self._elements("xl/sharedStrings.xml", "si", "sst"):
             text = "".join(_texts(item))
             size += len(text) + 64  # what a string takes besides
+            self.room.earn(text)
             if size > _MAX_STRINGS:
                 raise DocumentError(
                     f"its texts have more than {_MAX_STRINGS // 1024**2} MB; save it as CSV and read that"
@@ -72,11 +75,13 @@ class _Book:
                 lines.append(f"(more rows: only the first {_MAX_ROWS:,} are shown)")
                 break
             cells = self._cells(row)
-            line = f"{row.get('r', count)}: {' | '.join(cells)}" if any(cells) else ""
+            number = row.get("r", str(count))[:_MAX_DIGITS]
+            line = f"{number}: {' | '.join(cells)}" if any(cells) else ""
             if not self.room.take(line):
                 break
+            self.row = number
             lines += [line] if line else []
-        return "\n".join(lines) or "(empty)"
+        return "\n".join(lines) or ("(not read)" if self.room.spent else "(empty)")
 
     def _cells(self, row: ET.Element) -> list[str]:
         values: list[str] = []

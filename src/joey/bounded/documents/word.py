@@ -12,14 +12,14 @@ from joey.bounded.documents.office import OfficeFile
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _BREAKS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _LEFT_OUT = {f"{_W}del", f"{_W}moveFrom", f"{_W}instrText"}
-_WANTED = {f"{_W}p", f"{_W}tbl"}
-_INSIDE = {f"{_W}document", f"{_W}body", f"{_W}sdt", f"{_W}sdtContent"}
+_WANTED = {f"{_W}p", f"{_W}tr"}
+_INSIDE = {f"{_W}{name}" for name in ("document", "body", "tbl", "sdt", "sdtContent")}
 
 
 def extract(file: BinaryIO) -> Extracted:
     blocks: list[str] = []
-    room = Room()
-    for element in OfficeFile(file, "DOCX").elements("word/document.xml", _WANTED, _INSIDE):
+    room = Room(file)
+    for element in OfficeFile(file, "DOCX", room).elements("word/document.xml", _WANTED, _INSIDE):
         for block in _blocks(element):
             if not room.take(block):
                 return _extracted(blocks, room)
@@ -28,7 +28,8 @@ def extract(file: BinaryIO) -> Extracted:
 
 
 def _extracted(blocks: list[str], room: Room) -> Extracted:
-    return Extracted(f"DOCX, {counted(len(blocks), 'paragraph')}", "\n".join(blocks), room.spent)
+    count = counted(len(blocks), "paragraph")
+    return Extracted(f"DOCX, {count}", "\n".join(blocks), room.cut(count))
 
 
 def _blocks(element: ET.Element) -> Iterator[str]:
