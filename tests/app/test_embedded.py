@@ -577,6 +577,30 @@ async def test_a_slow_reply_can_be_left(program: Program) -> None:
     assert task.result.outcome == "cancelled"
 
 
+TYPED = """
+import asyncio, sys, joey
+from joey.messages import ToolUseBlock
+from joey.testing import ScriptedProvider, reply
+from joey.tools import Params, ok
+
+class Count(joey.Tool[Params]):
+    '''Count.'''
+    name, group, params = "count", "read", Params
+    async def run(self, params, context):
+        return ok("1 call")
+
+script = [reply(ToolUseBlock("1", "count", {})), reply(ToolUseBlock("2", "attempt_completion", {"result": "Counted."}))]
+options = {"workspace": sys.argv[1], "store": sys.argv[2], "config": False}
+print(joey.run("x", model=ScriptedProvider(script), tools=[Count], approve="edits", **options))
+"""
+
+
+def test_what_is_typed_at_a_prompt_works_too(program: Program) -> None:
+    command = [sys.executable, "-", str(program.workspace), str(program.store)]
+    ran = subprocess.run(command, input=TYPED, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("Counted.\n", "")
+
+
 INTERRUPTED = """
 import signal, sys, joey
 from joey.messages import ToolUseBlock

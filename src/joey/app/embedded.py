@@ -21,19 +21,31 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeAlias, get_args
+from typing import Any, ClassVar, ParamSpec, Self, get_args
 
+from joey.app.arguments import (
+    Approver,
+    Model,
+    Toolable,
+    Unanswered,
+    approval,
+    as_tool,
+    checked_settings,
+    opened_model,
+    rules,
+    split_images,
+    store_outside,
+)
 from joey.app.settings import notices
 from joey.app.tasks import Given, TaskOptions, open_task
 from joey.commands import Answer, Cancel, Command, Say
 from joey.config import Config
-from joey.config.files import Value, check_setting
+from joey.config.files import Value
 from joey.errors import UsageError
 from joey.events import (
     ApprovalAnswered,
@@ -50,20 +62,9 @@ from joey.events import (
 )
 from joey.mcp.config import LoadedServers, configured_servers
 from joey.messages import ImageBlock
-from joey.policy.settings import PROFILES, Settings
-from joey.providers import Provider
 from joey.task import task as handles
 from joey.task.core import unattended
 from joey.terminal.headless import run_within
-from joey.tools.base import Tool
-from joey.tools.custom import LeashedTool
-from joey.tools.function import FunctionTool
-
-Approver: TypeAlias = Callable[[ApprovalRequested], bool | str | Awaitable[bool | str]]
-"""Decides about one call: True runs it, False does not, and a text is the reason for a no, which the model reads."""
-Model: TypeAlias = str | Provider | tuple[Provider, str]
-Toolable: TypeAlias = Callable[..., Any] | Tool[Any] | type[Tool[Any]]
-Unanswered: TypeAlias = Literal["default", "wait"]
 
 NOBODY = "Nobody is there to approve this call."
 NOT_OPEN = "the task is not open: use it inside `async with joey.Task(…) as task:`"
@@ -140,26 +141,26 @@ class Task:
         if unanswered not in get_args(Unanswered):
             raise UsageError(f"unanswered is 'default' or 'wait', not {unanswered!r}")
         folder, name = Path(workspace).absolute(), model if isinstance(model, str) else None
-        opened = _model(model, config=config)
-        profile, self._approver = _approval(approve)
+        opened = opened_model(model, config=config)
+        profile, self._approver = approval(approve)
         named = {
             "model": Value(f"{opened[0].name}/{opened[1]}" if opened else name, "model="),
             "approvals.profile": Value(profile, "approve="),
-            "approvals.allow": Value(_rules("allow", allow), "allow="),
-            "approvals.deny": Value(_rules("deny", deny), "deny="),
+            "approvals.allow": Value(rules("allow", allow), "allow="),
+            "approvals.deny": Value(rules("deny", deny), "deny="),
             "protocol": Value(protocol, "protocol="),
             "mode": Value(mode, "mode="),
         }
-        files, blocks = _images(images)
+        files, blocks = split_images(images)
         self._prompt, self._images = prompt, blocks
         headless = self._HEADLESS and self._approver is None
         self._options = TaskOptions(name, mode=mode, workspace=folder, resume=resume, attach=files, headless=headless)
         self._given = Given(
             opened,
-            tuple(map(_as_tool, tools)),
-            {**_checked(settings or {}), **{key: value for key, value in named.items() if value.value}},
+            tuple(map(as_tool, tools)),
+            {**checked_settings(settings or {}), **{key: value for key, value in named.items() if value.value}},
             config,
-            _outside(folder, store),
+            store_outside(folder, store),
         )
         self._unanswered = unanswered
         self._stack = AsyncExitStack()
@@ -385,73 +386,3 @@ def run(*prompt: str, **options: Any) -> TaskResult:
 async def _run(task: Task) -> TaskResult:
     async with task:
         return await task.wait()
-
-
-# Options
-
-
-def _approval(approve: str | Approver | None) -> tuple[str | None, Approver | None]:
-    if callable(approve):
-        return None, approve
-    if approve is not None and not isinstance(approve, str):
-        raise UsageError(f"approve is a profile ({', '.join(PROFILES)}) or a function, not {approve!r}")
-    if approve is not None:
-        Settings.for_profile(approve)
-    return approve, None
-
-
-def _model(model: Model | None, *, config: bool) -> tuple[Provider, str] | None:
-    match model:
-        case None if not config:
-            raise UsageError("without the configuration there is no default model; name one: model=…")
-        case None | str():
-            return None
-        case Provider():
-            return model, model.name
-        case (Provider() as provider, str() as name):
-            return provider, name
-    raise UsageError(f"model is a name such as 'anthropic/…' or a Provider, not {model!r}")
-
-
-def _as_tool(value: Toolable) -> Tool[Any]:
-    """A tool that a program gives, guarded like those of files: it ends in time, and what it raises is a result."""
-    if isinstance(value, type) and issubclass(value, Tool):
-        try:
-            value = value()
-        except TypeError as error:
-            raise UsageError(f"{error}; finish the class, or give an object of it: tools=[…(…)]") from None
-    if isinstance(value, Tool):
-        return LeashedTool(value, Path(sys.modules[type(value).__module__].__file__ or ""))
-    if inspect.isfunction(value) or inspect.ismethod(value):
-        return LeashedTool(FunctionTool(value), Path(value.__code__.co_filename))
-    raise UsageError(f"a tool is a function or a subclass of joey.Tool, not {value!r}")
-
-
-def _images(images: Iterable[str | Path | ImageBlock]) -> tuple[tuple[str, ...], tuple[ImageBlock, ...]]:
-    if isinstance(images, str | Path):
-        images = [images]
-    given = list(images)
-    files = tuple(str(image) for image in given if not isinstance(image, ImageBlock))
-    return files, tuple(image for image in given if isinstance(image, ImageBlock))
-
-
-def _rules(name: str, rules: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(rules, str):
-        raise UsageError(f"{name} is a list of rules: {name}=[{rules!r}]")
-    return tuple(rules)
-
-
-def _checked(settings: Mapping[str, Any]) -> dict[str, Value]:
-    return {name: Value(check_setting(name, value), f"settings[{name!r}]") for name, value in settings.items()}
-
-
-def _outside(workspace: Path, store: str | Path | None) -> Path | None:
-    """Where tasks are saved: a place that the model does not work in."""
-    if store is None:
-        return None
-    folder = Path(store).absolute()
-    if folder.resolve().is_relative_to(workspace.resolve()):
-        raise UsageError(
-            f"store is inside the workspace, where tools could change it; take a folder outside {workspace}"
-        )
-    return folder

@@ -154,7 +154,8 @@ class Tool(ABC, Generic[ParamsT]):
     @cached_property
     def description(self) -> str:
         """The words beside the code: `read_file.md` next to `read_file.py`, or else the docstring of the class."""
-        words = Path(sys.modules[type(self).__module__].__file__ or "").with_suffix(".md")
+        source = getattr(sys.modules[type(self).__module__], "__file__", None)  # None for what was typed in
+        words = Path(source or "typed").with_suffix(".md")
         return words.read_text(encoding="utf-8").strip() if words.is_file() else inspect.getdoc(type(self)) or ""
 
     @property
