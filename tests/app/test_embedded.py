@@ -135,6 +135,11 @@ async def test_run_is_refused_where_an_event_loop_runs(program: Program) -> None
         joey.run("Do it.", **program.options(done()))
 
 
+def test_a_script_has_nobody_who_answers_later(program: Program) -> None:
+    with pytest.raises(joey.UsageError, match="nobody who could answer later"):
+        joey.run("Do it.", **program.options(done(), unanswered="wait"))
+
+
 async def test_the_result_says_how_a_task_failed(program: Program) -> None:
     async with program.task(Failure(401, "no such key")) as task:
         result = await task.wait()

@@ -307,7 +307,7 @@ class Task:
         """Answer a request.
 
         Approval: `yes`, or no with a reason in `text`; `always` approves what `request.always` lists. Question: `text`.
-        Result: `yes` accepts it, `text` says what to change. Limit or trouble: `yes` continues, with advice in `text`.
+        Result: `yes` accepts it, `text` says what to change. Limit or trouble: `yes`, or advice in `text`, continues.
         """
         if isinstance(request, QuestionRequested) and not text:
             raise UsageError("a question is answered with a text: task.answer(request, text=…)")
@@ -376,6 +376,8 @@ def run(*prompt: str, **options: Any) -> TaskResult:
 
     Nobody answers requests here: what needs an approval is denied, with the reason, unless `approve` allows it.
     """
+    if options.get("unanswered", "default") != "default":
+        raise UsageError("joey.run has nobody who could answer later: use `async with joey.Task(…) as task:`")
     try:
         asyncio.get_running_loop()
     except RuntimeError:
