@@ -14,8 +14,8 @@ from pathlib import Path
 from bench.table import Table
 
 CHECKOUT = Path(__file__).parents[1]
-MOST_MEGABYTES = 110
-MOST_DISTRIBUTIONS = 50
+MAX_MEGABYTES = 110
+MAX_DISTRIBUTIONS = 50
 QUOTED = {
     "smolagents 1.26": ("54", "74", "27"),
     "gptme 0.35": ("159", "225", "77"),
@@ -27,7 +27,7 @@ QUOTED = {
 def run() -> list[Table]:
     columns = ["", "MB without byte code", "MB with it", "distributions"]
     table = Table("A plain install (sum of file sizes; the peers are quoted, not measured)", columns)
-    table.add("Joey, at most", "", str(MOST_MEGABYTES), str(MOST_DISTRIBUTIONS))
+    table.add("Joey, at most", "", str(MAX_MEGABYTES), str(MAX_DISTRIBUTIONS))
     table.add("Joey", *weigh())
     table.add("Joey with MCP", *weigh("mcp"))
     for name, figures in QUOTED.items():

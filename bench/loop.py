@@ -80,12 +80,12 @@ def overhead() -> list[Table]:
 
 async def _compare() -> float:
     with tempfile.TemporaryDirectory() as folder:
-        async with LocalServer(lambda asked: step(_turn_of(asked), TURNS)) as server:
+        async with LocalServer(lambda request: step(_turn_of(request), TURNS)) as server:
             provider, model = open_model(f"anthropic/{MODEL}", base_url=server.anthropic_url, api_key="k")
             start = process_time()
             await Task.start(replace(parts(Path(folder), provider), model=model), "Count.").run()
             ours = process_time() - start
-            bodies = [asked.body for asked in server.requests]
+            bodies = [request.body for request in server.requests]
             start = process_time()
             await _bare_loop(server.anthropic_url, bodies)
             bare = process_time() - start
@@ -93,8 +93,8 @@ async def _compare() -> float:
     return ours / bare
 
 
-def _turn_of(asked: ReceivedRequest) -> int:
-    roles = [message["role"] for message in asked.body["messages"]]
+def _turn_of(request: ReceivedRequest) -> int:
+    roles = [message["role"] for message in request.body["messages"]]
     return roles.count("assistant") + 1
 
 

@@ -1,4 +1,4 @@
-"""Arguments of growing size, streamed in 4-character pieces: Joey beside its peers and the floor."""
+"""Arguments of growing size, streamed in 4-character pieces: Joey beside its peers and the baseline."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class TooSlowError(Exception):
 
 def run() -> list[Table]:
     streams = {size: pieces_of(arguments(size * 1024)) for size in SIZES_KB}
-    floors = {size: best(floor, pieces) for size, pieces in streams.items()}
+    baselines = {size: best(baseline, pieces) for size, pieces in streams.items()}
     table = Table(
-        "Streaming one write_to_file call in 4-character pieces (times the floor; one event object a piece is 1.0)",
+        "Streaming one write_to_file call in 4-character pieces (times the baseline; one event object a piece is 1.0)",
         ["", *(f"{size} KB" for size in SIZES_KB), "per character, last size / first"],
     )
     joey = {
@@ -41,20 +41,20 @@ def run() -> list[Table]:
         for size, pieces in streams.items()
     }
     growth = (joey[SIZES_KB[-1]] / SIZES_KB[-1]) / (joey[SIZES_KB[0]] / SIZES_KB[0])
-    table.add("floor", *("1.0" for _ in SIZES_KB), "")
-    table.add("Joey", *(f"{joey[size] / floors[size]:.2f}" for size in SIZES_KB), f"{growth:.2f}")
+    table.add("baseline", *("1.0" for _ in SIZES_KB), "")
+    table.add("Joey", *(f"{joey[size] / baselines[size]:.2f}" for size in SIZES_KB), f"{growth:.2f}")
     for name, reader in peers().items():
-        table.add(name, *peer_cells(reader, streams, floors))
+        table.add(name, *peer_cells(reader, streams, baselines))
     return [table, memory_table()]
 
 
-def peer_cells(reader: Reader, streams: dict[int, list[str]], floors: dict[int, float]) -> list[str]:
+def peer_cells(reader: Reader, streams: dict[int, list[str]], baselines: dict[int, float]) -> list[str]:
     cells: list[str] = []
     seconds: dict[int, float] = {}
     for size, pieces in streams.items():
         try:
             seconds[size] = timed(reader, pieces)
-            cells.append(f"{seconds[size] / floors[size]:,.1f}")
+            cells.append(f"{seconds[size] / baselines[size]:,.1f}")
         except TooSlowError as error:
             cells.append(f"cut at {CUTOFF_SECONDS:.0f} s ({error})")
             break
@@ -93,7 +93,7 @@ def pieces_of(text: str) -> list[str]:
 # The readers
 
 
-def floor(pieces: list[str]) -> None:
+def baseline(pieces: list[str]) -> None:
     path = ("file_text",)
     for piece in pieces:
         ToolCallDelta("call_1", path, piece, piece, False)

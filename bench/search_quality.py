@@ -64,7 +64,7 @@ def run() -> list[Table]:
 def table(title: str, rankings: dict[str, list[int]]) -> Table:
     made = Table(title, ["ranking", "recall@1", "recall@5", "recall@10", "MRR@10"])
     for way, ranks in rankings.items():
-        cells = [f"{sum(rank < most for rank in ranks) / len(ranks):.3f}" for most in (1, 5, 10)]
+        cells = [f"{sum(rank < max_count for rank in ranks) / len(ranks):.3f}" for max_count in (1, 5, 10)]
         made.add(way, *cells, f"{sum(1 / (rank + 1) for rank in ranks if rank < 10) / len(ranks):.3f}")
     return made
 
@@ -72,23 +72,23 @@ def table(title: str, rankings: dict[str, list[int]]) -> Table:
 # The functions
 
 
-def functions(most: int) -> list[tuple[str, str, str]]:
+def functions(max_count: int) -> list[tuple[str, str, str]]:
     """Name, code and question of so many functions, always the same ones in the same environment."""
     places = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
     files = sorted({path for place in places for path in Path(place).rglob("*.py") if _is_library(path)})
     random.Random(_SEED).shuffle(files)
     found: dict[str, tuple[str, str, str]] = {}
-    said: set[str] = set()
+    questions: set[str] = set()
     for path in files:
         for name, code, question in _functions_of(path):
-            if code not in found and question not in said:
+            if code not in found and question not in questions:
                 found[code] = (name, code, question)
-                said.add(question)
-        if len(found) >= 3 * most:
+                questions.add(question)
+        if len(found) >= 3 * max_count:
             break
     chosen = sorted(found.values())
     random.Random(_SEED).shuffle(chosen)
-    return chosen[:most]
+    return chosen[:max_count]
 
 
 def _is_library(path: Path) -> bool:
@@ -123,7 +123,7 @@ def ranked(folder: Path, pairs: list[Pair], questions: list[Pair]) -> dict[str, 
     index = CodebaseIndex(root, folder / "index", model.load)
     index.build(lambda _what, _done, _of: None)
     plain = _plain(pairs)
-    by_words, by_meaning, both = zip(*_asked(index.file, questions), strict=True)
+    by_words, by_meaning, both = zip(*_rankings(index.file, questions), strict=True)
     ways: dict[str, list[Ranking]] = {
         "plain keywords (BM25 of whole words)": [plain(pair.question) for pair in questions],
         "keywords here (parts of names, stems)": list(by_words),
@@ -137,7 +137,7 @@ def ranked(folder: Path, pairs: list[Pair], questions: list[Pair]) -> dict[str, 
     }
 
 
-def _asked(file: Path, questions: list[Pair]) -> Iterator[tuple[Ranking, Ranking, Ranking]]:
+def _rankings(file: Path, questions: list[Pair]) -> Iterator[tuple[Ranking, Ranking, Ranking]]:
     """By keywords, by meaning and by both, from one index that is complete."""
     ranker, (embedder, why_not) = Ranker(), model.load()
     assert embedder is not None, why_not

@@ -1,4 +1,4 @@
-"""The same write_to_file call in each text protocol, and plain text, in 4-character pieces: Joey, its peers, the floor.
+"""The same write_to_file call in each text protocol, and plain text, in 4-character pieces: Joey, peers, the baseline.
 
 The peers of the text protocols are JavaScript: they run on node in the same run, installed into bench/node by npm, and
 are timed inside their process, without its start. Without node and npm their rows say so.
@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.parsing import PIECE, SIZES_KB, arguments, best, floor, pieces_of
+from bench.parsing import PIECE, SIZES_KB, arguments, baseline, best, pieces_of
 from bench.table import Table
 from joey.events import TextDelta
 from joey.messages import TextBlock, ToolUseBlock
@@ -45,34 +45,34 @@ def run() -> list[Table]:
 
 def call_table() -> Table:
     table = Table(
-        f"One write_to_file call in {PIECE}-character pieces (times the floor; one event object a piece is 1.0)",
+        f"One write_to_file call in {PIECE}-character pieces (times the baseline; one event object a piece is 1.0)",
         ["", *(f"{size} KB" for size in SIZES_KB), "per character, last size / first"],
     )
-    floors = {size: best(floor, pieces_of(arguments(size * 1024)), rounds=3) for size in SIZES_KB}
-    table.add("floor", *("1.0" for _ in SIZES_KB), "")
+    baselines = {size: best(baseline, pieces_of(arguments(size * 1024)), rounds=3) for size in SIZES_KB}
+    table.add("baseline", *("1.0" for _ in SIZES_KB), "")
     for protocol in text_protocols():
         seconds = {size: best(reading(protocol), pieces_of(stream(protocol, size)), rounds=3) for size in SIZES_KB}
-        table.add(f"Joey, {protocol}", *cells(seconds, floors))
+        table.add(f"Joey, {protocol}", *cells(seconds, baselines))
     trouble = install()
     for title, (peer, protocol) in PEERS.items():
         if trouble or protocol not in (*names(), "arguments"):
             table.add(title, *("not run" for _ in SIZES_KB), trouble or "")
         else:
-            table.add(title, *peer_cells(peer, protocol, floors))
+            table.add(title, *peer_cells(peer, protocol, baselines))
     return table
 
 
 def plain_table() -> Table:
     table = Table(
-        f"Plain text in {PIECE}-character pieces (times the floor; one TextDelta a piece is 1.0)",
+        f"Plain text in {PIECE}-character pieces (times the baseline; one TextDelta a piece is 1.0)",
         ["", *(f"{size} KB" for size in SIZES_KB), "per character, last size / first"],
     )
     texts = {size: pieces_of(json.loads(arguments(size * 1024))["file_text"]) for size in SIZES_KB}
-    floors = {size: best(plain_floor, pieces, rounds=3) for size, pieces in texts.items()}
-    table.add("floor", *("1.0" for _ in SIZES_KB), "")
+    baselines = {size: best(plain_baseline, pieces, rounds=3) for size, pieces in texts.items()}
+    table.add("baseline", *("1.0" for _ in SIZES_KB), "")
     for protocol in text_protocols():
         seconds = {size: best(reading(protocol), pieces, rounds=3) for size, pieces in texts.items()}
-        table.add(f"Joey, {protocol}", *cells(seconds, floors))
+        table.add(f"Joey, {protocol}", *cells(seconds, baselines))
     return table
 
 
@@ -99,15 +99,15 @@ def reading(protocol: str) -> Callable[[list[str]], None]:
     return read
 
 
-def plain_floor(pieces: list[str]) -> None:
+def plain_baseline(pieces: list[str]) -> None:
     for piece in pieces:
         TextDelta(piece)
 
 
-def cells(seconds: dict[int, float], floors: dict[int, float]) -> list[str]:
+def cells(seconds: dict[int, float], baselines: dict[int, float]) -> list[str]:
     first, last = SIZES_KB[0], SIZES_KB[-1]
     growth = (seconds[last] / last) / (seconds[first] / first)
-    return [*(f"{seconds[size] / floors[size]:.2f}" for size in SIZES_KB), f"{growth:.2f}"]
+    return [*(f"{seconds[size] / baselines[size]:.2f}" for size in SIZES_KB), f"{growth:.2f}"]
 
 
 # The peers
@@ -124,7 +124,7 @@ def install() -> str | None:
     return f"npm failed: {done.stderr.strip()[-60:]}" if done.returncode else None
 
 
-def peer_cells(peer: str, protocol: str, floors: dict[int, float]) -> list[str]:
+def peer_cells(peer: str, protocol: str, baselines: dict[int, float]) -> list[str]:
     row: list[str] = []
     seconds: dict[int, float] = {}
     for size in SIZES_KB:
@@ -137,7 +137,7 @@ def peer_cells(peer: str, protocol: str, floors: dict[int, float]) -> list[str]:
             row.append(f"cut at {CUTOFF_SECONDS:.0f} s (at {answer['came']:.0%})")
             break
         seconds[size] = answer["seconds"]
-        row.append(f"{seconds[size] / floors[size]:,.1f}")
+        row.append(f"{seconds[size] / baselines[size]:,.1f}")
     row += ["not tried"] * (len(SIZES_KB) - len(row))
     done_sizes = list(seconds)
     if len(done_sizes) < 2:

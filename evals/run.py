@@ -39,7 +39,7 @@ ALLOWED = (
 """Programs that may run. The policy keeps what they write to the folder, as far as it can be read off their line."""
 DENIED = ("python3 -m", "python -m", "pip", "pip3")
 """Python's modules, but for the tests above: the longer rule decides. A model that is lost installs things."""
-MOST_TURNS = 15
+MAX_TURNS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +140,8 @@ def run_one(entry: Entry, served: Served, setting: Setting, *, seconds: float) -
         measured.outcome, measured.answer = finished.outcome, finished.message
         measured.seconds = round(time.monotonic() - began, 2)
         # Only a completed task has answered; a limit's own words must not pass for an answer.
-        said = measured.answer if measured.outcome == "completed" else ""
-        measured.problem = measured.problem or entry.task.problem(Result(folder, said)) or ""
+        answer = measured.answer if measured.outcome == "completed" else ""
+        measured.problem = measured.problem or entry.task.problem(Result(folder, answer)) or ""
         measured.solved = not measured.problem and measured.outcome == "completed"
     return measured
 
@@ -159,7 +159,7 @@ async def _do(
         approve="edits",
         allow=ALLOWED,
         deny=DENIED,
-        max_turns=MOST_TURNS,
+        max_turns=MAX_TURNS,
         headless=True,
     )
     async with open_task(options, entry.task.prompt, Meter(measured).watch) as task:

@@ -304,7 +304,7 @@ class Machine:
     grammar: Grammar
     _nodes: dict[tuple[int, int, int], _Node] = field(default_factory=dict)
     _closures: dict[int, tuple[_Node | None, ...]] = field(default_factory=dict)
-    most_stacks: int = 0
+    max_stacks: int = 0
 
     def __post_init__(self) -> None:
         self.stacks: Sequence[_Node | None] = list(
@@ -323,7 +323,7 @@ class Machine:
                 if node is not None and char in node.chars:
                     after.update(dict.fromkeys(self._behind(node)))
             self.stacks = list(after)
-            self.most_stacks = max(self.most_stacks, len(after))
+            self.max_stacks = max(self.max_stacks, len(after))
             if not after:
                 return at
         return None

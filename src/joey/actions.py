@@ -80,7 +80,7 @@ class StartSubtask:
 
 @dataclass(frozen=True, slots=True)
 class AskUser:
-    """Talk to the user: a question, a completion. Needs no leave, it is the asking itself."""
+    """Talk to the user: a question, a completion. No approval is needed: it is a question itself."""
 
 
 Action: TypeAlias = (

@@ -19,12 +19,12 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """The last words that still wait for the model are not meant any more."""
+    """Take back the last message that still waits for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condense:
-    """Sum up the old part of the conversation before the next request, though there may still be room."""
+    """Summarize the old part of the conversation before the next request, though there may still be room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Answer:
 class Cancel:
     """Stop: end the stream, kill what runs, leave a task that can be resumed.
 
-    With the id of a subtask, only that one is stopped: its parent is told so and goes on.
+    With the id of a subtask, only that one is stopped: its parent gets a result that says so, and continues.
     """
 
     reason: str = ""

@@ -89,7 +89,7 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallFinished:
-    """A complete call. `repairs` says what had to be mended before its arguments could be read."""
+    """A complete call. `repairs` says what had to be repaired before its arguments could be read."""
 
     call_id: str
     name: str
@@ -204,7 +204,7 @@ class UserMessageTakenBack:
 
 @dataclass(frozen=True, slots=True)
 class ToolRunStarted:
-    """A call has leave and is being carried out."""
+    """A call was approved and runs."""
 
     call_id: str
     name: str
@@ -353,7 +353,7 @@ class ContextShortened:
 
 @dataclass(frozen=True, slots=True)
 class ContextKept:
-    """The user wanted the conversation condensed, and it stays as it is; `reason` says why."""
+    """The user wanted the conversation summarized, and it stays as it is; `reason` says why."""
 
     reason: str
 

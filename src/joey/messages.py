@@ -30,7 +30,7 @@ class ReasoningBlock:
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock:
-    """A picture: base64 data and its media type, such as image/png."""
+    """An image: base64 data and its media type, such as image/png."""
 
     media_type: str
     data: str
@@ -87,7 +87,7 @@ class ShownDiff:
 
 @dataclass(frozen=True, slots=True)
 class ShownImage:
-    """A picture for the user, such as a screenshot."""
+    """An image for the user, such as a screenshot."""
 
     media_type: str
     data: str
@@ -107,7 +107,7 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """What the model reads, pictures left out."""
+        """What the model reads, images left out."""
         return "\n".join(block.text for block in self.content if isinstance(block, TextBlock))
 
 

@@ -18,12 +18,12 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
 
 
 def text_stream(protocol: str, entry: Entry, chance: random.Random) -> list[str | Chunk]:
-    said = ["I will call:\n"]
+    written = ["I will call:\n"]
     for name, arguments in entry.calls:
         block = get(protocol).encode_call(ToolUseBlock("", name, arguments), chance.choice((entry.tools, ())))
         assert isinstance(block, TextBlock)
-        said += [block.text, "\n\n"]
-    text = "".join(said)
+        written += [block.text, "\n\n"]
+    text = "".join(written)
     return list(cut_at(text, [chance.randrange(len(text)) for _ in range(chance.choice((2, 10, 80)))]))
 
 

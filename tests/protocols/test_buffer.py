@@ -89,6 +89,6 @@ def test_what_is_found_does_not_depend_on_the_cut(tags: list[str], text: str, cu
 
 @pytest.mark.property
 @given(st.text("ab", min_size=1, max_size=6), st.text("ab", max_size=12))
-def test_a_partial_suffix_is_the_longest_there_is(tag: str, text: str) -> None:
+def test_no_partial_suffix_is_longer(tag: str, text: str) -> None:
     suffixes = [text[-size:] for size in range(1, min(len(text), len(tag) - 1) + 1) if tag.startswith(text[-size:])]
     assert partial_suffix(text, tag) == max(suffixes, key=len, default="")

@@ -34,7 +34,7 @@ def test_watching_changes_nothing() -> None:
     assert parser.arguments("call_1") == {"a": "\x1b[31m"}
 
 
-def test_stream_shows_every_chunk_before_the_events_it_brought() -> None:
+def test_stream_shows_every_chunk_before_its_events() -> None:
     lines = watched("stream").splitlines()
     assert lines[0] == 'raw   {"type": "text_chunk", "text": "Hi <tool_"}'
     assert lines[1] == '  out {"type": "text_started"}'

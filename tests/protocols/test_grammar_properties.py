@@ -112,7 +112,7 @@ def test_a_long_call_is_read_with_few_stacks(protocol: str) -> None:
     body = "def f(x):\n    return x < 3 and '</file_text' != '<path>'\n" * 40
     machine = Machine(BUILT_IN[protocol, "required"])
     assert machine.read(encoded(protocol, write, {"path": "a.py", "file_text": body})) is None and machine.complete
-    assert machine.most_stacks <= len(SPECS) + 1
+    assert machine.max_stacks <= len(SPECS) + 1
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

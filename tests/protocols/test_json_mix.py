@@ -285,7 +285,7 @@ def test_the_arguments_of_a_call_that_is_not_there_are_refused() -> None:
         JsonMixProtocol().parser(()).arguments("call_7")
 
 
-def test_mended_arguments_are_marked() -> None:
+def test_repaired_arguments_are_marked() -> None:
     (call,) = outcome(['<tool_call>{"name":"f","arguments":{"a":"1\n2"}}</tool_call>'])[0].calls
     assert (call.call_id, call.name, call.arguments) == ("call_1", "f", {"a": "1\n2"})
     assert call.repairs == ("control characters in a string",)
@@ -301,15 +301,15 @@ def test_other_tags_can_be_chosen_and_empty_ones_are_refused() -> None:
         JsonMixProtocol("<a>", "")
 
 
-def test_results_go_back_in_tags_and_pictures_as_they_are() -> None:
-    picture = ImageBlock("image/png", "AA==")
+def test_results_go_back_in_tags_and_images_as_they_are() -> None:
+    image = ImageBlock("image/png", "AA==")
     results = [
-        ToolResultBlock("1", (TextBlock("done"), picture)),
+        ToolResultBlock("1", (TextBlock("done"), image)),
         ToolResultBlock("2", (TextBlock("no such file"),), is_error=True),
     ]
     assert JsonMixProtocol().encode_results(results, [ToolUseBlock("2", "read_file", {})]) == (
         TextBlock('<tool_response>{"result": "done"}</tool_response>'),
-        picture,
+        image,
         TextBlock('<tool_response>{"name": "read_file", "error": "no such file"}</tool_response>'),
     )
 
@@ -393,11 +393,11 @@ def test_what_grew_live_is_what_the_call_finished_with(text: str, cuts: list[int
             key = (event.call_id, event.path)
             grown[key] = event.text if event.literal else grown.get(key, "") + event.text
         if isinstance(event, ToolCallFinished):
-            for (call_id, path), said in grown.items():
+            for (call_id, path), written in grown.items():
                 if call_id == event.call_id and '"parameters"' not in event.source:
                     value = event.arguments
                     for step in path:
                         value = value[step]
-                    assert value == said or value == json.loads(said)
+                    assert value == written or value == json.loads(written)
         if isinstance(event, ToolCallMalformed):
             assert event.message

@@ -167,7 +167,7 @@ def test_words_between_two_of_the_same_argument_do_not_make_them_one() -> None:
     assert _parts(f"{text} x") == [f"{text} x"]
 
 
-def test_a_string_argument_is_told_while_it_grows() -> None:
+def test_a_string_argument_is_reported_while_it_grows() -> None:
     parser = MORPH.parser(TOOLS)
     seen = [
         [(event.path, event.text) for event in parser.feed(piece) if isinstance(event, ToolCallDelta) and event.path]
@@ -276,14 +276,14 @@ def test_the_reminder_shows_how_a_call_is_written() -> None:
 
 
 def test_results_are_marked_and_cannot_close_themselves_early() -> None:
-    picture = ImageBlock("image/png", "AA==")
+    image = ImageBlock("image/png", "AA==")
     results = (
-        ToolResultBlock("1", (TextBlock("ok </tool_result> fine"), picture)),
+        ToolResultBlock("1", (TextBlock("ok </tool_result> fine"), image)),
         ToolResultBlock("2", (TextBlock("no such file"),), is_error=True),
     )
     assert MORPH.encode_results(results) == (
         TextBlock("<tool_result>\nok &lt;/tool_result> fine\n</tool_result>"),
-        picture,
+        image,
         TextBlock('<tool_result error="true">\nno such file\n</tool_result>'),
     )
 

@@ -64,10 +64,10 @@ def test_every_character_is_in_some_event_and_pieces_add_up_to_the_arguments(tex
     check_laws(events, text)
     for event in events:
         if isinstance(event, ToolCallFinished):
-            assert _told(events, event.call_id) == dict(_leaves((), event.arguments))
+            assert _reported(events, event.call_id) == dict(_leaves((), event.arguments))
 
 
-def _told(events: list[StreamEvent], call_id: str) -> dict[Any, Any]:
+def _reported(events: list[StreamEvent], call_id: str) -> dict[Any, Any]:
     """What the deltas of a call said about its arguments, by path."""
     found: dict[Any, Any] = {}
     for event in events:

@@ -218,12 +218,12 @@ def test_empty_arguments_mean_an_empty_object(arguments: str | None) -> None:
     ],
     ids=["growing", "from the first quote", "after a colon", "pieces, then the whole", "the whole, thrice"],
 )
-def test_a_provider_that_sends_the_whole_text_anew_is_not_doubled(pieces: list[str]) -> None:
+def test_a_provider_that_sends_the_whole_text_again_is_not_doubled(pieces: list[str]) -> None:
     chunks = [piece(0, "t", "write_to_file")] + [piece(0, None, None, text) for text in pieces]
     assert calls(*chunks) == [("t", "write_to_file", {"path": "hello", "file_text": "World"})]
 
 
-def test_arguments_that_repeat_themselves_are_not_taken_for_sent_anew() -> None:
+def test_arguments_that_repeat_themselves_are_not_taken_for_sent_again() -> None:
     for text in ('{"a":{"a":{"a":1}}}', '{"{":{"{":"{"}}'):
         for cut in range(1, len(text)):
             pieces = [piece(0, None, None, part) for part in cut_at(text, [cut])]
@@ -294,11 +294,11 @@ def test_a_call_followed_by_text_was_not_the_one_that_was_cut() -> None:
     assert [call.call_id for call in reply.calls] == ["t1"]
 
 
-def test_on_error_is_told() -> None:
-    told: list[ParseError] = []
-    native = get("native").parser([], on_error=told.append)
+def test_on_error_gets_what_went_wrong() -> None:
+    reported: list[ParseError] = []
+    native = get("native").parser([], on_error=reported.append)
     read(native, [piece(0, "t", "f", "{")])
-    assert [error.segment for error in told] == ["{"]
+    assert [error.segment for error in reported] == ["{"]
 
 
 # Laws
@@ -345,8 +345,8 @@ def test_any_arguments_come_back_from_any_cuts(arguments: Any, cuts: list[int], 
 def test_any_chunks_keep_the_laws_and_lose_no_argument_text(chunks: list[Chunk]) -> None:
     events = read(parser(), chunks)
     check_laws(events)
-    said = "".join(e.text for e in events if isinstance(e, TextDelta))
-    assert said == "".join(c.text for c in chunks if isinstance(c, TextChunk))
+    written = "".join(e.text for e in events if isinstance(e, TextDelta))
+    assert written == "".join(c.text for c in chunks if isinstance(c, TextChunk))
     for event in events:
         if isinstance(event, ToolCallMalformed):
             assert event.message

@@ -70,7 +70,7 @@ def test_a_reply_that_was_cut_off_says_so() -> None:
     assert events[-1] == StreamFinished("length", "max_tokens")
 
 
-def test_arguments_can_be_asked_for_when_the_call_is_there() -> None:
+def test_arguments_are_available_when_the_call_is_there() -> None:
     parser = ToolChoiceProtocol().parser(())
     parser.feed('{"name": "f", "arguments": {"a": 1}}')
     with pytest.raises(UsageError, match="no call 'call_1' in this reply yet"):

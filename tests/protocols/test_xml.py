@@ -317,7 +317,7 @@ def test_an_unclosed_call_is_reported_not_lost(text: str, missing: str) -> None:
     assert heard[0].name == "write_to_file"
 
 
-def test_a_call_cut_off_at_the_length_limit_is_told_so() -> None:
+def test_a_call_cut_off_at_the_length_limit_is_reported_as_such() -> None:
     events = read(XmlParser(TOOLS), ["<write_to_file><content>\nx", StopChunk("length")])
     [malformed] = [event for event in events if isinstance(event, ToolCallMalformed)]
     assert "length limit" in malformed.message
@@ -466,10 +466,10 @@ def test_an_argument_whose_name_is_no_tag_is_carried_too() -> None:
 
 def test_results_name_the_calls_they_answer() -> None:
     xml = XmlProtocol()
-    picture = ImageBlock("image/png", "aGk=")
+    image = ImageBlock("image/png", "aGk=")
     results = [
         ToolResultBlock("", (TextBlock("1 | x"),)),
-        ToolResultBlock("", (TextBlock("no such file"), picture), is_error=True),
+        ToolResultBlock("", (TextBlock("no such file"), image), is_error=True),
         ToolResultBlock("", ()),
     ]
     calls = [
@@ -482,7 +482,7 @@ def test_results_name_the_calls_they_answer() -> None:
         TextBlock("1 | x"),
         TextBlock("[execute_command for 'cat b'] Result:"),
         TextBlock("The tool failed:\n<error>\nno such file\n</error>"),
-        picture,
+        image,
         TextBlock("[noop] Result:"),
         TextBlock("(the tool answered nothing)"),
     )

@@ -83,16 +83,16 @@ async def test_the_request_arrives_as_it_was_made(hello: LocalServer) -> None:
     )
     await ask(provider, request)
     await provider.close()
-    (asked,) = hello.requests
+    (received,) = hello.requests
     expected = body(request)
     expected |= {"stream": True}
-    assert asked.body == expected
-    assert asked.body["tool_choice"] == {"type": "tool", "name": "read_file", "disable_parallel_tool_use": True}
-    assert asked.headers["anthropic-beta"] == "fine-grained-tool-streaming-2025-05-14"
-    assert "secret" in (asked.headers.get("authorization", "") + asked.headers.get("x-api-key", ""))
+    assert received.body == expected
+    assert received.body["tool_choice"] == {"type": "tool", "name": "read_file", "disable_parallel_tool_use": True}
+    assert received.headers["anthropic-beta"] == "fine-grained-tool-streaming-2025-05-14"
+    assert "secret" in (received.headers.get("authorization", "") + received.headers.get("x-api-key", ""))
 
 
-async def test_no_beta_is_asked_for_without_need(hello: LocalServer) -> None:
+async def test_no_beta_is_requested_without_need(hello: LocalServer) -> None:
     provider = AnthropicProvider(base_url=hello.anthropic_url)
     await ask(provider, ModelRequest("claude", TURNS[:1]))
     await provider.close()
@@ -124,7 +124,7 @@ def test_thinking_has_room_and_no_temperature() -> None:
     assert effort["thinking"] == {"type": "adaptive"} and effort["output_config"] == {"effort": "high"}
 
 
-def test_pictures_stay_in_results() -> None:
+def test_images_stay_in_results() -> None:
     result = ToolResultBlock(CALL.id, (TextBlock("see"), ImageBlock("image/png", "AA==")), is_error=True)
     request = ModelRequest("claude", (*TURNS[:2], Message("user", (result,))), tools=(READ,))
     (made,) = body(request)["messages"][2]["content"]
@@ -135,7 +135,7 @@ def test_pictures_stay_in_results() -> None:
     assert made["is_error"] is True
 
 
-def test_without_tools_the_history_is_told_in_text() -> None:
+def test_without_tools_the_history_is_written_as_text() -> None:
     made = body(ModelRequest("claude", TURNS[:3]))
     assert "tools" not in made and "tool_choice" not in made
     assert "tool_use" not in json.dumps(made)
@@ -167,19 +167,19 @@ REPLIES = {
 
 @pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("name", REPLIES)
-async def test_a_reply_comes_as_it_was_said(name: str, streaming: bool) -> None:
-    said: ScriptedReply = REPLIES[name]
-    async with LocalServer([said]) as server:
+async def test_a_reply_comes_as_it_was_sent(name: str, streaming: bool) -> None:
+    sent: ScriptedReply = REPLIES[name]
+    async with LocalServer([sent]) as server:
         provider = AnthropicProvider(base_url=server.anthropic_url, abilities=Abilities(streaming=streaming))
         chunks = await ask(provider, ModelRequest("claude", (TASK,)))
         await provider.close()
-    assert _comparable(chunks, streaming) == _comparable(said.chunks, streaming)
+    assert _comparable(chunks, streaming) == _comparable(sent.chunks, streaming)
 
 
 def _comparable(chunks: Any, streaming: bool) -> dict[str, Any]:
-    said = summary(chunks)
-    calls = [(call_id, name, json.loads(arguments or "{}")) for call_id, name, arguments in said["calls"]]
-    return {**said, "calls": calls}
+    sent = summary(chunks)
+    calls = [(call_id, name, json.loads(arguments or "{}")) for call_id, name, arguments in sent["calls"]]
+    return {**sent, "calls": calls}
 
 
 async def test_a_redacted_thought_travels_as_a_signature() -> None:

@@ -13,7 +13,7 @@ from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import ModelRequest
 from joey.providers.base import EngineOptions
 from joey.providers.local.control import without_words
-from joey.providers.local.engine import asked, engine_for, plan
+from joey.providers.local.engine import ask_server, engine_for, plan
 from local_kit import SMOL, WINDOW, needs_model
 
 WORDS = ("<|im_start|>", "<|im_end|>", "[INST]", "<s>", "</s>")
@@ -55,7 +55,7 @@ async def test_the_real_tokenizer_sees_no_control_token_in_the_words_of_a_file()
 
     async def tokens(text: str) -> list[int]:
         body = {"content": text, "parse_special": True}
-        found: list[int] = (await asyncio.to_thread(asked, address, "/tokenize", engine.key, body))["tokens"]
+        found: list[int] = (await asyncio.to_thread(ask_server, address, "/tokenize", engine.key, body))["tokens"]
         return found
 
     (end,) = await tokens("<|im_end|>")

@@ -40,7 +40,7 @@ async def read(provider: Provider, request: ModelRequest) -> list[Chunk]:
 def slot_is_working() -> bool:
     """Whether the engine is decoding, asked of the engine itself."""
     running = engine.engine_for(engine.EnginePlan(SMOL, WINDOW, 1))
-    return bool(engine.asked(running.load(), "/slots", running.key)[0]["is_processing"])
+    return bool(engine.ask_server(running.load(), "/slots", running.key)[0]["is_processing"])
 
 
 async def slot_becomes(*, working: bool) -> bool:
@@ -192,9 +192,9 @@ def test_a_local_model_is_opened_like_any_other() -> None:
 
 
 @needs_model
-@pytest.mark.parametrize(("asked", "window"), [(1024, 1024), (100_000, 8192)])
-def test_the_window_is_what_was_asked_for_as_far_as_the_model_goes(asked: int, window: int) -> None:
-    assert engine.plan(SMOL, EngineOptions(context=asked)).context == window
+@pytest.mark.parametrize(("wanted", "window"), [(1024, 1024), (100_000, 8192)])
+def test_the_window_is_what_was_wanted_as_far_as_the_model_goes(wanted: int, window: int) -> None:
+    assert engine.plan(SMOL, EngineOptions(context=wanted)).context == window
 
 
 @needs_model
@@ -203,7 +203,7 @@ def test_little_memory_makes_a_small_window(monkeypatch: pytest.MonkeyPatch) -> 
     assert engine.plan(SMOL, EngineOptions()).context == 4096
 
 
-def test_a_busy_machine_gets_one_thread_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_machine_gets_one_thread_unless_set_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("joey.system.machine.cores", lambda: 4)
     monkeypatch.setattr("os.getloadavg", lambda: (4.5, 0.0, 0.0))
     assert engine.threads_for(None) == 1 and engine.threads_for(3) == 3

@@ -37,7 +37,7 @@ PROMPTS = (
     "It is late, I want to sleep.",
     "My friends are coming for a party!",
     "The hall is dark.",
-    "I leave the house now.",
+    "I leave the office now.",
     "What can you do for me?",
     "Schalte das Licht im Schlafzimmer aus.",
 )

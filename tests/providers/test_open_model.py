@@ -61,7 +61,7 @@ def test_what_a_model_takes_is_known_by_its_name(model: str, system: str, tools:
     assert (abilities.system, abilities.tools) == (system, tools)
 
 
-def test_the_size_of_a_conversation_is_known_or_said_to_be_unknown() -> None:
+def test_the_size_of_a_conversation_is_known_or_reported_as_unknown() -> None:
     assert abilities_of("anthropic/claude-sonnet-4-5").context_window == 200_000
     assert abilities_of("o1-mini").context_window == 128_000
     assert abilities_of("ollama/qwen3").context_window is None

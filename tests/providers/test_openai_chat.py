@@ -43,8 +43,8 @@ async def ask(provider: OpenAIProvider, request: ModelRequest) -> list[Chunk]:
 
 @pytest.mark.parametrize("case", cases("roo/functions", fn="convertToOpenAiMessages"), ids=lambda c: c["test"])
 def test_a_conversation_is_converted_as_recorded(case: Any) -> None:
-    if _has_a_picture_in_a_result(case["args"][0]):
-        return  # recorded: the picture is lost; ours follows the result, see below
+    if _has_an_image_in_a_result(case["args"][0]):
+        return  # recorded: the image is lost; ours follows the result, see below
     options = case["args"][1] if len(case["args"]) > 1 else {}
     abilities = Abilities(
         merge_tool_result_text=bool(options.get("mergeToolResultText")),
@@ -55,7 +55,7 @@ def test_a_conversation_is_converted_as_recorded(case: Any) -> None:
     assert same is (case["test"] not in OTHERWISE)
 
 
-def _has_a_picture_in_a_result(messages: Any) -> bool:
+def _has_an_image_in_a_result(messages: Any) -> bool:
     talk = map(message, messages)
     results = (block for each in talk for block in each.content if isinstance(block, ToolResultBlock))
     return any(isinstance(block, ImageBlock) for result in results for block in result.content)
@@ -123,20 +123,20 @@ def test_a_reasoner_has_a_developer_and_an_effort() -> None:
     assert made["reasoning_effort"] == "high" and "temperature" not in made and "max_tokens" not in made
 
 
-def test_a_picture_in_a_result_follows_it() -> None:
-    picture = ImageBlock("image/png", "AA==")
-    result = ToolResultBlock("call_1", (TextBlock("see"), picture))
+def test_an_image_in_a_result_follows_it() -> None:
+    image = ImageBlock("image/png", "AA==")
+    result = ToolResultBlock("call_1", (TextBlock("see"), image))
     made = _chat([*TURNS[:2], Message("user", (result, TextBlock("and?")))], USUAL)
-    assert made[2]["role"] == "tool" and made[2]["content"].startswith("see\n(a picture follows")
+    assert made[2]["role"] == "tool" and made[2]["content"].startswith("see\n(an image follows")
     assert made[3]["role"] == "user"
     assert [part["type"] for part in made[3]["content"]] == ["text", "image_url", "text"]
     assert made[3]["content"][1]["image_url"]["url"] == "data:image/png;base64,AA=="
 
 
-def test_a_model_without_eyes_is_told_of_the_picture() -> None:
+def test_an_image_is_mentioned_to_a_model_that_takes_none() -> None:
     talk = (Message("user", (TextBlock("what is it?"), ImageBlock("image/png", "AA=="))),)
     made = body(ModelRequest("m", talk), dataclasses.replace(USUAL, images=False))
-    assert "A picture (image/png) is left out" in json.dumps(made["messages"])
+    assert "An image (image/png) is left out" in json.dumps(made["messages"])
     assert "AA==" not in json.dumps(made["messages"])
 
 
@@ -168,13 +168,13 @@ REPLIES = {
 
 @pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("name", REPLIES)
-async def test_a_reply_comes_as_it_was_said(name: str, streaming: bool) -> None:
-    said: ScriptedReply = REPLIES[name]
-    async with LocalServer([said]) as server:
+async def test_a_reply_comes_as_it_was_sent(name: str, streaming: bool) -> None:
+    sent: ScriptedReply = REPLIES[name]
+    async with LocalServer([sent]) as server:
         provider = OpenAIProvider(base_url=server.openai_url, abilities=Abilities(streaming=streaming))
         chunks = await ask(provider, ModelRequest("gpt", (TASK,)))
         await provider.close()
-    assert summary(chunks) == summary(said.chunks)
+    assert summary(chunks) == summary(sent.chunks)
 
 
 async def test_the_request_arrives_as_it_was_made() -> None:
@@ -183,10 +183,10 @@ async def test_the_request_arrives_as_it_was_made() -> None:
         provider = OpenAIProvider(base_url=server.openai_url, api_key="secret", fields={"seed": 1})
         await ask(provider, request)
         await provider.close()
-    [asked] = server.requests
-    assert asked.body == body(request) | {"stream": True, "stream_options": {"include_usage": True}, "seed": 1}
-    assert asked.headers["authorization"] == "Bearer secret"
-    assert asked.headers["content-type"] == "application/json"
+    [received] = server.requests
+    assert received.body == body(request) | {"stream": True, "stream_options": {"include_usage": True}, "seed": 1}
+    assert received.headers["authorization"] == "Bearer secret"
+    assert received.headers["content-type"] == "application/json"
 
 
 async def test_reasoning_details_come_as_a_signature_and_go_back() -> None:

@@ -34,7 +34,7 @@ def test_tool_blocks_of_a_message_become_text(case: Any) -> None:
     assert without_tool_blocks(Message("user", blocks)).content == wanted
 
 
-def test_a_picture_in_a_result_is_not_lost() -> None:
-    picture = ImageBlock("image/png", "AA==")
-    message = Message("user", (ToolResultBlock("a", (TextBlock("see"), picture)),))
-    assert without_tool_blocks(message).content == (TextBlock("[Tool Result]\nsee\n[Image]"), picture)
+def test_an_image_in_a_result_is_not_lost() -> None:
+    image = ImageBlock("image/png", "AA==")
+    message = Message("user", (ToolResultBlock("a", (TextBlock("see"), image)),))
+    assert without_tool_blocks(message).content == (TextBlock("[Tool Result]\nsee\n[Image]"), image)

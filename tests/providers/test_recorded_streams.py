@@ -94,21 +94,21 @@ def recorded_usage(data: Any) -> UsageChunk | None:
 
 
 def recorded_stop(data: Any) -> str | None:
-    said = [choice["finish_reason"] for line in lines(data) for choice in line.get("choices", ())]
-    said += [line["delta"].get("stop_reason") for line in lines(data) if line.get("type") == "message_delta"]
-    return next((STOPS[reason] for reason in said if reason), None)
+    recorded = [choice["finish_reason"] for line in lines(data) for choice in line.get("choices", ())]
+    recorded += [line["delta"].get("stop_reason") for line in lines(data) if line.get("type") == "message_delta"]
+    return next((STOPS[reason] for reason in recorded if reason), None)
 
 
-def _told(name: str, *parameters: str) -> ToolSpec:
+def _spec(name: str, *parameters: str) -> ToolSpec:
     properties = {parameter: {"type": "string"} for parameter in parameters}
     return ToolSpec(name, "", {"type": "object", "properties": properties, "required": list(parameters)})
 
 
-TOLD = (
-    _told("read_file", "path"),
-    _told("write_to_file", "path", "content"),
-    _told("execute_command", "command"),
-    _told("attempt_completion", "result"),
+SPECS = (
+    _spec("read_file", "path"),
+    _spec("write_to_file", "path", "content"),
+    _spec("execute_command", "command"),
+    _spec("attempt_completion", "result"),
 )
 
 
@@ -134,22 +134,22 @@ async def replay(name: str) -> tuple[list[Chunk], ProviderError | None]:
 async def test_a_recorded_stream_gives_what_was_recorded_and_is_parsed_live(name: str) -> None:
     data = STREAMS[name]
     chunks, error = await replay(name)
-    said = summary(chunks)
+    recorded = summary(chunks)
     assert type(error) is ERRORS.get(data["meta"]["name"], type(None))
-    assert said["text"] == recorded_text(data)
-    assert said["calls"] == recorded_calls(data)
-    assert said["stop"] == recorded_stop(data)
-    assert said["usage"] == recorded_usage(data)
-    assert isinstance(chunks[-1], StopChunk) if error is None else said["stop"] is None
+    assert recorded["text"] == recorded_text(data)
+    assert recorded["calls"] == recorded_calls(data)
+    assert recorded["stop"] == recorded_stop(data)
+    assert recorded["usage"] == recorded_usage(data)
+    assert isinstance(chunks[-1], StopChunk) if error is None else recorded["stop"] is None
     check_native(chunks, recorded_calls(data))
-    for protocol in protocols.text_names() if not said["calls"] else ():  # which are not asked with native tools
+    for protocol in protocols.text_names() if not recorded["calls"] else ():  # which are not asked with native tools
         check_text(protocol, chunks, recorded_text(data))
     if "-forced-" in name:
         check_held_to_a_grammar("xml" if "xml" in name else "json_mix", chunks)
 
 
 def check_native(chunks: list[Chunk], calls: list[Any]) -> None:
-    content = collect(read(protocols.get("native").parser(TOLD), chunks))
+    content = collect(read(protocols.get("native").parser(SPECS), chunks))
     expected = [(id_, name, json.loads(arguments)) for id_, name, arguments in calls]
     assert [(call.call_id, call.name, call.arguments) for call in content.calls] == expected
     assert not calls or content.malformed == ()
@@ -157,18 +157,18 @@ def check_native(chunks: list[Chunk], calls: list[Any]) -> None:
 
 def check_text(protocol: str, chunks: list[Chunk], text: str) -> None:
     """The laws hold, nothing is lost, and how the model's tokens cut the text does not matter."""
-    events = read(protocols.get(protocol).parser(TOLD), chunks)
+    events = read(protocols.get(protocol).parser(SPECS), chunks)
     check_laws(events, text)
     live = collect(events)
     others = [chunk for chunk in chunks if not isinstance(chunk, TextChunk)]
-    whole = collect(read(protocols.get(protocol).parser(TOLD), [TextChunk(text), *others]))
+    whole = collect(read(protocols.get(protocol).parser(SPECS), [TextChunk(text), *others]))
     assert [(call.name, call.arguments) for call in live.calls] == [(call.name, call.arguments) for call in whole.calls]
     assert live.text == whole.text and live.stop == whole.stop
 
 
 def check_held_to_a_grammar(protocol: str, chunks: list[Chunk]) -> None:
     """It is one call, or it was cut and says so."""
-    content = collect(read(protocols.get(protocol).parser(TOLD), chunks))
+    content = collect(read(protocols.get(protocol).parser(SPECS), chunks))
     was_cut = summary(chunks)["stop"] == "length"
     assert (len(content.calls), bool(content.malformed)) == ((0, True) if was_cut else (1, False))
 

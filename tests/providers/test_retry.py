@@ -72,15 +72,15 @@ async def test_there_is_a_limit() -> None:
     assert attempts.made == 3
 
 
-async def test_a_wait_beyond_patience_is_not_waited_for() -> None:
+async def test_a_wait_beyond_the_maximum_is_not_waited_for() -> None:
     with pytest.raises(RateLimitError):
-        await _run(Attempts(RateLimitError("tomorrow", retry_after=86_400)), RetryPolicy(patience=600))
+        await _run(Attempts(RateLimitError("tomorrow", retry_after=86_400)), RetryPolicy(max_wait=600))
 
 
 @pytest.mark.property
 @given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True))
 def test_a_delay_is_bounded_and_never_negative(attempt: int, chance: float) -> None:
-    policy = RetryPolicy(retries=10_000, longest_delay=60)
+    policy = RetryPolicy(retries=10_000, max_delay=60)
     delay = policy.delay(attempt, CutStreamError("cut"), chance)
     assert delay is not None and 0 < delay <= 60
 

@@ -146,7 +146,7 @@ def test_what_has_been_coerced_stays_as_it_is(value: Any) -> None:
         assert coerce(once, schema) == once
 
 
-def test_what_fits_a_member_of_a_union_is_not_changed_for_an_earlier_one() -> None:
+def test_what_matches_a_member_of_a_union_is_not_changed_for_an_earlier_one() -> None:
     schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "object", "properties": {"a": {}}}]}
     assert coerce({"a": 1}, schema) == {"a": 1}
     assert coerce(7, schema) == [7]

@@ -116,8 +116,8 @@ async def test_a_failure_comes_as_its_own_error(wire: str, failure: Failure, exp
 
 
 async def test_a_function_may_answer_instead_of_a_list() -> None:
-    def echo(asked: ReceivedRequest) -> Scripted:
-        return reply(f"You asked {asked.body['messages'][-1]['content']}")
+    def echo(received: ReceivedRequest) -> Scripted:
+        return reply(f"You asked {received.body['messages'][-1]['content']}")
 
     async with LocalServer(echo) as server:
         provider = open_at(server, "openai")
@@ -197,6 +197,6 @@ PARTS = st.lists(
 @settings(max_examples=15)
 @given(parts=PARTS, usage=st.builds(UsageChunk, *[st.integers(0, 10**6)] * 4), crumbled=st.booleans())
 def test_any_reply_survives_the_way_over_http(wire: str, parts: list[Any], usage: UsageChunk, crumbled: bool) -> None:
-    said = reply(*parts, usage=usage, faults=Faults(by_character=crumbled))
-    chunks = asyncio.run(ask(wire, said))
-    assert summary(chunks) == summary(said.chunks)
+    sent = reply(*parts, usage=usage, faults=Faults(by_character=crumbled))
+    chunks = asyncio.run(ask(wire, sent))
+    assert summary(chunks) == summary(sent.chunks)

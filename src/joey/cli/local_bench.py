@@ -9,7 +9,7 @@ from typing import Any
 from joey.cli.local import measured, speed_words
 from joey.errors import UsageError
 from joey.providers.base import EngineOptions
-from joey.providers.local.engine import asked, engine_for, plan, stop_engines, threads_for
+from joey.providers.local.engine import ask_server, engine_for, plan, stop_engines, threads_for
 from joey.providers.local.weights import installed_models, model_file
 from joey.providers.local.weights.install import speed_file
 
@@ -52,5 +52,5 @@ def _ask(address: str, key: str) -> dict[str, Any]:
     """What the engine says of one request: a prompt of some 200 tokens, and a short text."""
     prompt = "\n".join(f"def add_{number}(a, b):\n    return a + b + {number}\n" for number in range(_LINES))
     body = {"prompt": prompt, "n_predict": _TOKENS, "temperature": 0, "ignore_eos": True, "cache_prompt": False}
-    timings: dict[str, Any] = asked(address, "/completion", key, body)["timings"]
+    timings: dict[str, Any] = ask_server(address, "/completion", key, body)["timings"]
     return timings

@@ -218,13 +218,13 @@ class Protocol(ABC):
 
     @abstractmethod
     def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> Block:
-        """A call of ours in the model's own words, for the history. `tools` are those on offer, if at hand."""
+        """A call of ours in the model's own words, for the history. `tools` are those on offer, if known."""
 
     @abstractmethod
     def encode_results(
         self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
     ) -> tuple[Block, ...]:
-        """What the tools answered, as content of the next user message. `calls` are those they answer, if at hand."""
+        """What the tools answered, as content of the next user message. `calls` are those they answer, if known."""
 
     def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str | None:
         """What a legal reply is, in llama.cpp's GBNF, for servers that let a model write nothing else.

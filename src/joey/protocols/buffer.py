@@ -31,7 +31,7 @@ class Scanned(NamedTuple):
 class TagScanner:
     """Finds literal tags in text that comes in pieces. `scanned` counts the characters looked at, for the tests."""
 
-    __slots__ = ("_at", "_first", "_firsts", "_longest", "_pattern", "_prefixes", "_text", "scanned")
+    __slots__ = ("_at", "_first", "_firsts", "_max_length", "_pattern", "_prefixes", "_text", "scanned")
 
     def __init__(self, tags: Iterable[str]) -> None:
         self._text = ""
@@ -44,7 +44,7 @@ class TagScanner:
         ordered = sorted(set(tags), key=len, reverse=True)
         if not all(ordered):
             raise ValueError("an empty tag matches everywhere")
-        self._longest = len(ordered[0]) if ordered else 0
+        self._max_length = len(ordered[0]) if ordered else 0
         self._pattern = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")
         self._prefixes = {tag[:end] for tag in ordered for end in range(1, len(tag))}
         firsts = "".join(sorted({tag[0] for tag in ordered}))
@@ -86,7 +86,7 @@ class TagScanner:
 
     def _partial_tag(self, text: str) -> int:
         """Where the longest suffix begins that could grow into a tag, or a tag into a longer one."""
-        for first in self._firsts.finditer(text, max(self._at, len(text) - self._longest + 1)):
+        for first in self._firsts.finditer(text, max(self._at, len(text) - self._max_length + 1)):
             if text[first.start() :] in self._prefixes:
                 return first.start()
         return len(text)

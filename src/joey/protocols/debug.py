@@ -108,24 +108,24 @@ def render_event(event: StreamEvent) -> str:
 
 def render_summary(events: Iterable[StreamEvent], style: str = "bg") -> str:
     """The reply with its calls highlighted where they stood, and what became of each."""
-    said: list[str] = []
+    reply: list[str] = []
     ends: list[str] = []
     started: set[str] = set()
     for event in events:
         if isinstance(event, TextDelta):
-            said.append(safe(event.text))
+            reply.append(safe(event.text))
         elif isinstance(event, ToolCallStarted):
             started.add(event.call_id)
         elif isinstance(event, ToolCallDelta):
-            said.append(highlight(event.raw, style))
+            reply.append(highlight(event.raw, style))
         elif isinstance(event, ToolCallFinished):
             ends.append(_finished(event))
         elif isinstance(event, ToolCallMalformed):
-            said += [] if event.call_id in started else [highlight(event.source, style)]
+            reply += [] if event.call_id in started else [highlight(event.source, style)]
             ends.append(f"{event.call_id}: {safe(event.name or 'no name')}, malformed: {safe(event.message)}")
         elif isinstance(event, StreamFinished):
             ends.append(f"the reply ended: {event.reason}")
-    return "\n".join(["--- the reply, its calls highlighted", _joined(said, style), "--- what it came to", *ends])
+    return "\n".join(["--- the reply, its calls highlighted", _joined(reply, style), "--- what it came to", *ends])
 
 
 def highlight(text: str, style: str) -> str:
@@ -144,7 +144,7 @@ def _joined(parts: list[str], style: str) -> str:
 
 
 def _finished(event: ToolCallFinished) -> str:
-    repairs = f" (mended: {', '.join(event.repairs)})" if event.repairs else ""
+    repairs = f" (repaired: {', '.join(event.repairs)})" if event.repairs else ""
     return f"{event.call_id}: {safe(event.name)} {_line(event.arguments)}{repairs}"
 
 

@@ -2,7 +2,7 @@
 
 Which call a chunk belongs to. Providers agree on little, so the first rule that fits decides:
 
-1. It has an index: the call at that index, unless the chunk brings another id, or (having no id) begins a call anew
+1. It has an index: the call at that index, unless the chunk brings another id, or (having no id) begins a call again
    by repeating a name although the arguments are already whole. Then that call is over and a new one takes its place.
 2. It has an id only: the call with that id, or a new one.
 3. It has neither: the newest call, unless it brings a name to a call that already has arguments.
@@ -11,11 +11,11 @@ A call starts (ToolCallStarted) when its name is known. Should some known tool's
 (`ask`, `ask_followup_question`), the rest of it may still come, so the start waits for the arguments. Arguments
 that come before the name wait too.
 
-Arguments grow through a JsonReader. A provider that sends the whole text anew in each chunk is recognised when a chunk
+Arguments grow through a JsonReader. A provider that sends the whole text again in each chunk is recognised when a chunk
 begins with all the text so far and could not, as JSON, be its continuation.
 
 Calls end when the stream ends, in the order in which they began: only then is it certain that nothing more comes.
-Empty arguments mean `{}`. What is not JSON is mended where that is certain (see repair.py). A call whose JSON is not
+Empty arguments mean `{}`. What is not JSON is repaired where that is certain (see repair.py). A call whose JSON is not
 closed, or that was being written when the model hit its length limit, is malformed and must not run.
 
 Deliberately not here: whether a tool exists and whether the arguments fit it. That is the registry's to say.
@@ -63,7 +63,7 @@ class _Call:
         """Arguments that came before the name was known."""
         self.reader = JsonReader()
         self.resends = False
-        """Whether the provider is known to send the whole text anew in each chunk."""
+        """Whether the provider is known to send the whole text again in each chunk."""
         self.resent = True
         """Whether it may: so far, each piece began with the one before it."""
         self.latest = ""
@@ -153,8 +153,8 @@ class NativeParser(BaseParser):
     def _replaces(self, chunk: ToolCallChunk, call: _Call) -> bool:
         if chunk.id:
             return bool(call.id) and chunk.id != call.id
-        begins_anew = bool(chunk.name) and call.reader.complete
-        return begins_anew and not (chunk.name == call.name and chunk.arguments in (None, "", call.reader.text))
+        begins_again = bool(chunk.name) and call.reader.complete
+        return begins_again and not (chunk.name == call.name and chunk.arguments in (None, "", call.reader.text))
 
     def _new_call(self, provider_id: str | None) -> _Call:
         call = _Call(provider_id or None)
@@ -203,12 +203,12 @@ class NativeParser(BaseParser):
             call.resent = piece.startswith(call.latest)
             call.latest = piece
         reader = call.reader
-        if reader.length and len(piece) >= reader.length and self._is_sent_anew(call, piece):
+        if reader.length and len(piece) >= reader.length and self._is_sent_again(call, piece):
             piece = piece[reader.length :]
         self._out += [ToolCallDelta(call.call_id, *each) for each in reader.feed(piece)]
         call.grows_alone = not call.resent and not call.resends
 
-    def _is_sent_anew(self, call: _Call, piece: str) -> bool:
+    def _is_sent_again(self, call: _Call, piece: str) -> bool:
         text = call.reader.text
         if not piece.startswith(text) or not text.lstrip().startswith("{"):
             return False

@@ -82,7 +82,7 @@ _OVERLOADED_KINDS = frozenset(
 _CONTEXT_STATUSES = (None, 400, 413, 422)
 
 # The words of many providers for one thing. "token" alone is not among them: an unknown or too large max_tokens is a
-# bad request, and making the conversation shorter would not mend it.
+# bad request, and making the conversation shorter would not help.
 _CONTEXT_WORDS = re.compile(
     r"context[ _](length|window|size)"
     r"|maximum context"

@@ -238,12 +238,12 @@ def _user(message: Message, legal: ids.MakeId, abilities: Abilities) -> list[dic
     """Results first, each a message of its own, then everything else in one."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
     chat = [_tool_message(block, legal) for block in results]
-    parts = [part for block in results for part in _pictures_of(block, legal)]
+    parts = [part for block in results for part in _images_of(block, legal)]
     for block in message.content:
         if isinstance(block, TextBlock) and block.text:
             parts.append({"type": "text", "text": block.text})
         elif isinstance(block, ImageBlock):
-            parts.append(_picture(block))
+            parts.append(_image(block))
     if chat and parts and abilities.merge_tool_result_text and all(part["type"] == "text" for part in parts):
         chat[-1]["content"] = "\n\n".join([chat[-1]["content"], *(part["text"] for part in parts)])
     elif parts:
@@ -258,22 +258,22 @@ def _plainest(parts: list[dict[str, Any]]) -> Any:
 
 def _tool_message(result: ToolResultBlock, legal: ids.MakeId) -> dict[str, Any]:
     words = [
-        block.text if isinstance(block, TextBlock) else "(a picture follows in the next message)"
+        block.text if isinstance(block, TextBlock) else "(an image follows in the next message)"
         for block in result.content
     ]
     return {"role": "tool", "tool_call_id": legal(result.tool_use_id), "content": "\n".join(words) or "(empty)"}
 
 
-def _pictures_of(result: ToolResultBlock, legal: ids.MakeId) -> Iterator[dict[str, Any]]:
-    """A tool message takes no pictures, so they follow it, with a word on where they belong."""
-    pictures = [block for block in result.content if isinstance(block, ImageBlock)]
-    if pictures:
-        yield {"type": "text", "text": f"Pictures in the result of {legal(result.tool_use_id)}:"}
-    for picture in pictures:
-        yield _picture(picture)
+def _images_of(result: ToolResultBlock, legal: ids.MakeId) -> Iterator[dict[str, Any]]:
+    """A tool message takes no images, so they follow it, with a word on where they belong."""
+    images = [block for block in result.content if isinstance(block, ImageBlock)]
+    if images:
+        yield {"type": "text", "text": f"Images in the result of {legal(result.tool_use_id)}:"}
+    for image in images:
+        yield _image(image)
 
 
-def _picture(block: ImageBlock) -> dict[str, Any]:
+def _image(block: ImageBlock) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
 
 
@@ -309,23 +309,23 @@ class _StreamReader:
         for choice in (getattr(event, "choices", None) or [])[:1]:
             delta, whole = getattr(choice, "delta", None), getattr(choice, "message", None)
             if delta is not None:
-                yield from self._said(delta)
+                yield from self._message(delta)
             elif whole is not None:
-                yield from map(_numbered, itertools.count(), self._said(whole))
+                yield from map(_numbered, itertools.count(), self._message(whole))
             self._reason = getattr(choice, "finish_reason", None) or self._reason
         usage = getattr(event, "usage", None)
         if usage is not None:
             yield _usage(usage)
 
-    def _said(self, said: Any) -> Iterator[Chunk]:
-        self._details.add(getattr(said, "reasoning_details", None))
-        thought = getattr(said, "reasoning_content", None) or getattr(said, "reasoning", None)
+    def _message(self, message: Any) -> Iterator[Chunk]:
+        self._details.add(getattr(message, "reasoning_details", None))
+        thought = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
         if isinstance(thought, str) and thought:
             yield ReasoningChunk(thought)
-        refusal = getattr(said, "refusal", None)
+        refusal = getattr(message, "refusal", None)
         self._refused = self._refused or bool(refusal)
-        text = getattr(said, "content", None) or refusal
-        calls = [*(getattr(said, "tool_calls", None) or ()), *_old_call(said)]
+        text = getattr(message, "content", None) or refusal
+        calls = [*(getattr(message, "tool_calls", None) or ()), *_old_call(message)]
         if text or calls:
             yield from self._take_details()
         if text:
@@ -353,9 +353,9 @@ def _numbered(place: int, chunk: Chunk) -> Chunk:
     return replace(chunk, index=place) if isinstance(chunk, ToolCallChunk) else chunk
 
 
-def _old_call(said: Any) -> Iterator[Any]:
+def _old_call(message: Any) -> Iterator[Any]:
     """The call in the form from before there were several."""
-    call = getattr(said, "function_call", None)
+    call = getattr(message, "function_call", None)
     if call is not None:
         yield call
 

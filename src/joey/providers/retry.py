@@ -24,8 +24,8 @@ class RetryPolicy:
 
     retries: int = 5
     first_delay: float = 1.0
-    longest_delay: float = 60.0
-    patience: float = 600.0
+    max_delay: float = 60.0
+    max_wait: float = 600.0
     """A provider that asks for a longer wait than this is not waited for."""
 
     def delay(self, attempt: int, error: ProviderError, chance: float = 0.0) -> float | None:
@@ -33,8 +33,8 @@ class RetryPolicy:
         if not error.retryable or attempt > self.retries:
             return None
         if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= self.patience else None
-        whole = min(self.longest_delay, self.first_delay * 2.0 ** min(attempt - 1, 60))
+            return error.retry_after if error.retry_after <= self.max_wait else None
+        whole = min(self.max_delay, self.first_delay * 2.0 ** min(attempt - 1, 60))
         return whole * (1.0 - chance / 4)
 
 

@@ -128,17 +128,17 @@ class _Coercion:
             if value.strip() == "null" and any(_is_of_type(None, member) for member in resolved):
                 return None
         else:  # what fits a member already is not changed for the sake of another
-            resolved.sort(key=lambda member: not self._fits_deeply(value, member, depth))
+            resolved.sort(key=lambda member: not self._matches_deeply(value, member, depth))
         for member in resolved:
             self._tries -= 1
             if self._tries < 0:  # unions of unions of unions
                 return value
             result = self.apply(value, member, depth + 1)
-            if self._fits(result, member):
+            if self._matches(result, member):
                 return result
         return value
 
-    def _fits(self, value: JsonValue, schema: Schema) -> bool:
+    def _matches(self, value: JsonValue, schema: Schema) -> bool:
         """Whether a coerced value is of the schema's kind: enough to choose between the members of a union."""
         if not self._is_allowed(value, schema):
             return False
@@ -146,25 +146,25 @@ class _Coercion:
             return True
         if not _is_of_type(value, schema):
             return False
-        return not isinstance(value, dict) or self._fits_object(value, schema)
+        return not isinstance(value, dict) or self._matches_object(value, schema)
 
-    def _fits_deeply(self, value: JsonValue, schema: Schema, depth: int) -> bool:
+    def _matches_deeply(self, value: JsonValue, schema: Schema, depth: int) -> bool:
         """Whether a value and all that is in it are of the schema's kind as they are."""
         schema = self._resolve(schema)
         options = members(schema)
         self._tries -= 1
-        if depth > MAX_DEPTH or self._tries < 0 or not self._fits(value, schema):
+        if depth > MAX_DEPTH or self._tries < 0 or not self._matches(value, schema):
             return False
-        if options and not any(self._fits_deeply(value, member, depth + 1) for member in options):
+        if options and not any(self._matches_deeply(value, member, depth + 1) for member in options):
             return False
         if isinstance(value, dict) and isinstance(schema, Mapping):
             known = properties(schema)
-            return all(self._fits_deeply(value[key], known[key], depth + 1) for key in value if key in known)
+            return all(self._matches_deeply(value[key], known[key], depth + 1) for key in value if key in known)
         if isinstance(value, list) and isinstance(schema, Mapping) and "items" in schema:
-            return all(self._fits_deeply(item, schema["items"], depth + 1) for item in value)
+            return all(self._matches_deeply(item, schema["items"], depth + 1) for item in value)
         return True
 
-    def _fits_object(self, value: dict[str, Any], schema: Mapping[str, Any]) -> bool:
+    def _matches_object(self, value: dict[str, Any], schema: Mapping[str, Any]) -> bool:
         known = properties(schema)
         if any(key not in value for key in required(schema)):
             return False
@@ -191,7 +191,7 @@ class _Coercion:
             value = read.value
         if not isinstance(value, dict):
             return value
-        value = _mend_key(value, schema)
+        value = _repair_key(value, schema)
         return {key: self.apply(item, _property_schema(schema, key), depth + 1) for key, item in value.items()}
 
     # Arrays
@@ -342,7 +342,7 @@ def _list_from_text(text: str, loosely: ReadJson) -> list[Any]:
 # Objects that are nearly right
 
 
-def _mend_key(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def _repair_key(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """A strict object with one required key missing and one unexpected key that is the same word spelt otherwise."""
     if schema.get("additionalProperties") is not False:
         return value

@@ -55,7 +55,7 @@ _BY_FORMAT = {
     "ipv6": "2001:db8::1",
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
 }
-_DEEPEST = 8
+_MAX_DEPTH = 8
 _MAX_VALUES = 5_000
 _MAX_ITEMS = 10
 
@@ -72,7 +72,7 @@ def _value(name: str, schema: JsonValue, root: JsonObject, depth: int, room: int
     if offered:
         return value
     kind = _kind(schema)
-    if depth >= _DEEPEST or room <= 0:
+    if depth >= _MAX_DEPTH or room <= 0:
         return {"object": {}, "array": []}.get(kind)
     if kind == "object":
         return _object(schema, root, depth, room)
@@ -85,7 +85,7 @@ def _value(name: str, schema: JsonValue, root: JsonObject, depth: int, room: int
 
 def _resolve(schema: Schema, root: JsonObject) -> JsonObject:
     """The schema, and of a union the first useful branch."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         schema = resolve(schema, root)
         if not isinstance(schema, Mapping):
             return {}
@@ -142,5 +142,5 @@ def _number(schema: JsonObject) -> int | float:
 
 def _string(name: str, schema: JsonObject) -> str:
     text = _BY_FORMAT.get(str(schema.get("format")), "") or _BY_NAME.get(name, "") or name.replace("_", " ")
-    longest = schema.get("maxLength")
-    return text[:longest] if isinstance(longest, int) and longest >= 0 else text
+    max_length = schema.get("maxLength")
+    return text[:max_length] if isinstance(max_length, int) and max_length >= 0 else text

@@ -1,4 +1,4 @@
-"""A scripted model that writes a small web server, starts it, asks it, and mends it when it is told what to mend.
+"""A scripted model that writes a small web server, starts it, calls it, and changes it when the user wants a change.
 
 Which reply comes next is read off the conversation, as a real model would, never off a count of requests: a request
 that is sent again gets the same reply again. The script has one step for each turn of the model, except that
@@ -98,8 +98,9 @@ class HelloConversation:
     def read(cls, body: Mapping[str, Any]) -> HelloConversation:
         """From the body of a request, in either wire format."""
         messages = body.get("messages", [])
-        said = [json.dumps(message, ensure_ascii=False) for message in messages if message["role"] in ("user", "tool")]
-        return cls(sum(message["role"] == "assistant" for message in messages), tuple(said))
+        answers = [message for message in messages if message["role"] in ("user", "tool")]
+        texts = tuple(json.dumps(message, ensure_ascii=False) for message in answers)
+        return cls(sum(message["role"] == "assistant" for message in messages), texts)
 
     def count(self, words: str) -> int:
         return sum(words in answer for answer in self.answers)
@@ -123,14 +124,14 @@ class HelloModel:
     python: str = "python3"
     faults: Faults = field(default_factory=Faults)
 
-    def __call__(self, asked: ReceivedRequest) -> ScriptedReply:
-        conversation = HelloConversation.read(asked.body)
+    def __call__(self, request: ReceivedRequest) -> ScriptedReply:
+        conversation = HelloConversation.read(request.body)
         step = self._next(conversation)
         call = ToolUseBlock(f"call_{conversation.turns + 1}", step.tool, step.arguments)
         written = self.protocol.encode_call(call)
         parts = (written.text,) if isinstance(written, TextBlock) else (call,)
         output = len(step.text) + len(str(step.arguments))
-        usage = UsageChunk(len(json.dumps(asked.body)) // 4, output // 4)  # about four characters a token
+        usage = UsageChunk(len(json.dumps(request.body)) // 4, output // 4)  # about four characters a token
         return reply(f"{step.text}\n\n", *parts, usage=usage, faults=self.faults)
 
     def _next(self, conversation: HelloConversation) -> Step:
@@ -141,14 +142,14 @@ class HelloModel:
         steps = list(self._steps(conversation.last_job, "sleep 1; " if conversation.ends_with(_NOT_LISTENING) else ""))
         return steps[place] if place < len(steps) else _NO_MORE
 
-    def _steps(self, job: str | None, patience: str) -> Iterator[Step]:
+    def _steps(self, job: str | None, wait: str) -> Iterator[Step]:
         start = f"{self.python} server.py"
         end = f"kill -- -{job}; sleep 0.3; " if job else ""
         yield Step("First I read what the server should do.", "read_file", {"path": "notes.md"})
         server = {"path": "server.py", "file_text": _server(self.port)}
         yield Step(f"Plain text on port {self.port}, standard library only. I write it.", "write_to_file", server)
         yield Step("Now I start it, in the background.", "execute_command", {"command": start, "background": True})
-        yield self._asking("Does it answer? I ask it.", patience)
+        yield self._request_step("Does it answer? I ask it.", wait)
         result = f"server.py answers GET /hello on 127.0.0.1:{self.port}. It runs now, and was asked once."
         yield Step("It does.", "attempt_completion", {"result": result})
         yield Step(
@@ -158,17 +159,17 @@ class HelloModel:
         )
         restart = {"command": f"{end}{start}", "background": True}
         yield Step("The old server still runs. I end it and start the new one.", "execute_command", restart)
-        yield self._asking("And again I ask.", patience)
-        result = "GET /hello now answers in JSON. The server was started anew and asked again."
+        yield self._request_step("And again I ask.", wait)
+        result = "GET /hello now answers in JSON. The server was restarted and answered again."
         yield Step("That is the change.", "attempt_completion", {"result": result})
 
-    def _asking(self, text: str, patience: str) -> Step:
+    def _request_step(self, text: str, wait: str) -> Step:
         lines = (
             "from urllib.request import urlopen",
             f"answer = urlopen('http://127.0.0.1:{self.port}/hello')",
             "print(answer.status, answer.headers['Content-Type'], answer.read().decode())",
         )
-        command = f'{patience}{self.python} -c "{"; ".join(lines)}"'
+        command = f'{wait}{self.python} -c "{"; ".join(lines)}"'
         return Step(text, "execute_command", {"command": command})
 
 

@@ -44,10 +44,10 @@ def svg(app: App[None]) -> str:
     )
 
 
-def rows(picture: str) -> list[str]:
-    """The words of a picture, row by row."""
+def rows(image: str) -> list[str]:
+    """The words of an image, row by row."""
     found = []
-    for row in _ROW.findall(picture):
+    for row in _ROW.findall(image):
         line = ""
         for x, text in _RUN.findall(row):
             line += " " * (round(float(x) / _WIDTH) - cell_len(line)) + html.unescape(text)

@@ -84,8 +84,8 @@ class LocalServer:
         assert task is not None
         self._connections.add(task)
         try:
-            while (asked := await _read_request(reader)) is not None:
-                await self._respond(asked, writer)
+            while (request := await _read_request(reader)) is not None:
+                await self._respond(request, writer)
         except _CutError:
             pass  # closing sends what was written and no more: the client sees exactly the events before the cut
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -97,23 +97,23 @@ class LocalServer:
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _respond(self, asked: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
-        self.requests.append(asked)
-        if asked.path not in (OPENAI_PATH, ANTHROPIC_PATH):
-            message = f"there is no {asked.path} here, only {OPENAI_PATH} and {ANTHROPIC_PATH}"
+    async def _respond(self, request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
+        self.requests.append(request)
+        if request.path not in (OPENAI_PATH, ANTHROPIC_PATH):
+            message = f"there is no {request.path} here, only {OPENAI_PATH} and {ANTHROPIC_PATH}"
             await _send_json(writer, 404, {"error": {"type": "not_found_error", "message": message}})
             return
-        if not isinstance(asked.body, dict):
+        if not isinstance(request.body, dict):
             message = "the body of a request is a JSON object"
             await _send_json(writer, 400, {"error": {"type": "invalid_request_error", "message": message}})
             return
-        answer = self._answer(asked)
+        answer = self._answer(request)
         if isinstance(answer, Failure):
-            await _fail(writer, asked, answer)
+            await _fail(writer, request, answer)
         elif isinstance(answer, Recording):
             await _play_recording(writer, answer)
         else:
-            await _reply(writer, asked, answer)
+            await _reply(writer, request, answer)
 
 
 def _in_order(answers: Iterable[Scripted]) -> Responder:
@@ -124,18 +124,18 @@ def _in_order(answers: Iterable[Scripted]) -> Responder:
 # Answers
 
 
-async def _fail(writer: asyncio.StreamWriter, asked: ReceivedRequest, failure: Failure) -> None:
-    as_anthropic = asked.path == ANTHROPIC_PATH
+async def _fail(writer: asyncio.StreamWriter, request: ReceivedRequest, failure: Failure) -> None:
+    as_anthropic = request.path == ANTHROPIC_PATH
     body = wire_formats.anthropic_error(failure) if as_anthropic else wire_formats.openai_error(failure)
     headers = {} if failure.retry_after is None else {"Retry-After": f"{failure.retry_after:g}"}
     await _send_json(writer, failure.status, body, headers)
 
 
-async def _reply(writer: asyncio.StreamWriter, asked: ReceivedRequest, answer: ScriptedReply) -> None:
+async def _reply(writer: asyncio.StreamWriter, request: ReceivedRequest, answer: ScriptedReply) -> None:
     await asyncio.sleep(answer.faults.latency)
-    model = str(asked.body.get("model", ""))
-    as_anthropic = asked.path == ANTHROPIC_PATH
-    if not asked.body.get("stream"):
+    model = str(request.body.get("model", ""))
+    as_anthropic = request.path == ANTHROPIC_PATH
+    if not request.body.get("stream"):
         make = wire_formats.anthropic_body if as_anthropic else wire_formats.openai_body
         await _send_json(writer, 200, make(answer.chunks, model), cut=answer.faults.cut_after is not None)
         return

@@ -72,7 +72,7 @@ def check_laws(events: Sequence[StreamEvent], text: str | None = None) -> None:
     raws: dict[str, list[str]] = {}
     ended: set[str] = set()
     text_open = False
-    said: list[str] = []
+    found: list[str] = []
     for event in events:
         if isinstance(event, TextStarted):
             assert not text_open, "a text block started inside a text block"
@@ -80,7 +80,7 @@ def check_laws(events: Sequence[StreamEvent], text: str | None = None) -> None:
         elif isinstance(event, TextDelta):
             assert text_open, "text outside a text block"
             assert event.text, "an empty TextDelta"
-            said.append(event.text)
+            found.append(event.text)
         elif isinstance(event, TextFinished):
             assert text_open, "a text block ended that was not open"
             text_open = False
@@ -92,7 +92,7 @@ def check_laws(events: Sequence[StreamEvent], text: str | None = None) -> None:
         elif isinstance(event, ToolCallDelta):
             assert event.call_id in names and event.call_id not in ended, "a delta outside its call"
             raws[event.call_id].append(event.raw)
-            said.append(event.raw)
+            found.append(event.raw)
         elif isinstance(event, (ToolCallFinished, ToolCallMalformed)):
             assert event.call_id not in ended, f"call {event.call_id} ended twice"
             ended.add(event.call_id)
@@ -101,8 +101,8 @@ def check_laws(events: Sequence[StreamEvent], text: str | None = None) -> None:
                 assert "".join(raws[event.call_id]) == event.source, "the deltas of a call are not its source"
             else:
                 assert isinstance(event, ToolCallMalformed), "a call finished that never started"
-                said.append(event.source)
+                found.append(event.source)
     assert not text_open, "a text block was left open"
     assert set(names) <= ended, f"calls left open: {sorted(set(names) - ended)}"
     if text is not None:
-        assert "".join(said) == text, "the events do not put the text together again"
+        assert "".join(found) == text, "the events do not put the text together again"

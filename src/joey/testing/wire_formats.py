@@ -50,15 +50,15 @@ def openai_events(chunks: Iterable[Chunk], model: str) -> Iterator[WireEvent]:
 
 
 def openai_body(chunks: Sequence[Chunk], model: str) -> dict[str, Any]:
-    said = summary(chunks)
-    calls = [_openai_call(None, *call) for call in said["calls"]]
-    message: dict[str, Any] = {"role": "assistant", "content": said["text"] or None}
-    if said["reasoning"]:
-        message["reasoning_content"] = said["reasoning"]
+    total = summary(chunks)
+    calls = [_openai_call(None, *call) for call in total["calls"]]
+    message: dict[str, Any] = {"role": "assistant", "content": total["text"] or None}
+    if total["reasoning"]:
+        message["reasoning_content"] = total["reasoning"]
     if calls:
         message["tool_calls"] = calls
-    choice = {"index": 0, "message": message, "finish_reason": _OPENAI_STOPS[said["stop"]]}
-    usage = _openai_usage(said["usage"] or UsageChunk())
+    choice = {"index": 0, "message": message, "finish_reason": _OPENAI_STOPS[total["stop"]]}
+    usage = _openai_usage(total["usage"] or UsageChunk())
     return {**_openai_head(model, "chat.completion"), "choices": [choice], "usage": usage}
 
 
@@ -135,20 +135,20 @@ def anthropic_events(chunks: Sequence[Chunk], model: str) -> Iterator[WireEvent]
 
 
 def anthropic_body(chunks: Sequence[Chunk], model: str) -> dict[str, Any]:
-    said = summary(chunks)
+    total = summary(chunks)
     content: list[dict[str, Any]] = []
-    if said["reasoning"] or said["signatures"]:
-        signature = "".join(said["signatures"])
-        content.append({"type": "thinking", "thinking": said["reasoning"], "signature": signature})
-    if said["text"]:
-        content.append({"type": "text", "text": said["text"]})
-    for call_id, name, arguments in said["calls"]:
+    if total["reasoning"] or total["signatures"]:
+        signature = "".join(total["signatures"])
+        content.append({"type": "thinking", "thinking": total["reasoning"], "signature": signature})
+    if total["text"]:
+        content.append({"type": "text", "text": total["text"]})
+    for call_id, name, arguments in total["calls"]:
         content.append({"type": "tool_use", "id": call_id, "name": name, "input": json.loads(arguments or "{}")})
-    usage = _anthropic_usage(said["usage"] or UsageChunk())
+    usage = _anthropic_usage(total["usage"] or UsageChunk())
     return {
         **_anthropic_head(model),
         "content": content,
-        "stop_reason": _ANTHROPIC_STOPS[said["stop"]],
+        "stop_reason": _ANTHROPIC_STOPS[total["stop"]],
         "usage": usage,
     }
 

@@ -57,8 +57,8 @@ def agrees(case: Any) -> bool:
     return "error" in got and "error" in wanted
 
 
-def in_pieces(pieces: list[str], *, mend: bool = False) -> RelaxedReader:
-    reader = RelaxedReader(mend=mend)
+def in_pieces(pieces: list[str], *, repair: bool = False) -> RelaxedReader:
+    reader = RelaxedReader(repair=repair)
     for piece in pieces:
         raws = "".join(each.raw for each in reader.read(piece)[0])
         assert raws == piece or reader.fault is not None
@@ -117,8 +117,8 @@ def test_deep_nesting_is_refused_and_does_not_overflow() -> None:
         loads("[" * 100_000)
 
 
-def test_mending_reads_on_and_says_so() -> None:
-    reader = in_pieces(['```json\n{"a": "x\ny \\d \\', "u00", 'zz"}\n```'], mend=True)
+def test_repairing_reads_on_and_reports_it() -> None:
+    reader = in_pieces(['```json\n{"a": "x\ny \\d \\', "u00", 'zz"}\n```'], repair=True)
     assert reader.fault is None
     assert reader.value == {"a": "x\ny d u00zz"}
     assert reader.repairs == [
@@ -174,8 +174,8 @@ def test_whatever_json_writes_is_read_back_however_it_is_cut(value: Any, ascii_o
 
 @pytest.mark.property
 @given(RELAXED_TEXTS | st.text(), st.lists(st.integers(0, 60), max_size=6), st.booleans())
-def test_the_outcome_does_not_depend_on_the_cut(text: str, cuts: list[int], mend: bool) -> None:
-    whole, cut = in_pieces([text], mend=mend), in_pieces(cut_at(text, cuts), mend=mend)
+def test_the_outcome_does_not_depend_on_the_cut(text: str, cuts: list[int], repair: bool) -> None:
+    whole, cut = in_pieces([text], repair=repair), in_pieces(cut_at(text, cuts), repair=repair)
     assert (whole.fault is None) == (cut.fault is None)
     if whole.fault is None:
         assert repr(whole.value) == repr(cut.value)

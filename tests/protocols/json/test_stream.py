@@ -134,7 +134,7 @@ def test_a_surrogate_pair_cut_in_two_is_one_character() -> None:
         ("[" + "9" * 5000 + "]", "a number of 5000 digits is too long"),
     ],
 )
-def test_what_is_not_json_is_said_with_its_place(text: str, fault: str) -> None:
+def test_what_is_not_json_is_reported_with_its_place(text: str, fault: str) -> None:
     for pieces in ([text], by_character(text)):
         reader, _ = read(pieces)
         assert not reader.complete

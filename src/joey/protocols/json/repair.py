@@ -1,10 +1,10 @@
-"""Mending the JSON of a tool call, only where there is no doubt about what was meant.
+"""Repairing the JSON of a tool call, only where it is certain what the model intended.
 
-Mended: a code fence around the value, a byte order mark, commas before closing brackets, raw control characters in
+Repaired: a code fence around the value, a byte order mark, commas before closing brackets, raw control characters in
 strings, single-quoted strings and Python's True, False and None, arguments that are a JSON string of an object, and
 null for no arguments. Each repair is named, so that whoever runs the call can see that it is not verbatim.
 
-Never mended: anything that is not closed. A string or bracket left open means that the rest is missing, and a guess
+Never repaired: anything that is not closed. A string or bracket left open means that the rest is missing, and a guess
 would run half a call.
 """
 
@@ -37,7 +37,7 @@ def read_arguments(reader: JsonReader) -> tuple[JsonObject, tuple[str, ...]]:
         body = reader.text.strip(JS_SPACE)
         if not body:
             return {}, ()
-        reader, repairs = _mend(body, _fault(reader))
+        reader, repairs = _repair(body, _fault(reader))
     value = reader.value()
     repairs += reader.lenient
     if isinstance(value, dict):
@@ -50,7 +50,7 @@ def read_arguments(reader: JsonReader) -> tuple[JsonObject, tuple[str, ...]]:
     raise UnreadableError(f"the arguments must be a JSON object, got {_kind(value)}")
 
 
-def _mend(body: str, fault: str) -> tuple[JsonReader, tuple[str, ...]]:
+def _repair(body: str, fault: str) -> tuple[JsonReader, tuple[str, ...]]:
     repairs: tuple[str, ...] = ()
     fenced = _FENCE.fullmatch(body)
     if fenced:

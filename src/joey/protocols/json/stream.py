@@ -149,7 +149,7 @@ class JsonReader:
         return twin
 
     def snapshot(self) -> JsonValue:
-        """The value as far as it is known, or None. Read anew from the text, so that it disturbs nothing."""
+        """The value as far as it is known, or None. Read again from the text, so that it disturbs nothing."""
         return partial_value(self.text, None)
 
     def value(self) -> JsonValue:
@@ -233,8 +233,8 @@ class JsonReader:
 
     def _shut(self, char: str, pos: int) -> int:
         closes_object = char == "}"
-        fits = bool(self._kinds) and self._kinds[-1] == closes_object
-        if not fits or self._state not in (_AFTER, _FIRST_KEY, _FIRST_ITEM, _KEY, _ITEM):
+        matches = bool(self._kinds) and self._kinds[-1] == closes_object
+        if not matches or self._state not in (_AFTER, _FIRST_KEY, _FIRST_ITEM, _KEY, _ITEM):
             self._break(char, pos)
             return pos
         if self._state in (_KEY, _ITEM):

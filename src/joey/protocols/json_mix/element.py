@@ -35,7 +35,7 @@ from joey.wire import JsonValue
 
 _ARGUMENTS = ("arguments", "parameters")
 _MARKUP: ArgumentPath = ()
-_PATIENCE = 200  # characters of comment and space after an end tag in doubt
+_MAX_WAIT = 200  # characters of comment and space after an end tag in doubt
 
 Report: TypeAlias = Callable[[str, str, str | None], None]
 
@@ -65,15 +65,15 @@ class Element:
         self.finished: dict[str, JsonValue] = {}
         self._start, self._end = tags
         self._new_call_id, self._report = new_call_id, report
-        self._reader = RelaxedReader(mend=True, stops=self._start[0] + self._end[0])
+        self._reader = RelaxedReader(repair=True, stops=self._start[0] + self._end[0])
         self._calls: list[ElementCall] = []
         self._call = ElementCall("")  # the one that grows; a mere vessel before the first brace
         self._waiting: list[RelaxedPiece] = []  # until the name of the call is known
         self._carry = ""  # what may be a tag between two tokens
         self._tail = ""  # what may be an end tag inside a string, or while skipping
-        self._doubted: list[RelaxedPiece] | None = None
-        self._doubted_since = 0
-        self._patience = 0
+        self._suspended: list[RelaxedPiece] | None = None
+        self._suspended_since = 0
+        self._wait_left = 0
         self._skipping = False
         self._saw_end = False
         self._mapped: tuple[ArgumentPath, ArgumentPath | None] = ((), None)
@@ -85,7 +85,7 @@ class Element:
     def take(self, text: str) -> ToolCallDelta | None:
         """If the piece is nothing but more of a string argument, the delta of it. The quick way."""
         call, reader, end = self._call, self._reader, self._end
-        if self._doubted is not None or call.name is None:
+        if self._suspended is not None or call.name is None:
             return None
         tail = ""
         if self._tail or end[0] in text:
@@ -112,15 +112,15 @@ class Element:
         ends = _ends_of(self._end, window, len(self._tail))
         position, past_stop = 0, False
         while position < len(text):
-            before, waits = position, self._doubted is not None and not self._reader.in_string
-            limit = min(ends[-1] if ends else len(text), position + self._patience if waits else len(text))
+            before, waits = position, self._suspended is not None and not self._reader.in_string
+            limit = min(ends[-1] if ends else len(text), position + self._wait_left if waits else len(text))
             pieces, position = self._reader.read(text, position, limit, past_stop=past_stop)
             self._give_what_was_read(pieces)
             if self._reader.fault is not None:
                 return self._break(text, position)
-            if waits and self._doubted is not None:
-                self._patience -= position - before
-                if self._patience <= 0:
+            if waits and self._suspended is not None:
+                self._wait_left -= position - before
+                if self._wait_left <= 0:
                     return self._rewind(text[position:])
             past_stop = self._reader.at_stop
             if past_stop:
@@ -131,17 +131,17 @@ class Element:
             if ends and position == ends[-1]:
                 ends.pop()
                 if self._reader.quoting:
-                    self._doubt()
+                    self._suspend()
         self._tail = partial_suffix(window, self._end) if self._reader.quoting else ""
         return None
 
     def close(self) -> str:
         """The reply has ended. The answer is what must be read again."""
         self._give_or_hold([RelaxedPiece(_MARKUP, "", self._carry, False)] if self._carry else [])
-        if self._doubted is not None:
+        if self._suspended is not None:
             return self._rewind("")
         self._reader.finish()
-        self._fail(f"the reply ended before {self._end}{self._so_far()}", told=self._saw_end)
+        self._fail(f"the reply ended before {self._end}{self._so_far()}", reported=self._saw_end)
         return ""
 
     def snapshot(self, call_id: str) -> JsonValue:
@@ -161,12 +161,12 @@ class Element:
     def _look_for_tag(self, text: str, position: int) -> str | None:
         """At a character that may begin a tag, between two tokens."""
         if text.startswith(self._end, position):
-            if self._doubted is not None and not self._reader.complete:
+            if self._suspended is not None and not self._reader.complete:
                 return self._rewind(text[position:])
             return self._finish(text[position + len(self._end) :])
         tags = (self._end, self._start) if self._reader.done else (self._end,)
         if text.startswith(tags, position):
-            if self._doubted is not None:
+            if self._suspended is not None:
                 return self._rewind(text[position:])
             self._fail(f"{self._start} came before {self._end}: the end of this call is missing")
             return text[position:]
@@ -175,16 +175,16 @@ class Element:
             self._carry = left
         return None
 
-    def _doubt(self) -> None:
+    def _suspend(self) -> None:
         self._saw_end = True
-        if self._doubted is None:
-            self._doubted = []
-            self._doubted_since = self._reader.accepted
-            self._patience = _PATIENCE
+        if self._suspended is None:
+            self._suspended = []
+            self._suspended_since = self._reader.accepted
+            self._wait_left = _MAX_WAIT
             self._reader.pause_after_string = True
 
     def _break(self, text: str, position: int) -> str | None:
-        if self._doubted is not None:
+        if self._suspended is not None:
             return self._rewind(text[position:])
         self._skipping = True
         self._tail = ""
@@ -192,8 +192,8 @@ class Element:
 
     def _rewind(self, text: str) -> str:
         """The end tag that was in doubt was the end after all."""
-        held = "".join(piece.raw for piece in self._doubted or ())
-        self._doubted = None
+        held = "".join(piece.raw for piece in self._suspended or ())
+        self._suspended = None
         self._fail(f"{self._end} came inside a string or a comment that was never closed")
         return held + text
 
@@ -224,7 +224,7 @@ class Element:
     # What comes out
 
     def _give_what_was_read(self, pieces: list[RelaxedPiece]) -> None:
-        if self._doubted is not None and self._reader.accepted > self._doubted_since:
+        if self._suspended is not None and self._reader.accepted > self._suspended_since:
             self._resolve()
         container, depth = self._reader.innermost, self._reader.depth
         outermost = depth == 1 or (depth == 2 and isinstance(self._reader.value, list))
@@ -239,13 +239,13 @@ class Element:
 
     def _resolve(self) -> None:
         """The end tag that was in doubt was quoted."""
-        doubted, self._doubted = self._doubted, None
+        suspended, self._suspended = self._suspended, None
         self._reader.pause_after_string = False
-        self._give(doubted or [])
+        self._give(suspended or [])
 
     def _give_or_hold(self, pieces: list[RelaxedPiece]) -> None:
-        if self._doubted is not None:
-            self._doubted += pieces
+        if self._suspended is not None:
+            self._suspended += pieces
         else:
             self._give(pieces)
 
@@ -291,7 +291,7 @@ class Element:
 
     def _emit_encoded(self, piece: RelaxedPiece) -> None:
         """Arguments that are written into a string grow live, too: their text is JSON of its own."""
-        reader = self._encoded = self._encoded or RelaxedReader(mend=True)
+        reader = self._encoded = self._encoded or RelaxedReader(repair=True)
         inner = reader.read(piece.text)[0] if reader.fault is None else []
         raw = piece.raw
         for path, text, _, literal in inner:
@@ -322,13 +322,13 @@ class Element:
             self.finished[call.call_id] = arguments
             self.out.append(ToolCallFinished(call.call_id, call.name, arguments, call.source, repairs))
 
-    def _fail(self, message: str, *, told: bool = True) -> None:
+    def _fail(self, message: str, *, reported: bool = True) -> None:
         """All calls of the element are malformed. `told` says whether `on_error` hears of it, once."""
         calls = self._calls or [self._call]
         self._call.call_id = self._call.call_id or self._new_call_id()
         for call in calls:
             self.out.append(ToolCallMalformed(call.call_id, call.name, call.source, message))
-        if told:
+        if reported:
             self._report(message, "".join(call.source for call in calls), calls[0].name)
         self._calls = []
 
@@ -372,7 +372,7 @@ def _arguments(call: JsonValue) -> tuple[JsonValue, str | None]:
         return {}, None
     if isinstance(given, str):
         try:
-            given = loads(given, mend=True)
+            given = loads(given, repair=True)
         except RelaxedJsonError as error:
             return None, f"the arguments are a string that holds no JSON: {error}"
     if not isinstance(given, dict):
@@ -383,7 +383,7 @@ def _arguments(call: JsonValue) -> tuple[JsonValue, str | None]:
 def _partial_arguments(call: JsonValue) -> JsonValue:
     given = next((call[key] for key in _ARGUMENTS if key in call), None)
     if isinstance(given, str):
-        reader = RelaxedReader(mend=True)
+        reader = RelaxedReader(repair=True)
         reader.read(given)
         given = reader.snapshot()
     return given if isinstance(given, dict) else {}

@@ -102,7 +102,7 @@ class JsonMixParser(BaseParser):
         self._element.out = self._out
         rest = self._element.feed(text)
         if rest is not None:
-            self._leave_element()
+            self._end_element()
         return rest
 
     def _open_element(self) -> None:
@@ -110,7 +110,7 @@ class JsonMixParser(BaseParser):
         self._close_text()
         self._element = Element(self._tags, self._new_call_id, self._report)
 
-    def _leave_element(self) -> None:
+    def _end_element(self) -> None:
         assert self._element is not None
         self._scanned += self._element.scanned
         self._finished_arguments |= self._element.finished
@@ -121,7 +121,7 @@ class JsonMixParser(BaseParser):
         while self._element is not None:
             self._element.out = self._out
             rest = self._element.close()
-            self._leave_element()
+            self._end_element()
             self._read(rest)
         self._emit_text(self._scanner.rest())
 
@@ -180,14 +180,14 @@ _OWN_TAG = re.compile(r"<(?=\s{0,8}/?\s{0,8}tool_response)", re.IGNORECASE)
 
 
 def encode_results(results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()) -> tuple[Block, ...]:
-    """Each result as `<tool_response>{...}</tool_response>`, in the order of the calls; pictures follow as they are."""
+    """Each result as `<tool_response>{...}</tool_response>`, in the order of the calls; images follow as they are."""
     names = {call.id: call.name for call in calls if call.id}
     blocks: list[Block] = []
     for result in results:
-        said = "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
+        text = "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
         name = names.get(result.tool_use_id)
         body = {"name": name} if name else {}
-        body["error" if result.is_error else "result"] = said
+        body["error" if result.is_error else "result"] = text
         # What was said is read back as it was, and cannot end the element or begin another.
         written = _OWN_TAG.sub(r"\\u003c", json.dumps(body, ensure_ascii=False))
         blocks.append(TextBlock(f"<tool_response>{written}</tool_response>"))

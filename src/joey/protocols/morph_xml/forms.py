@@ -27,7 +27,7 @@ from joey.wire import JsonObject, JsonValue
 
 SPACES = "".join(char for char in map(chr, range(0x3001)) if re.match(r"\s", char))
 _EDGES = SPACES + "/>"
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 class FormedCall(Protocol):
@@ -168,13 +168,13 @@ class Forms:
         if "prefixItems" in branch:
             return []
         items = list(branches(branch.get("items"), self._call.root))
-        least, most = item_bounds(branch)
+        minimum, maximum = item_bounds(branch)
         found = []
-        if most is None or most > 1:
+        if maximum is None or maximum > 1:
             each = self._items(self._name, items, 2)
-            bounds = f"{{{max(least, 2) - 1},{'' if most is None else most - 1}}}"
+            bounds = f"{{{max(minimum, 2) - 1},{'' if maximum is None else maximum - 1}}}"
             found += [f"{each} ({self._call.line} {each}){bounds}"] if each else []
-        if least <= 1 and most != 0:
+        if minimum <= 1 and maximum != 0:
             each, line = self._items("item", items, 1), self._call.line
             found += [self._element(self._name, f"{line} {each} {line}")] if each else []
         return found
@@ -217,16 +217,17 @@ def samples(branch: Branch, root: JsonObject, depth: int = 0) -> list[JsonValue]
         case "null":
             return [None]
         case "array":
-            least, most = item_bounds(branch)
-            if depth >= _DEEPEST:
+            minimum, maximum = item_bounds(branch)
+            if depth >= _MAX_DEPTH:
                 return [[]]
             item = _sample(branch.get("items"), root, depth)
-            return [[item] * count for count in (0, 1, 2, least) if least <= count and (most is None or count <= most)]
+            limit = maximum if maximum is not None else max(2, minimum)
+            return [[item] * count for count in (0, 1, 2, minimum) if minimum <= count <= limit]
         case "object":
             declared, required = properties_of(branch)
             extra = branch.get("additionalProperties", {})
             entries = declared or ({} if extra is False else {"a": extra})
-            whole = {key: _sample(schema, root, depth) for key, schema in entries.items() if depth < _DEEPEST}
+            whole = {key: _sample(schema, root, depth) for key, schema in entries.items() if depth < _MAX_DEPTH}
             return [whole, *([{}] if whole and not required else [])]
     return ["ab"]
 

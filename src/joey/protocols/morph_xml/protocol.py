@@ -100,12 +100,12 @@ read back exactly; nothing else is touched."""
 
 
 def _write_result(result: ToolResultBlock) -> list[Block]:
-    """A result as the model reads it: its words in an element, its pictures after it."""
+    """A result as the model reads it: its words in an element, its images after it."""
     tag = '<tool_result error="true">' if result.is_error else "<tool_result>"
     words = "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
     words = _OWN_TAG.sub(lambda found: "&lt;" if found[0] == "<" else f"&amp;{found[0][1:]}", words)
-    pictures: list[Any] = [block for block in result.content if not isinstance(block, TextBlock)]
-    return [TextBlock(f"{tag}\n{words}\n</tool_result>"), *pictures]
+    images: list[Any] = [block for block in result.content if not isinstance(block, TextBlock)]
+    return [TextBlock(f"{tag}\n{words}\n</tool_result>"), *images]
 
 
 def _describe_tool(tool: ToolSpec) -> str:

@@ -46,7 +46,7 @@ from joey.schema.kinds import kind_of
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonValue
 
-_LONGEST_FENCE = 5
+_MAX_FENCE = 5
 
 
 def xml_grammar(tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
@@ -281,7 +281,7 @@ class _Text:
 
     def _run(self, char: str, of: str, length: int) -> _State:
         if char == of:
-            return ("run", of, length + 1) if length < _LONGEST_FENCE else DEAD
+            return ("run", of, length + 1) if length < _MAX_FENCE else DEAD
         if length >= 3:
             return self._info(char, of, length)
         return self._in_line(_PERHAPS_CODE if of == "`" else _MID, "", char)

@@ -272,10 +272,10 @@ class XmlParser(BaseParser):
             self._grow(text[at:place])
             return self._hold(text, place)
         self._grow(text[at:place])
-        self._doubt_close(close)
+        self._suspend_close(close)
         return place + len(close)
 
-    def _doubt_close(self, close: str) -> None:
+    def _suspend_close(self, close: str) -> None:
         """A closing tag has come. What follows will show whether it is one."""
         self._value_end = self._open_call.source.length
         self._withhold(close)
@@ -298,25 +298,25 @@ class XmlParser(BaseParser):
         if parameter.long:
             self._enter_value()
         else:
-            self._step = self._read_doubt
+            self._step = self._read_unclear
         return place
 
-    def _read_doubt(self, text: str, at: int) -> int:
+    def _read_unclear(self, text: str, at: int) -> int:
         parameter, value = self._now_open
         place = text.find("<", at)
         self._withhold(text[at:] if place < 0 else text[at:place])
         if place < 0:
             return len(text)
-        tag = parameter.after_doubt.at(text, place)
+        tag = parameter.after_unclear.at(text, place)
         if tag == parameter.close:
             self._send("", value.path, value.confirm())
-            self._doubt_close(tag)
+            self._suspend_close(tag)
             return place + len(tag)
         if tag is not None:
-            self._open_call.note_junk(value.doubtful.split(parameter.close, 1)[-1])
+            self._open_call.note_junk(value.unclear.split(parameter.close, 1)[-1])
             self._close_parameter()
             return place
-        if parameter.after_doubt.may_begin(text, place):
+        if parameter.after_unclear.may_begin(text, place):
             return self._hold(text, place)
         self._withhold("<")
         return place + 1
@@ -329,9 +329,9 @@ class XmlParser(BaseParser):
             self._send_leaves(read, value.path)
         else:
             call.arguments[parameter.name] = _Span(self._value_start, self._value_end, parameter)
-        self._leave_parameter()
+        self._end_parameter()
 
-    def _leave_parameter(self) -> None:
+    def _end_parameter(self) -> None:
         self._parameter = self._value = None
         self._growing = False
         self._step = self._read_call
@@ -433,7 +433,7 @@ class XmlParser(BaseParser):
             inside = f"the parameter {parameter.tag} of {name}"
             missing = f"{parameter.close} and {missing}" if self._growing else missing
             call.arguments.update(self._open_argument(call, parameter))
-            self._leave_parameter()
+            self._end_parameter()
         self._call = None
         source = call.source.text()
         call.close(call.read_arguments())

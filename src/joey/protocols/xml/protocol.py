@@ -72,14 +72,14 @@ class XmlProtocol(Protocol):
         return XmlParser(tools, on_error)
 
     def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> Block:
-        """With the tools at hand, more arguments can be written in the plain form; it reads back the same without."""
+        """Given the tools, more arguments can be written in the plain form; it reads back the same without."""
         tool = next((tool for tool in tools if tool.name == call.name), None)
         return TextBlock(write_call(call.name, call.arguments, tool))
 
     def encode_results(
         self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
     ) -> tuple[Block, ...]:
-        """With the calls at hand, in the same order or with the same ids, each result names what it answers."""
+        """Given the calls, in the same order or with the same ids, each result names what it answers."""
         by_id = {call.id: call for call in calls if call.id}
         blocks: list[Block] = []
         for index, result in enumerate(results):

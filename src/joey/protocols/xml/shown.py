@@ -41,11 +41,11 @@ class ShownValue:
         return self.grow(text) if text else ""
 
     @property
-    def doubtful(self) -> str:
+    def unclear(self) -> str:
         return "".join(self._withheld)
 
     def _but_one_newline(self, text: str) -> str:
-        text = self.doubtful + text
+        text = self.unclear + text
         self._withheld.clear()
         if self._at_start:
             self._at_start = False
@@ -61,7 +61,7 @@ class ShownValue:
             if self._withheld or not self._at_start:
                 self._withheld.append(text)
             return ""
-        shown = self.doubtful + kept
+        shown = self.unclear + kept
         self._withheld.clear()
         if len(kept) < len(text):
             self._withheld.append(text[len(kept) :])
@@ -81,7 +81,7 @@ class CollectedValue(ShownValue):
         self._collected = Pieces()
 
     def grow(self, text: str) -> str:
-        self._collected.add(self.doubtful + text)
+        self._collected.add(self.unclear + text)
         self._withheld.clear()
         return ""
 

@@ -39,23 +39,23 @@ _LONG = _VERBATIM | {"diff", "patch"}
 class TagSet:
     """Some literal tags: which of them stands at a place, and whether one could be about to."""
 
-    __slots__ = ("_longest", "_prefixes", "_tags")
+    __slots__ = ("_max_length", "_prefixes", "_tags")
 
     def __init__(self, tags: Iterable[str]) -> None:
         self._tags = frozenset(tags)
         self._prefixes = {tag[:end] for tag in self._tags for end in range(1, len(tag))}
-        self._longest = max(map(len, self._tags), default=0)
+        self._max_length = max(map(len, self._tags), default=0)
 
     def at(self, text: str, place: int) -> str | None:
         """The tag that stands here."""
-        end = text.find(">", place, place + self._longest) + 1
+        end = text.find(">", place, place + self._max_length) + 1
         if end and text[place:end] in self._tags:
             return text[place:end]
         return JSON_OPEN if JSON_OPEN in self._tags and text.startswith(JSON_OPEN, place) else None
 
     def may_begin(self, text: str, place: int) -> bool:
         """Whether the rest of the text could grow into a tag."""
-        return len(text) - place < self._longest and text[place:] in self._prefixes
+        return len(text) - place < self._max_length and text[place:] in self._prefixes
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class Parameter:
 
     @cached_property
     def followers(self) -> TagSet:
-        """What must follow the closing tag, after white space, for it to be one beyond doubt.
+        """What must follow the closing tag, after white space, for it to be one for certain.
 
         A long value may hold its own element twice in a row, so for these the opening tag of the same name is no sign.
         """
         return TagSet(self.shape.inner - {self.open}) if self.long else self.shape.tags
 
     @cached_property
-    def after_doubt(self) -> TagSet:
+    def after_unclear(self) -> TagSet:
         """What decides about a closing tag that was followed by something else."""
         return TagSet({*self.shape.inner, self.close})
 

@@ -33,7 +33,7 @@ from joey.wire import JsonObject, JsonValue
 _TAG = re.compile(r"<(/?)([^\W\d][\w.:-]*)((?:\s+[\w.:-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(/?)>")
 _ATTRIBUTE = re.compile(r"([\w.:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _NESTED = frozenset({"object", "array"})
 
 
@@ -43,7 +43,7 @@ def read_value(text: str, schema: JsonValue, root: JsonObject) -> JsonValue:
     if text.startswith("<") and not _NESTED.isdisjoint(kinds_of(schema, root)):
         tree = _tree(text)
         if tree.children:
-            return _fit(tree, schema, root)
+            return _coerce(tree, schema, root)
     return _read_text(text, schema, root)
 
 
@@ -158,7 +158,7 @@ def _read_tag(source: str, place: int, path: _Open) -> int:
             _end(path, depth, source, place)
         else:
             path[-1].words.append(found.group())
-    elif len(path) > _DEEPEST:
+    elif len(path) > _MAX_DEPTH:
         path[-1].words.append(found.group())
     else:
         given = {key: decode_entities(a or b) for key, a, b in _ATTRIBUTE.findall(attributes)}
@@ -177,7 +177,7 @@ def _end(path: _Open, depth: int, source: str, place: int) -> None:
 
 def _resolved(schema: JsonValue, root: JsonObject, kind: str) -> JsonObject:
     """The schema behind references; of a union, the branch of the wanted kind."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         schema = resolve(schema, root)
         if not isinstance(schema, Mapping):
             return {}
@@ -188,16 +188,16 @@ def _resolved(schema: JsonValue, root: JsonObject, kind: str) -> JsonObject:
     return {}
 
 
-def _fit(element: _Element, schema: JsonValue, root: JsonObject) -> JsonValue:
+def _coerce(element: _Element, schema: JsonValue, root: JsonObject) -> JsonValue:
     """An element as a value of this schema."""
     kinds = kinds_of(schema, root)
     if not kinds:
         return _untyped(element)
     if "array" in kinds and element.children:
         items = _resolved(schema, root, "array").get("items")
-        return [_fit(child, items, root) for child in element.children]
+        return [_coerce(child, items, root) for child in element.children]
     if "object" in kinds and (element.children or element.attributes or "string" not in kinds):
-        return _fit_object(element, _resolved(schema, root, "object"), root)
+        return _coerce_object(element, _resolved(schema, root, "object"), root)
     if "string" in kinds:
         return element.inner.strip(WHITE_SPACE) if element.children else element.text
     return _read_text(element.text, schema, root)
@@ -206,10 +206,10 @@ def _fit(element: _Element, schema: JsonValue, root: JsonObject) -> JsonValue:
 def _untyped(element: _Element) -> JsonValue:
     if not element.children and not element.attributes:
         return element.text
-    return _fit_object(element, {}, root={})
+    return _coerce_object(element, {}, root={})
 
 
-def _fit_object(element: _Element, schema: JsonObject, root: JsonObject) -> JsonValue:
+def _coerce_object(element: _Element, schema: JsonObject, root: JsonObject) -> JsonValue:
     known = properties(schema)
     if not element.children and not element.attributes and element.text[:1] == "{":
         found, value = _json(element.text)
@@ -217,12 +217,12 @@ def _fit_object(element: _Element, schema: JsonObject, root: JsonObject) -> Json
             return value
     result: dict[str, Any] = {}
     for key, text in element.attributes.items():
-        result[key] = _fit(_Element(key, words=[text]), known.get(key), root)
+        result[key] = _coerce(_Element(key, words=[text]), known.get(key), root)
     groups: dict[str, list[_Element]] = {}
     for child in element.children:
         groups.setdefault(_property(child.name, known, root), []).append(child)
     for name, group in groups.items():
-        result[name] = _fit_property(group, known.get(name), root)
+        result[name] = _coerce_property(group, known.get(name), root)
     text_name = _text_property(schema, known, result, root)
     if element.text and text_name:
         result[text_name] = element.text
@@ -236,14 +236,14 @@ def _property(name: str, known: JsonObject, root: JsonObject) -> str:
     return plural if singular else name
 
 
-def _fit_property(group: list[_Element], schema: JsonValue, root: JsonObject) -> JsonValue:
+def _coerce_property(group: list[_Element], schema: JsonValue, root: JsonObject) -> JsonValue:
     if "array" not in kinds_of(schema, root):
-        values = [_fit(element, schema, root) for element in group]
+        values = [_coerce(element, schema, root) for element in group]
         return values[0] if len(values) == 1 else values if not kinds_of(schema, root) else values[-1]
     items = _resolved(schema, root, "array").get("items")
     if len(group) == 1 and not _is_item(group[0], items, root):
-        return _fit(group[0], schema, root)
-    return [_fit(element, items, root) for element in group]
+        return _coerce(group[0], schema, root)
+    return [_coerce(element, items, root) for element in group]
 
 
 def _is_item(element: _Element, items: JsonValue, root: JsonObject) -> bool:

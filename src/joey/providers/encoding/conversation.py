@@ -64,7 +64,7 @@ class Preparation:
 
 
 def _within(messages: Sequence[Message], limits: ImageLimits, sizes_of: Sequence[tuple[int, ...]]) -> Sequence[Message]:
-    """The messages with as many pictures as one request may have: the oldest are left out, and what would be refused.
+    """The messages with as many images as one request may have: the oldest are left out, and what would be refused.
 
     Several at a time, so that the beginning of the conversation does not change with every new one.
     """
@@ -78,17 +78,17 @@ def _within(messages: Sequence[Message], limits: ImageLimits, sizes_of: Sequence
     if not any(why):
         return messages
     each, kept = iter(why), list[Message]()
-    for message, pictures in zip(messages, sizes_of, strict=True):
-        here = list(itertools.islice(each, len(pictures)))
+    for message, images in zip(messages, sizes_of, strict=True):
+        here = list(itertools.islice(each, len(images)))
         kept.append(_without_images(message, here) if any(here) else message)
     return kept
 
 
 def _sizes(message: Message) -> tuple[int, ...]:
-    return tuple(len(picture.data) for picture in _pictures(message))
+    return tuple(len(image.data) for image in _images(message))
 
 
-def _pictures(message: Message) -> list[ImageBlock]:
+def _images(message: Message) -> list[ImageBlock]:
     found: list[ImageBlock] = []
     for block in message.content:
         if isinstance(block, ImageBlock):
@@ -104,19 +104,19 @@ def _with_system_inside(system: str, messages: Sequence[Message]) -> Sequence[Me
 
 
 def _without_images(message: Message, why: Iterable[str] | None = None) -> Message:
-    """The message with its pictures mentioned instead, each for its reason; one whose reason is empty is kept."""
+    """The message with its images mentioned instead, each for its reason; one whose reason is empty is kept."""
     if not any(isinstance(block, (ImageBlock, ToolResultBlock)) for block in message.content):
         return message
     reasons = itertools.repeat(_TAKES_NONE) if why is None else iter(why)
 
-    def told(block: ResultBlock) -> ResultBlock:
+    def mentioned(block: ResultBlock) -> ResultBlock:
         if not isinstance(block, ImageBlock) or not (reason := next(reasons)):
             return block
-        return TextBlock(f"[A picture ({block.media_type}) is left out here: {reason}.]")
+        return TextBlock(f"[An image ({block.media_type}) is left out here: {reason}.]")
 
     def content(block: Block) -> Block:
         if isinstance(block, ToolResultBlock):
-            return replace(block, content=tuple(map(told, block.content)))
-        return told(block) if isinstance(block, ImageBlock) else block
+            return replace(block, content=tuple(map(mentioned, block.content)))
+        return mentioned(block) if isinstance(block, ImageBlock) else block
 
     return replace(message, content=tuple(map(content, message.content)))

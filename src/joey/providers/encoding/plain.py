@@ -15,14 +15,14 @@ def call_as_text(call: ToolUseBlock) -> str:
 
 
 def result_as_text(result: ToolResultBlock) -> str:
-    """The words of a result; a picture in it is only mentioned."""
+    """The words of a result; an image in it is only mentioned."""
     heading = "[Tool Result (Error)]" if result.is_error else "[Tool Result]"
     words = [block.text if isinstance(block, TextBlock) else "[Image]" for block in result.content]
     return "\n".join([heading, *map(below_heading, words)])
 
 
 def without_tool_blocks(message: Message) -> Message:
-    """The message with calls and results written as text. Pictures in results follow them."""
+    """The message with calls and results written as text. Images in results follow them."""
     if not any(isinstance(block, (ToolUseBlock, ToolResultBlock)) for block in message.content):
         return message
     return Message(message.role, tuple(plain for block in message.content for plain in _plain(block)))
@@ -32,8 +32,8 @@ def _plain(block: Block) -> tuple[Block, ...]:
     if isinstance(block, ToolUseBlock):
         return (TextBlock(call_as_text(block)),)
     if isinstance(block, ToolResultBlock):
-        pictures = (each for each in block.content if isinstance(each, ImageBlock))
-        return (TextBlock(result_as_text(block)), *pictures)
+        images = (each for each in block.content if isinstance(each, ImageBlock))
+        return (TextBlock(result_as_text(block)), *images)
     return (block,)
 
 

@@ -157,7 +157,7 @@ class _Repair:
         content: list[Block] = []
         for block in message.content:
             if message.role == "assistant" and isinstance(block, ToolResultBlock):
-                content.append(TextBlock(_told(block)))
+                content.append(TextBlock(_as_words(block)))
             elif message.role == "user" and isinstance(block, ToolUseBlock):
                 content.append(TextBlock(call_as_text(block)))
             elif message.role == "user" and isinstance(block, ReasoningBlock):
@@ -198,12 +198,12 @@ class _Repair:
             return
         answers, orphans = self._match(results)
         rest = [block for block in message.content if not isinstance(block, ToolResultBlock)]
-        told: list[Block] = []
+        mentions: list[Block] = []
         for orphan in orphans:
-            told.append(TextBlock(_told(orphan)))
-            told += [block for block in orphan.content if isinstance(block, ImageBlock)]
+            mentions.append(TextBlock(_as_words(orphan)))
+            mentions += [block for block in orphan.content if isinstance(block, ImageBlock)]
         self._open = []
-        content = [*answers, *told, *rest]
+        content = [*answers, *mentions, *rest]
         if content:
             self.messages.append(_with(message, content))
 
@@ -248,7 +248,7 @@ def _is_blank(block: Block) -> bool:
     return isinstance(block, TextBlock) and not block.text.strip()
 
 
-def _told(result: ToolResultBlock) -> str:
+def _as_words(result: ToolResultBlock) -> str:
     words = "\n".join(block.text for block in result.content if isinstance(block, TextBlock))
     return f"Tool result:\n{words or '(no text)'}"
 

@@ -36,7 +36,7 @@ _SIDE_CACHE_MIB = 256
 _BATCH = 64
 """Tokens of a prompt that are read at once. Between batches the engine sees that a client has gone; on a processor,
 larger ones are no faster."""
-_PATIENCE = 600.0
+_TIMEOUT = 600.0
 _directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -57,19 +57,19 @@ class EnginePlan:
 def plan(path: Path, options: EngineOptions) -> EnginePlan:
     """The window that the model and the memory allow. Only the beginning of the file is read."""
     facts = read_facts(path)
-    longest = facts.context or WINDOW
+    max_context = facts.context or WINDOW
     if options.context is not None:
-        return EnginePlan(path, min(options.context, longest), options.threads)
+        return EnginePlan(path, min(options.context, max_context), options.threads)
     free, cache = machine.free_memory(), (facts.cache_per_token or 0) * WINDOW
     # The cache is memory of its own; the weights are read from the file and may take the rest.
     is_tight = free is not None and free < path.stat().st_size + 2 * cache
-    return EnginePlan(path, min(SMALL_WINDOW if is_tight else WINDOW, longest), options.threads)
+    return EnginePlan(path, min(SMALL_WINDOW if is_tight else WINDOW, max_context), options.threads)
 
 
-def threads_for(told: int | None) -> int:
+def threads_for(wanted: int | None) -> int:
     """As many as there are physical cores. On a busy machine one: several would mostly wait for each other."""
-    if told is not None:
-        return told
+    if wanted is not None:
+        return wanted
     cores = machine.cores()
     return 1 if machine.is_busy(cores) else cores
 
@@ -84,12 +84,12 @@ def require_runtime() -> Any:
         ) from None
 
 
-def asked(address: str, path: str, key: str, body: dict[str, Any] | None = None) -> Any:
+def ask_server(address: str, path: str, key: str, body: dict[str, Any] | None = None) -> Any:
     """What the server answers to one of its own endpoints, for which no provider is needed."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{address}{path}", data, headers)  # noqa: S310 - our own server
-    with _directly.open(request, timeout=_PATIENCE) as reply:
+    with _directly.open(request, timeout=_TIMEOUT) as reply:
         return json.load(reply)
 
 
@@ -133,7 +133,7 @@ class Engine:
             reason = why_unreadable(path) or f"llama.cpp cannot load {path}: {error}"
             raise BadRequestError(f"the model cannot be loaded: {reason}") from None
         # A server that is stopped before its loop has begun never ends. After an answer of the loop's it has.
-        asked(server.listening_address, "/slots", self.key)
+        ask_server(server.listening_address, "/slots", self.key)
         return server
 
     def _parameters(self, runtime: Any) -> Any:

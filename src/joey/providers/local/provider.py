@@ -27,7 +27,7 @@ from joey.providers.local.engine import engine_for, plan, require_runtime
 from joey.providers.local.weights import model_file
 from joey.providers.openai_chat import OpenAIProvider
 
-_PATIENCE = 3600.0
+_TIMEOUT = 3600.0
 """Seconds without a word: a long prompt, behind others in the queue, on a slow machine."""
 _FIELDS = {
     "cache_prompt": True,
@@ -72,7 +72,7 @@ class LocalProvider(Provider):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         server = await self._opened()
-        async with aclosing(server.stream(self._fitting(request))) as chunks:
+        async with aclosing(server.stream(self._adapted(request))) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -91,7 +91,7 @@ class LocalProvider(Provider):
                 abilities=self._abilities,
                 grammar=self._held_to if self._takes_grammar else None,
                 fields=self._fields,
-                timeout=_PATIENCE,
+                timeout=_TIMEOUT,
             )
         return self._server
 
@@ -100,8 +100,8 @@ class LocalProvider(Provider):
         where it may not would write such tokens, which nobody sees, until its window is full."""
         return {"grammar": grammar, "logit_bias": [[token, False] for token in self._engine.silent_tokens]}
 
-    def _fitting(self, request: ModelRequest) -> ModelRequest:
+    def _adapted(self, request: ModelRequest) -> ModelRequest:
         temperature = 0.0 if request.temperature is None else request.temperature
-        longest = max(1, self._engine.plan.context // 2)
+        max_tokens = max(1, self._engine.plan.context // 2)
         request = without_words(request, self._engine.control_words)
-        return replace(request, temperature=temperature, max_tokens=min(request.max_tokens, longest))
+        return replace(request, temperature=temperature, max_tokens=min(request.max_tokens, max_tokens))

@@ -10,7 +10,7 @@ Besides JSON it takes
 * `// to the end of the line` and `/* comments */`, and every space that Unicode knows as one.
 
 It refuses what hides a mistake: a key given twice (unless `duplicates`), two values, a comma too many, control
-characters and unknown escapes in strings. With `mend`, which is for the calls of a model, it reads on over the last
+characters and unknown escapes in strings. With `repair`, which is for the calls of a model, it reads on over the last
 two, and over a Markdown fence around the value, and says so in `repairs`.
 """
 
@@ -31,13 +31,13 @@ class RelaxedJsonError(JoeyError, ValueError):
 
 
 def loads(
-    text: str, *, relaxed: bool = True, duplicates: bool = False, mend: bool = False, tolerant: bool = False
+    text: str, *, relaxed: bool = True, duplicates: bool = False, repair: bool = False, tolerant: bool = False
 ) -> JsonValue:
     """The value of a whole text. Without `relaxed` only JSON will do; with `duplicates` the last of equal keys wins.
 
     With `tolerant`, what follows a word, a number or a string at the top does not matter, and a text that begins with
     a closing bracket, a comma or a colon is null."""
-    reader = RelaxedReader(relaxed=relaxed, duplicates=duplicates, mend=mend)
+    reader = RelaxedReader(relaxed=relaxed, duplicates=duplicates, repair=repair)
     position = 0
     while position < len(text) and reader.fault is None:
         _, position = reader.read(text, position)

@@ -82,10 +82,10 @@ class RelaxedReader:
         "duplicates",
         "fault",
         "found",
-        "mend",
         "pause_after_string",
         "paused",
         "relaxed",
+        "repair",
         "repairs",
         "scanned",
         "stops",
@@ -94,9 +94,9 @@ class RelaxedReader:
     )
 
     def __init__(
-        self, *, relaxed: bool = True, duplicates: bool = False, mend: bool = False, stops: str | None = None
+        self, *, relaxed: bool = True, duplicates: bool = False, repair: bool = False, stops: str | None = None
     ) -> None:
-        self.relaxed, self.duplicates, self.mend = relaxed, duplicates, mend
+        self.relaxed, self.duplicates, self.repair = relaxed, duplicates, repair
         self.stops = stops
         """Characters at which, between two tokens, `read` returns: the caller may want to see what begins there.
         A reader with stops also returns after a bracket that leaves at most two of them open."""
@@ -115,12 +115,12 @@ class RelaxedReader:
         self._token = _NONE
         self._open: list[Any] = []  # the containers that are open, outermost first
         self._path: list[str | int] = []  # in each of them, the key or index that is being read
-        self._string = StringReader(mend, self._note)
+        self._string = StringReader(repair, self._note)
         self._growing = False  # whether the string that is being read is a value
         self._word: list[str] = []  # the pieces of the word that is being read
         self._star = False
-        self._length = 0  # of what was read before the text at hand
-        self._base = 0  # added to a position in the text at hand, it counts from the very beginning
+        self._length = 0  # of what was read before the current text
+        self._base = 0  # added to a position in the current text, it counts from the very beginning
 
     # What a caller uses
 
@@ -245,7 +245,7 @@ class RelaxedReader:
         if char == "/" and self.relaxed:
             self._token = _SLASH
             return position + 1
-        if char == "`" and self.mend and not self._open and self._place in (_VALUE, _DONE):
+        if char == "`" and self.repair and not self._open and self._place in (_VALUE, _DONE):
             self._note("a code fence around the JSON")
             self._token = _FENCE
             return position + 1
@@ -267,8 +267,8 @@ class RelaxedReader:
             return False
         if char in "}]":
             trailing = place in (_KEY, _ITEM)
-            fits = place in ((_FIRST_KEY, _KEY) if char == "}" else (_FIRST_ITEM, _ITEM))
-            if fits and (self.relaxed or not trailing):
+            matches = place in ((_FIRST_KEY, _KEY) if char == "}" else (_FIRST_ITEM, _ITEM))
+            if matches and (self.relaxed or not trailing):
                 self._close()
                 return True
             return False
@@ -405,7 +405,7 @@ class RelaxedReader:
         value = atom_value(word)
         if value is None and word != "null":
             self.fault = f"a number of {len(word)} digits is too long at character {self._at(position)}"
-        elif self.mend and isinstance(value, float) and not math.isfinite(value):
+        elif self.repair and isinstance(value, float) and not math.isfinite(value):
             self.fault = f"the number {shorten(word)} is too large at character {self._at(position)}"
         else:
             literal = word if JSON_ATOM.fullmatch(word) else json.dumps(value)

@@ -25,14 +25,14 @@ from joey.protocols.json.relaxed.tokens import (
 
 
 class StringReader:
-    """Reads one string after another. `note` hears of what was mended, if `mend` allows it; else it is a `fault`."""
+    """Reads one string after another. `note` gets what was repaired, if `repair` allows it; else it is a `fault`."""
 
-    __slots__ = ("_mend", "_note", "_parts", "_quote", "fault", "tail")
+    __slots__ = ("_note", "_parts", "_quote", "_repair", "fault", "tail")
 
-    def __init__(self, mend: bool, note: Callable[[str], None]) -> None:
+    def __init__(self, repair: bool, note: Callable[[str], None]) -> None:
         self.tail = ""
         self.fault: str | None = None
-        self._mend, self._note = mend, note
+        self._repair, self._note = repair, note
         self._parts: list[str] = []
         self._quote = '"'
 
@@ -91,7 +91,7 @@ class StringReader:
 
     def _decode(self, segment: str) -> str:
         if not segment.isprintable() and CONTROL.search(segment):
-            if not self._mend:
+            if not self._repair:
                 self.fault = "a control character in a string, which must be escaped,"
             self._note("control characters in a string")
         return ESCAPE.sub(self._unescape, segment) if "\\" in segment else segment
@@ -108,7 +108,7 @@ class StringReader:
 
     def _odd_escape(self, escape: str) -> str:
         """The character itself: the backslash is dropped."""
-        if not self._mend:
+        if not self._repair:
             what = "four hexadecimal digits are missing after" if escape == "u" else "JSON has no escape"
             self.fault = self.fault or f"{what} {shorten(chr(92) + escape)}"
         self._note("an escape that JSON does not know")

@@ -90,7 +90,7 @@ CATALOGUE: Mapping[str, Weights] = {
             1_117_320_768,
             "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
             1_900 * _MB,
-            "small tasks: write or mend one file, look something up, run a command",
+            "small tasks: write or fix one file, look something up, run a command",
         ),
         Weights(
             "coder-0.5b",

@@ -24,8 +24,8 @@ _KINDS_OF_TOKENS = "tokenizer.ggml.token_type"
 _TOKENS = "tokenizer.ggml.tokens"
 _CONTROL = 3
 _ENDS = tuple(f"tokenizer.ggml.{name}_token_id" for name in ("eos", "eot", "eom"))
-_LONGEST_TEXT = 64 * 1024 * 1024
-_MOST_DIMENSIONS = 8
+_MAX_TEXT = 64 * 1024 * 1024
+_MAX_DIMENSIONS = 8
 _ALIGNMENT = 32
 _PLAIN = {0: (1, 4), 1: (1, 2), 30: (1, 2)}  # F32, F16, BF16
 _QUANTS = {2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34)}  # Q4_0 … Q8_0
@@ -94,8 +94,8 @@ def why_unreadable(path: Path) -> str | None:
             start = file.tell()
     except GgufError as error:
         return str(error)
-    said = facts.get("general.alignment")
-    alignment = said if isinstance(said, int) and said > 0 else _ALIGNMENT
+    given = facts.get("general.alignment")
+    alignment = given if isinstance(given, int) and given > 0 else _ALIGNMENT
     needed = -(-start // alignment) * alignment + max(ends, default=0)
     there = path.stat().st_size
     return None if there >= needed else f"{path} is cut short: it has {there:,} bytes of {needed:,}"
@@ -142,7 +142,7 @@ def _list(file: BinaryIO, path: Path) -> tuple[Any, ...]:
     kind, length = _numbers(file, "IQ", path)
     if kind == _STRING:
         return tuple(_text(file, path) for _ in range(length))
-    if kind in _SCALARS and length < _LONGEST_TEXT:
+    if kind in _SCALARS and length < _MAX_TEXT:
         return _numbers(file, f"{length}{_SCALARS[kind]}", path)
     file.seek(start)
     _skip_list(file, path)
@@ -154,7 +154,7 @@ def _skip_list(file: BinaryIO, path: Path) -> None:
     if kind == _STRING:
         for _ in range(length):
             _text(file, path)
-    elif kind in _SCALARS and length < _LONGEST_TEXT:
+    elif kind in _SCALARS and length < _MAX_TEXT:
         file.seek(struct.calcsize(f"<{_SCALARS[kind]}") * length, os.SEEK_CUR)
     else:
         raise GgufError(f"{path} is damaged: it has a list of {length:,} values of type {kind}")
@@ -162,7 +162,7 @@ def _skip_list(file: BinaryIO, path: Path) -> None:
 
 def _text(file: BinaryIO, path: Path) -> str:
     (length,) = _numbers(file, "Q", path)
-    if length > _LONGEST_TEXT:
+    if length > _MAX_TEXT:
         raise GgufError(f"{path} is damaged: it has a text of {length:,} bytes")
     return _bytes(file, length, path).decode("utf-8", "replace")
 
@@ -171,7 +171,7 @@ def _tensor_end(file: BinaryIO, path: Path) -> int:
     """Where the next tensor ends, counted from the beginning of the first; for an unknown type, where it begins."""
     _text(file, path)
     (dimensions,) = _numbers(file, "I", path)
-    if dimensions > _MOST_DIMENSIONS:
+    if dimensions > _MAX_DIMENSIONS:
         raise GgufError(f"{path} is damaged: it has a tensor of {dimensions:,} dimensions")
     *shape, kind, offset = _numbers(file, "Q" * dimensions + "IQ", path)
     values = 1

