@@ -10,6 +10,7 @@ import pytest
 from joey.policy.guarded import is_guarded
 from joey.tools.base import ApprovedBy, Permissions, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
+from joey.tools.shell.planted import look_for_planted, watch_for_planted
 from sandbox_kit import World, a_world, need_bubblewrap
 
 
@@ -177,3 +178,19 @@ async def test_a_command_that_is_cancelled_leaves_nothing_behind_unnoticed(task:
         await running
     await task.end()
     assert not (task.workspace / "CLAUDE.md").exists() and "CLAUDE.md" in task.warnings[0]
+
+
+async def test_the_user_is_warned_once_that_the_look_does_not_reach_the_end(task: Task, world: World) -> None:
+    await watch_for_planted(world.open("full"), task.context, max_folders=50)
+    await look_for_planted(task.context)
+    assert task.warnings == []
+    await task.run("mkdir many && cd many && seq 50 | xargs mkdir")
+    await task.run("mkdir many/1/deep && echo evil > many/1/deep/.envrc")
+    assert len(task.warnings) == 1 and "more than 50 folders" in task.warnings[0]
+
+
+async def test_the_user_is_warned_before_the_first_command_where_the_workspace_is_too_large(
+    task: Task, world: World
+) -> None:
+    await watch_for_planted(world.open("full"), task.context, max_folders=2)
+    assert len(task.warnings) == 1 and "more than 2 folders" in task.warnings[0]

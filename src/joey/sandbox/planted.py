@@ -67,13 +67,14 @@ class Watch:
     """Looks for planted files again and again. A folder whose inode did not change since it was looked at holds what it
     held, so only those that changed are read again. It is made before the first command runs."""
 
-    def __init__(self, workspace: Path, guarded: Callable[[str], bool]) -> None:
+    def __init__(self, workspace: Path, guarded: Callable[[str], bool], max_folders: int = MAX_ENTRIES) -> None:
         self._root = str(workspace.resolve())
         self._guarded = guarded
+        self.max_folders = max_folders
         self._folders: dict[str, _Folder] = {}
         self._links: tuple[float, tuple[Path, ...]] = (-1.0, ())
         self._repositories: dict[str, Identity | None] = {}
-        self._whole = True
+        self.is_whole = True
         """Whether the workspace is small enough to be looked through to its end."""
         self._looked_at = time.time()
         self._known = {str(path): identity(path) for path, _own in self._watched(float("inf"))}
@@ -100,7 +101,7 @@ class Watch:
             return None
         when = _newest(path)
         # What was made after the last look and before the command began is the user's, and so is what is out of sight.
-        if when < since and (same or not self._whole or when >= self._looked_at):
+        if when < since and (same or not self.is_whole or when >= self._looked_at):
             return None
         if path.name in ("config", "config.worktree") and is_harmless_config(path):
             return None
@@ -123,14 +124,14 @@ class Watch:
     def _walk(self, since: float) -> Iterator[tuple[_Folder, bool]]:
         """The folders of the workspace, nearest first. What lies in a repository that was just made is its own."""
         left, seen = deque([(self._root, False)]), 0
-        while left and seen < MAX_ENTRIES:
+        while left and seen < self.max_folders:
             name, own = left.popleft()
             folder = self._look(name)
             seen += 1 + len(folder.folders)
             own = own or (name != self._root and self._was_made(f"{name}/.git", since))
             yield folder, own
             left.extend((each, own) for each in folder.folders)
-        self._whole = not left
+        self.is_whole = not left
 
     def _was_made(self, git: str, since: float) -> bool:
         now = identity(git)

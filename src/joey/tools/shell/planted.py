@@ -18,12 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from joey.sandbox import Sandbox
-from joey.sandbox.mounts import Identity, open_beneath
+from joey.sandbox.mounts import MAX_ENTRIES, Identity, open_beneath
 from joey.sandbox.planted import Planted, Watch
 from joey.system.filenames import quoted
 from joey.tools.base import ToolContext
 
 _NAMED = 10
+_PARTIAL = (
+    "the workspace has more than {count:,} folders: files that run or steer programs later are looked for in the first "
+    "of them only, so look at what commands made further down before you run something there"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class _Watched:
     unapproved: bool = False
     """Whether one ran that nobody approved."""
     reported: dict[Path, float] = field(default_factory=dict)
+    warned: bool = False
+    """Whether the user knows that not everything is looked at."""
 
     @property
     def covered(self) -> dict[str, Identity]:
@@ -86,12 +92,19 @@ class _Watched:
         if sandbox not in self.sandboxes:
             self.sandboxes.append(sandbox)
 
+    def warn_if_partial(self) -> None:
+        """Warn once that the watch does not reach the end of the workspace, or does no longer."""
+        if not self.watch.is_whole and not self.warned:
+            self.warned = True
+            self.context.warn(_PARTIAL.format(count=self.watch.max_folders))
+
     def look(self) -> list[Planted]:
         if self.since is None:
             return []
         # Before looking: what runs on may plant right afterwards, and another command may be started meanwhile.
         idle, started = all(each.is_idle for each in self.sandboxes), self.started
         found = self.watch.planted(self.since, self.covered)
+        self.warn_if_partial()
         if idle and started == self.started:
             self.since = None
         new = [each for each in found if self.reported.get(each.path) != each.when]
@@ -115,15 +128,15 @@ class PlantedFiles:
             watched.context.warn(reported.at_the_end)
 
 
-async def watch_for_planted(sandbox: Sandbox | None, context: ToolContext) -> None:
+async def watch_for_planted(sandbox: Sandbox | None, context: ToolContext, *, max_folders: int = MAX_ENTRIES) -> None:
     """Before a command runs: see what there is, if it is the first one."""
     if sandbox is None:
         return
     memory = context.memory[PlantedFiles]
     if memory.watched is None:
-        memory.watched = _Watched(
-            await asyncio.to_thread(Watch, context.workspace, context.permissions.guarded), context
-        )
+        watch = await asyncio.to_thread(Watch, context.workspace, context.permissions.guarded, max_folders)
+        memory.watched = _Watched(watch, context)
+        memory.watched.warn_if_partial()
     memory.watched.starts(sandbox, approved=context.permissions.approved_by() == "user")
 
 
