@@ -19,7 +19,8 @@ from unittest.mock import patch
 
 from evals.checks import Result
 from evals.task import Entry
-from joey.app.tasks import TaskOptions, open_task
+from joey.app.tasks import TaskOptions, open_task, prepare_task
+from joey.config.options import settings_from
 from joey.events import (
     Event,
     TaskFinished,
@@ -149,20 +150,21 @@ def run_one(entry: Entry, served: Served, setting: Setting, *, seconds: float) -
 async def _do(
     entry: Entry, served: Served, setting: Setting, folder: Path, measured: Measured, seconds: float
 ) -> TaskFinished:
-    options = TaskOptions(
-        model=served.model,
-        base_url=served.base_url,
-        protocol=setting.protocol,
-        grammar="llama.cpp" if setting.grammar else "off",
-        prompt_form="compact",
-        workspace=folder,
-        approve="edits",
-        allow=ALLOWED,
-        deny=DENIED,
-        max_turns=MAX_TURNS,
-        headless=True,
+    flags = settings_from(
+        {
+            "model": served.model,
+            "base_url": served.base_url,
+            "protocol": setting.protocol,
+            "grammar": "llama.cpp" if setting.grammar else "off",
+            "prompt": "compact",
+            "approve": "edits",
+            "allow": ALLOWED,
+            "deny": DENIED,
+            "max_turns": MAX_TURNS,
+        }
     )
-    async with open_task(options, entry.task.prompt, Meter(measured).watch) as task:
+    setup = prepare_task(TaskOptions(folder, flags, headless=True))
+    async with open_task(setup, entry.task.prompt, Meter(measured).watch) as task:
         return await run_headless(task, seconds=seconds)
 
 

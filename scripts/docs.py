@@ -18,7 +18,8 @@ from wire_schema import lines_schema
 
 from joey import chunks, commands, events, messages
 from joey.cli import COMMANDS
-from joey.config.keys import DECISION, KEYS, Key
+from joey.config.keys import KEYS, Key
+from joey.config.kinds import DECISION
 from joey.terminal.headless import SCHEMA
 from joey.tools.base import Tool
 from joey.tools.builtin import builtin_tools
@@ -126,11 +127,18 @@ def examples_page() -> str:
 
 def settings_page() -> str:
     rows = [
-        f"| `{key.name}` | {key.about} | {key.kind.expected} | {default_setting(key)} | {IN_PROJECT[key.in_project]} |"
+        f"| `{key.name}` | {key.about} | {key.kind.expected} | {default_setting(key)} | {also_set_by(key)} "
+        f"| {IN_PROJECT[key.in_project]} |"
         for key in KEYS
     ]
-    table = ["| setting | what it is for | takes | default | in an untrusted project |", "|---|---|---|---|---|", *rows]
+    header = "| setting | what it is for | takes | default | flag, variable | in an untrusted project |"
+    table = [header, "|---|---|---|---|---|---|", *rows]
     return "\n\n".join(["# Every setting", SETTINGS, "\n".join(table)]) + "\n"
+
+
+def also_set_by(key: Key) -> str:
+    names = [key.flag.name if key.flag else "", f"${key.variable}" if key.variable else ""]
+    return ", ".join(f"`{name}`" for name in names if name)
 
 
 def default_setting(key: Key) -> str:

@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from joey.app.tasks import TaskOptions
 from joey.chunks import UsageChunk
 from joey.cli.interactive import HomeWorkshop
+from joey.config.options import settings_from
 from joey.messages import ReasoningBlock, ToolUseBlock
 from joey.terminal.asking import RequestPanel
 from joey.terminal.interactive import Interactive
@@ -70,7 +71,7 @@ async def take_picture(scratch: Path) -> str:
     project.mkdir()
     (project / "server.py").write_text(BEFORE)
     async with LocalServer(SCRIPT) as server:
-        options = TaskOptions(base_url=server.anthropic_url, workspace=project, approve="edits")
+        options = TaskOptions(project, settings_from({"base_url": server.anthropic_url, "approve": "edits"}))
         app = Interactive(HomeWorkshop(options), Choices(model=MODEL))
         async with app.run_test(size=SIZE) as pilot:
             await pilot.press(*(" " if letter == " " else letter for letter in TASK), "enter")

@@ -1,22 +1,30 @@
 from __future__ import annotations
 
+import argparse
 import json
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import joey
 from joey.app.settings import approvals_in_force, notices
 from joey.app.tools import environment_rules
+from joey.cli.flags import add_setting_flags, settings_in
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
-from joey.config.keys import KEYS, Key
+from joey.config.keys import KEYS, Flag, Key
+from joey.config.options import settings_from
 from joey.errors import UsageError
 from joey.policy.settings import PROFILES, Settings
+from joey.providers import EngineOptions
+from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.task.settings import TaskSettings
 from joey.tools.builtin import BuiltinOptions
 from joey.tools.shell.environment import EnvironmentRules
+from joey.tools.toolset import ToolChoices
 
 
 class Places:
@@ -83,6 +91,20 @@ def test_settings_cannot_be_changed_after_reading(places: Places) -> None:
         ("limits = 3", "f:1: limits is a table: write [limits]"),
         ('[approvals]\nreads = "yes"', "f:2: approvals.reads must be one of 'allow', 'ask', 'deny', got 'yes'"),
         ('[approvals]\nallow = "git"', "f:2: approvals.allow must be a list of non-empty strings, got 'git'"),
+        (
+            '[approvals]\nallow = ["git", ""]',
+            "f:2: approvals.allow must be a list of non-empty strings, got ['git', '']",
+        ),
+        ("[approvals]\ndeny = [1]", "f:2: approvals.deny must be a list of non-empty strings, got [1]"),
+        ("[approvals]\nreads = true", "f:2: approvals.reads must be one of 'allow', 'ask', 'deny', got true"),
+        ("[approvals]\nmode-switches = 'ask'", "did you mean 'approvals.mode_switches'?"),
+        ("[approvals]\nwrites_outsid = 'ask'", "did you mean 'approvals.writes_outside'?"),
+        ('[approvals]\nprofile = "read_only"', "f:2: approvals.profile must be one of 'ask', 'edits', 'read-only', "),
+        ("[approvals]\nprofile = 1", "f:2: approvals.profile must be one of 'ask', 'edits', 'read-only', "),
+        ("[approvals]\nmax_requests = 1.5", "f:2: approvals.max_requests must be a whole number of 0 or more, got 1.5"),
+        ("[approvals]\nmax_requests = -1", "f:2: approvals.max_requests must be a whole number of 0 or more, got -1"),
+        ('[limits]\nmax_cost = "1"', "f:2: limits.max_cost must be a number of 0 or more, got '1'"),
+        ("[limits]\nmax_cost = true", "f:2: limits.max_cost must be a number of 0 or more, got true"),
         ("[task]\ncondense_at = nan", "f:2: task.condense_at must be a number from 0 to 1, got nan"),
         ('mode = "a"\nmode = ', "f:2: this is no TOML"),
         ('approvals.reads = "x"', "f:1: approvals.reads must be one of"),
@@ -265,14 +287,64 @@ def test_every_approval_of_the_policy_is_a_setting() -> None:
     assert named | {"max_cost", "confined"} == {field.name for field in fields(Settings)}
 
 
-@pytest.mark.parametrize(("section", "cls"), [("task", TaskSettings), ("tools", BuiltinOptions)])
-def test_defaults_are_those_of_the_parts_they_set(section: str, cls: type) -> None:
-    defaults = {field.name: field.default for field in fields(cls)}
-    left_to_the_model = {"task.tool_choice"}
-    for key in KEYS:
-        table, _, name = key.name.partition(".")
-        if table == section and name in defaults and key.name not in left_to_the_model:
-            assert key.default == defaults[name], key.name
+PARTS: dict[str, type] = {
+    "task": TaskSettings, "tools": BuiltinOptions, "choices": ToolChoices, "environment": EnvironmentRules,
+    "sandbox": SandboxSettings, "sandbox_limits": ProcessLimits, "engine": EngineOptions,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key.sets], ids=lambda key: key.name)
+def test_a_setting_and_the_field_it_sets_have_the_same_default(key: Key) -> None:
+    part, _, name = key.sets.partition(".")
+    defaults = {field.name: field.default for field in fields(PARTS[part])}
+    assert key.default == defaults[name]
+
+
+def test_every_setting_is_used() -> None:
+    """A setting fills a field of a part, belongs to the policy, or is read by its name."""
+    source = "".join(path.read_text() for path in Path(joey.__file__).parent.rglob("*.py") if path.name != "keys.py")
+    by_name = [key.name for key in KEYS if not key.sets and not key.name.startswith("approvals.")]
+    assert [name for name in by_name if f'"{name}"' not in source] == []
+
+
+def test_options_have_the_names_of_the_flags() -> None:
+    options = {"approve": "edits", "max_turns": 5, "allow": ["ls"], "plain_answers": "finish", "model": None}
+    assert settings_from(options) == {
+        "approvals.profile": "edits", "limits.max_turns": 5, "approvals.allow": ("ls",), "task.plain_answers": "finish"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"aprove": "edits"}, "unknown option 'aprove'; did you mean 'approve'?"),
+        ({"zzz": 1}, "unknown option 'zzz'; available options: model, base_url"),
+        ({"max_turns": 0}, "limits.max_turns must be a whole number of 1 or more, got 0"),
+        ({"allow": "ls"}, "approvals.allow must be a list of non-empty strings, got 'ls'"),
+    ],
+)
+def test_a_wrong_option_is_named(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(complaint)):
+        settings_from(options)
+
+
+@pytest.mark.parametrize(
+    ("key", "flag", "command"),
+    [
+        pytest.param(key, key.flag, command, id=f"{command} {key.flag.name}")
+        for key in KEYS
+        if key.flag
+        for command in key.flag.commands
+    ],
+)
+def test_a_flag_sets_its_setting_and_no_other(key: Key, flag: Flag, command: str) -> None:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_setting_flags(parser, command)
+    value = json.loads(_sample(key))
+    text = value[0] if isinstance(value, list) else str(value)
+    expected = {key.name: tuple(value) if isinstance(value, list) else value}
+    assert settings_in(parser.parse_args([flag.name, text])) == expected
+    assert settings_in(parser.parse_args([])) == {}
 
 
 def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> None:
@@ -288,8 +360,8 @@ _SAMPLES = (True, "x", 1, 0.5, ["x"], "ask", "off", "auto", "full", "ignore", "r
 def _sample(key: Key) -> str:
     """A value that the setting takes and that is not its default, as TOML has it."""
     default = list(key.default) if isinstance(key.default, tuple) else key.default
-    fitting = (value for value in (False, *_SAMPLES) if key.kind.fits(value) and value != default)
-    return json.dumps(next(fitting))
+    matching = (value for value in (False, *_SAMPLES) if key.kind.matches(value) and value != default)
+    return json.dumps(next(matching))
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from joey.app.tasks import TaskOptions, open_task
+from joey.app.settings import Sources
+from joey.app.tasks import TaskOptions, open_task, prepare_task
 from joey.cli import main
+from joey.commands import Say
+from joey.config import Config
+from joey.config.options import settings_from
 from joey.events import TaskFinished
 from joey.messages import ToolUseBlock
 from joey.task.task import Task
@@ -35,14 +40,18 @@ class Folder:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    async def run(self, script: list[Scripted], prompt: str, **options: Any) -> tuple[Task, TaskFinished, LocalServer]:
+    async def run(
+        self, script: list[Scripted], prompt: str, *, resume: str | None = None, mode: str | None = None
+    ) -> tuple[Task, TaskFinished, LocalServer]:
         async with LocalServer(script) as server:
-            chosen = TaskOptions(
-                model="anthropic/scripted", base_url=server.anthropic_url, workspace=self.workspace,
-                approve="all", headless=True, **options,
-            )  # fmt: skip
-            async with open_task(chosen, prompt, lambda _task, _event: None) as task:
+            flags = scripted(server) | settings_from({"mode": mode})
+            chosen = TaskOptions(self.workspace, flags, resume, headless=True)
+            async with open_task(prepare_task(chosen), prompt, lambda _task, _event: None) as task:
                 return task, await task.run(), server
+
+
+def scripted(server: LocalServer) -> dict[str, Any]:
+    return settings_from({"model": "anthropic/scripted", "base_url": server.anthropic_url, "approve": "all"})
 
 
 @pytest.fixture
@@ -118,6 +127,23 @@ async def test_problems_need_a_check_of_the_users(folder: Folder, tmp_path: Path
     (tmp_path / "config/joey/config.toml").write_text('check = "echo a.py:1: bad"\n')
     _, _, server = await folder.run([DONE], "Mend @problems")
     assert "a.py:1: bad" in sent(server, 0)
+
+
+async def test_the_settings_are_read_once_for_a_task(folder: Folder) -> None:
+    read: list[Path] = []
+
+    def counting(sources: Sources, flags: Mapping[str, Any]) -> Config:
+        read.append(sources.project)
+        return sources.config(flags)
+
+    async with LocalServer([reply(call("l", "list_files", path=".")), DONE]) as server:
+        setup = prepare_task(TaskOptions(folder.workspace, scripted(server), headless=True), read=counting)
+        folder.write(".joey/config.toml", "this is not TOML")  # whoever reads it from now on fails
+        async with open_task(setup, "Fix @problems", lambda _task, _event: None) as task:
+            task.send(Say("And the other @problems"))
+            assert (await task.run()).outcome == "completed"
+        assert "And the other" in sent(server, 1)
+    assert read == [folder.workspace]
 
 
 async def test_what_a_task_removed_comes_back(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:

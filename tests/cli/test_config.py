@@ -149,15 +149,21 @@ def test_a_wrong_question_is_told_what_would_be_right(here: Here, args: tuple[st
 
 @pytest.mark.parametrize(
     "text",
-    ["limits = { max_turns = 3 }\n", "limits.max_turns = 3\n", '[approvals]\nallow = [\n  "a",\n]\n'],
-    ids=["inline table", "dotted key", "list over lines"],
+    ["limits = { max_turns = 3 }\n", '[approvals]\nallow = [\n  "a",\n]\n'],
+    ids=["inline table", "list over lines"],
 )
 def test_what_cannot_be_edited_with_certainty_is_left_alone(here: Here, text: str) -> None:
     here.user(text)
     name, value = ("approvals.allow", '["b"]') if "allow" in text else ("limits.max_turns", "5")
     code, _, err = here.joey("set", name, value)
-    assert code == 2 and "change it by hand" in err
+    assert code == 2 and "change it in an editor" in err
     assert here.file.read_text() == text
+
+
+def test_a_dotted_key_is_changed_where_it_is(here: Here) -> None:
+    here.user("# mine\nlimits.max_turns = 3\n")
+    assert here.joey("set", "limits.max_turns", "5")[0] == 0
+    assert here.file.read_text() == "# mine\nlimits.max_turns = 5\n"
 
 
 def test_strings_are_written_so_that_toml_reads_them_back() -> None:

@@ -214,7 +214,7 @@ def test_the_settings_hold_in_the_terminal_too(at_home: Path, monkeypatch: pytes
     (at_home / "joey").mkdir()
     (at_home / "joey/config.toml").write_text('model = "ollama/qwen3"\nmode = "ask"\n')
     assert first_choices(TaskOptions(workspace=at_home), None) == Choices("ask", "ollama/qwen3")
-    assert first_choices(TaskOptions(workspace=at_home, mode="code"), None) == Choices("code", "ollama/qwen3")
+    assert first_choices(TaskOptions(at_home, {"mode": "code"}), None) == Choices("code", "ollama/qwen3")
     monkeypatch.setenv("JOEY_MODEL", "ollama/other")
     assert first_choices(TaskOptions(workspace=at_home), None).model == "ollama/other"
 
@@ -225,7 +225,7 @@ def test_a_task_taken_up_again_keeps_its_own_model_and_mode(at_home: Path) -> No
 
 def test_a_wrong_mode_and_no_model_are_said_before_the_screen_opens(at_home: Path) -> None:
     with pytest.raises(UsageError, match="did you mean 'code'"):
-        first_choices(TaskOptions(workspace=at_home, mode="coed"), "last")
+        first_choices(TaskOptions(at_home, {"mode": "coed"}), "last")
     with pytest.raises(UsageError, match="three ways forward"):
         first_choices(TaskOptions(workspace=at_home), None)
 

@@ -197,7 +197,7 @@ async def test_the_workspace_the_mode_and_a_picture_are_those_that_were_named(jo
     options = ["--workspace", str(elsewhere), "--mode", "architect", "--attach", str(elsewhere / "p.png")]
     ran = await joey([WRITE, done()], "Look", *options, "--approve", "edits", "--max-cost", "9", "--json")
     assert ran.code == 0, ran.err
-    assert "the price of anthropic/scripted is not known" in ran.err
+    assert "the price of anthropic/scripted is unknown" in ran.err
     assert ran.events[0]["mode"] == "architect"
     first = ran.server.requests[0].body
     assert str(elsewhere) in json.dumps(first["system"])
@@ -268,10 +268,11 @@ async def test_what_to_make_of_a_model_that_does_not_call_tools(joey: Runner) ->
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        ([], "say what to do"),
+        ([], "no prompt given; use joey run"),
         (["x", "--mode", "nope"], "there is no mode 'nope'"),
         (["x", "--protocol", "nope"], "there is no protocol 'nope'"),
-        (["x", "--approve", "nope"], "there is no profile 'nope'"),
+        (["x", "--approve", "nope"], "argument --approve: must be one of 'ask', 'edits', 'read-only', "),
+        (["x", "--max-turns", "many"], "argument --max-turns: must be a whole number of 1 or more, got 'many'"),
         (["x", "--resume", "nope"], "there is no task 'nope'"),
         (["x", "--workspace", "/nowhere"], "/nowhere is not a folder"),
         (["x", "--attach", "a.exe"], "cannot read a.exe: No such file"),

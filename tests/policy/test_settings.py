@@ -1,9 +1,8 @@
-"""Settings from plain data, and the profiles."""
+"""The profiles, and what the settings decide."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -28,41 +27,15 @@ from joey.task.approvals import always
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home")
 
 
-def test_a_mapping_goes_on_top_of_its_profile() -> None:
-    settings = Settings.read({"profile": "edits", "deny": ["rm"], "max_cost": 2, "browser": "allow"})
-    assert (settings.reads, settings.writes) == ("allow", "allow")
-    assert (settings.deny, settings.max_cost, settings.browser) == (("rm",), 2, "allow")
-    assert settings.allow == ()
-
-
 def test_no_settings_are_the_profile_ask() -> None:
-    assert Settings.read({}) == Settings() == Settings.for_profile("ask")
+    assert Settings() == Settings.for_profile("ask")
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"writes_outsid": "allow"}, "no approval setting 'writes_outsid' (did you mean 'writes_outside'?)"),
-        ({"mode-switches": "allow"}, "did you mean 'mode_switches'?"),
-        ({"zzz": 1}, "no approval setting 'zzz' (known: profile, reads"),
-        ({"reads": True}, "reads must be 'allow', 'ask' or 'deny', got True"),
-        ({"reads": "yes"}, "reads must be 'allow', 'ask' or 'deny', got 'yes'"),
-        ({"allow": "git"}, "allow must be a list of non-empty strings, got 'git'"),
-        ({"allow": ["git", ""]}, "allow must be a list of non-empty strings"),
-        ({"deny": [1]}, "deny must be a list of non-empty strings"),
-        ({"profile": "yolo"}, "there is no profile 'yolo'"),
-        ({"profile": "read_only"}, "did you mean 'read-only'?"),
-        ({"profile": 1}, "profile must be a string"),
-        ({"max_requests": 1.5}, "max_requests must be a whole number of 0 or more, or null, got 1.5"),
-        ({"max_requests": -1}, "max_requests must be"),
-        ({"max_cost": "1"}, "max_cost must be a number of 0 or more, or null"),
-        ({"max_cost": True}, "max_cost must be a number"),
-    ],
-)
-def test_a_wrong_setting_is_named_with_what_is_right(data: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        Settings.read(data)
-    assert message in str(error.value)
+def test_an_unknown_profile_is_named_with_those_there_are() -> None:
+    with pytest.raises(
+        UsageError, match="unknown profile 'yolo'; available profiles: ask, edits, read-only, auto, all"
+    ):
+        Settings.for_profile("yolo")
 
 
 ACTIONS: dict[str, Action] = {
@@ -110,7 +83,7 @@ def test_a_profile_allows_what_it_says(profile: str) -> None:
 
 
 def test_even_all_keeps_to_deny_rules() -> None:
-    settings = Settings.read({"profile": "all", "deny": ["rm"]})
+    settings = replace(Settings.for_profile("all"), deny=("rm",))
     assert judge([RunCommand("echo $(rm x)")], settings, WORKSPACE).decision == "deny"
     assert judge([RunCommand("$x")], settings, WORKSPACE).decision == "ask"
 

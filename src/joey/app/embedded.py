@@ -42,9 +42,8 @@ from joey.app.arguments import (
     store_outside,
 )
 from joey.app.settings import notices
-from joey.app.tasks import Given, TaskOptions, open_task
+from joey.app.tasks import Given, TaskOptions, TaskSetup, open_task, prepare_task
 from joey.commands import Answer, Cancel, Command, Say
-from joey.config import Config
 from joey.config.files import Value
 from joey.errors import UsageError
 from joey.events import (
@@ -60,7 +59,6 @@ from joey.events import (
     Request,
     TaskFinished,
 )
-from joey.mcp.config import LoadedServers, configured_servers
 from joey.messages import ImageBlock
 from joey.task import task as handles
 from joey.task.core import unattended
@@ -154,16 +152,12 @@ class Task:
         files, blocks = split_images(images)
         self._prompt, self._images = prompt, blocks
         headless = self._HEADLESS and self._approver is None
-        self._options = TaskOptions(name, mode=mode, workspace=folder, resume=resume, attach=files, headless=headless)
-        self._given = Given(
-            opened,
-            tuple(map(as_tool, tools)),
-            {**checked_settings(settings or {}), **{key: value for key, value in named.items() if value.value}},
-            config,
-            store_outside(folder, store),
-        )
+        flags = {**checked_settings(settings or {}), **{key: value for key, value in named.items() if value.value}}
+        self._options = TaskOptions(folder, flags, resume, files, headless=headless)
+        self._given = Given(opened, tuple(map(as_tool, tools)), config, store_outside(folder, store))
         self._unanswered = unanswered
         self._stack = AsyncExitStack()
+        self._setup: TaskSetup | None = None
         self._handle: handles.Task | None = None
         self._running: asyncio.Task[TaskFinished] | None = None
         self._result: TaskResult | None = None
@@ -176,7 +170,8 @@ class Task:
     async def __aenter__(self) -> Self:
         if self._handle is not None:
             raise UsageError("a task is opened once; to continue it, make another with resume=task.id")
-        opened = open_task(self._options, self._prompt, self._watch, self._images, self._given)
+        self._setup = prepare_task(self._options, self._given)
+        opened = open_task(self._setup, self._prompt, self._watch, self._images)
         self._handle = await self._stack.enter_async_context(opened)
         return self
 
@@ -214,12 +209,14 @@ class Task:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a person should know of the configuration, such as settings of a project that is not trusted."""
-        servers = configured_servers(self.workspace) if self._given.config else LoadedServers()
-        return (*notices(self._config), *servers.warnings)
+        setup = self._prepared
+        return (*notices(setup.config), *setup.servers.warnings)
 
     @property
-    def _config(self) -> Config:
-        return self._given.sources(self.workspace).config({**self._options.flags, **self._given.settings})
+    def _prepared(self) -> TaskSetup:
+        if self._setup is None:
+            raise UsageError(NOT_OPEN)
+        return self._setup
 
     @property
     def _opened(self) -> handles.Task:
@@ -273,7 +270,7 @@ class Task:
 
     async def _run(self, handle: handles.Task) -> TaskFinished:
         try:
-            finished = await run_within(handle, self._config.value("limits.timeout"))
+            finished = await run_within(handle, self._prepared.config.value("limits.timeout"))
             self._finish(finished)
         finally:
             self._events.put_nowait(None)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from joey import protocols
 from joey.app.sandbox import check_profile
@@ -21,9 +21,11 @@ from joey.app.tools import look_around, mcp_offers, sandbox_settings, tools_of
 from joey.bounded.files import read_regular
 from joey.checkpoints import CheckpointLimits
 from joey.config import Config
+from joey.config.files import Value
 from joey.errors import UsageError
 from joey.images.sizing import image_type, resize_image
-from joey.journal.store import TaskStore
+from joey.journal.records import TaskOpened
+from joey.journal.store import TaskEntry, TaskStore
 from joey.mcp.config import LoadedServers, configured_servers
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
@@ -38,7 +40,7 @@ from joey.system.folders import close_to_others, state_folder
 from joey.task.mentions import WorkspaceSources
 from joey.task.parts import Parts, Watcher
 from joey.task.prompt import Surroundings as TaskSurroundings
-from joey.task.settings import Calls, PlainAnswers, PromptForm, TaskSettings, TextCalls
+from joey.task.settings import Calls, TaskSettings
 from joey.task.task import Task
 from joey.terminal.outlet import unfiltered
 from joey.tools.base import Tool
@@ -50,50 +52,22 @@ _FREE = {"input": 0, "output": 0}
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """What a person asked for on the command line. What is None is looked up."""
+    """What a person wants of one task, in addition to the settings files."""
 
-    model: str | None = None
-    base_url: str | None = None
-    protocol: str | None = None
-    mode: str | None = None
     workspace: Path = field(default_factory=Path.cwd)
-    approve: str | None = None
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    sandbox: str | None = None
-    max_turns: int | None = None
-    max_cost: float | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    """Settings for this task by full name, as values or as `Value`s that know where they were written."""
     resume: str | None = None
     attach: tuple[str, ...] = ()
-    timeout: float | None = None
-    plain_answers: PlainAnswers | None = None
-    text_calls: TextCalls | None = None
-    tool_choice: Calls | None = None
-    grammar: str | None = None
-    prompt_form: PromptForm | None = None
     headless: bool = False
 
-    @property
-    def flags(self) -> dict[str, Any]:
-        """What was asked for, as settings."""
-        return {
-            "model": self.model,
-            "base_url": self.base_url,
-            "protocol": self.protocol,
-            "mode": self.mode,
-            "approvals.profile": self.approve,
-            "approvals.allow": self.allow,
-            "approvals.deny": self.deny,
-            "sandbox": self.sandbox,
-            "limits.max_turns": self.max_turns,
-            "limits.max_cost": self.max_cost,
-            "limits.timeout": self.timeout,
-            "task.plain_answers": self.plain_answers,
-            "task.text_calls": self.text_calls,
-            "task.tool_choice": self.tool_choice,
-            "grammar": self.grammar,
-            "task.prompt": self.prompt_form,
-        }
+    def flag(self, name: str) -> Any:
+        """The value of a setting that was given for this task alone, or None."""
+        value = self.flags.get(name)
+        return value.value if isinstance(value, Value) else value
+
+    def with_flags(self, flags: Mapping[str, Any]) -> TaskOptions:
+        return replace(self, flags={**self.flags, **flags})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +77,10 @@ class Given:
     model: tuple[Provider, str] | None = None
     """Used in place of the configured one. Whoever opened the provider closes it."""
     tools: tuple[Tool[Any], ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings by their full names, over those of the options."""
     config: bool = True
     """Whether the user's and the project's own files count, and the environment: settings, modes, rules, servers."""
     store: Path | None = None
     """Where the task is saved; with all other tasks of the user when None."""
-
-    def sources(self, workspace: Path) -> Sources:
-        return Sources.of(workspace) if self.config else NO_SOURCES
 
     def approved(self, policy: Settings) -> Settings:
         """A program vouches for the code of its tools. What they do to files is approved or not by their group."""
@@ -130,43 +99,69 @@ def task_store(folder: Path | None = None) -> TaskStore:
     return TaskStore(folder or state_folder() / "tasks")
 
 
-@asynccontextmanager
-async def open_task(
-    options: TaskOptions,
-    prompt: str,
-    watch: Watcher,
-    images: Sequence[ImageBlock] = (),
-    given: Given = NOTHING_GIVEN,
-) -> AsyncIterator[Task]:
-    """A task made of everything this folder and this user have, new or resumed; what it holds is closed at the end."""
+@dataclass(frozen=True, slots=True)
+class TaskSetup:
+    """Where a task runs and under which settings: looked up once, before anything is opened."""
+
+    options: TaskOptions
+    given: Given
+    workspace: Path
+    sources: Sources
+    config: Config
+    servers: LoadedServers
+    store: TaskStore
+    entry: TaskEntry | None
+    """The task to resume."""
+
+    @property
+    def opened(self) -> TaskOpened | None:
+        return self.entry.state.opened if self.entry and self.entry.state else None
+
+
+SettingsReader: TypeAlias = Callable[[Sources, Mapping[str, Any]], Config]
+
+
+def prepare_task(
+    options: TaskOptions, given: Given = NOTHING_GIVEN, read: SettingsReader = Sources.config
+) -> TaskSetup:
+    """Find the task to resume, if any, and read the settings of its workspace. This is the only time they are read."""
     store = task_store(given.store)
     entry = store.find(options.resume) if options.resume else None
     opened = entry.state.opened if entry and entry.state else None
     if entry is not None and opened is None:
-        raise UsageError(entry.problem or f"task {entry.task_id} has nothing to go on with")
+        raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
     workspace = Path(opened.workspace) if opened else options.workspace.absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
     # A resumed task keeps its protocol, and that decides how servers' tools are called.
-    options = replace(options, protocol=opened.protocol) if opened else options
-    configured = configured_servers(workspace) if given.config else LoadedServers()
-    servers = McpServers(configured.enabled)
-    parts = make_parts(options, opened.model if opened else None, workspace, store, watch, servers, given)
-    parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *configured.allowed)))
-    config = given.sources(workspace).config({**options.flags, **given.settings})
-    await check_profile(parts.policy, sandbox_settings(config), workspace)
+    options = options.with_flags({"protocol": opened.protocol}) if opened else options
+    sources = Sources.of(workspace) if given.config else NO_SOURCES
+    servers = configured_servers(workspace) if given.config else LoadedServers()
+    return TaskSetup(options, given, workspace, sources, read(sources, options.flags), servers, store, entry)
+
+
+@asynccontextmanager
+async def open_task(
+    setup: TaskSetup, prompt: str, watch: Watcher, images: Sequence[ImageBlock] = ()
+) -> AsyncIterator[Task]:
+    """A task with everything this folder and this user have, new or resumed; what it holds is closed at the end."""
+    options, given, config, entry = setup.options, setup.given, setup.config, setup.entry
+    servers = McpServers(setup.servers.enabled)
+    parts = make_parts(setup, watch, servers)
+    parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *setup.servers.allowed)))
+    await check_profile(parts.policy, sandbox_settings(config), setup.workspace)
     images = [*[await attached(Path(name), parts) for name in options.attach], *images]
     servers.start()
     try:
         if entry is not None:
             asked = await asked_for(prompt, parts, mode=entry.state.mode if entry.state else "code")
-            mode = options.mode or asked.mode
+            mode = options.flag("mode") or asked.mode
             task = Task.resume(parts, entry.task_id, text=prompt, images=images, mode=mode, attached=asked.attached)
         else:
             setting = config.settings["mode"]
             asked = await asked_for(prompt, parts, mode=setting.value)
             with said_in(setting):
-                mode = options.mode or asked.mode or setting.value
+                mode = options.flag("mode") or asked.mode or setting.value
                 task = Task.start(parts, prompt, mode=mode, images=images, attached=asked.attached)
         with contextlib.closing(task):
             yield task
@@ -174,26 +169,18 @@ async def open_task(
         await asyncio.gather(servers.close(), *(() if given.model else (parts.provider.close(),)))
 
 
-def make_parts(
-    options: TaskOptions,
-    model_before: str | None,
-    workspace: Path,
-    store: TaskStore,
-    watch: Watcher,
-    servers: McpServers | None = None,
-    given: Given = NOTHING_GIVEN,
-) -> Parts:
-    sources = given.sources(workspace)
-    config = sources.config({**options.flags, **given.settings})
+def make_parts(setup: TaskSetup, watch: Watcher, servers: McpServers | None = None) -> Parts:
+    options, given, config, workspace = setup.options, setup.given, setup.config, setup.workspace
     grammar = config.value("grammar")
     if given.model is not None:
         provider, model = given.model
         name = f"{provider.name}/{model}"
     else:
-        name = options.model or model_before or config.value("model") or default_model()
+        before = setup.opened.model if setup.opened else None
+        name = options.flag("model") or before or config.value("model") or default_model()
         provider, model = open_configured(name, config)
     abilities = provider.abilities(model)
-    around = look_around(workspace, sources)
+    around = look_around(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
     with said_in(config.settings["protocol"]):
@@ -208,14 +195,14 @@ def make_parts(
         label=name,
         protocol=protocol,
         workspace=workspace,
-        store=store,
+        store=setup.store,
         modes=modes,
         toolset=tools_of(
             around, name, config, sees_images=abilities.images, mcp=mcp, compact=settings.compact, given=given.tools
         ),
         policy=given.approved(approvals_in_force(config).settings),
         settings=settings,
-        surroundings=surroundings_of(paths, modes, sources),
+        surroundings=surroundings_of(paths, modes, setup.sources),
         paths=paths,
         checkpoints=CheckpointLimits(),
         asked=asker(paths, around.library, sees_images=abilities.images, check=config.value("check")),
@@ -234,21 +221,14 @@ def open_configured(name: str, config: Config) -> tuple[Provider, str]:
             base_url=config.base_url_for(name),
             api_key=key_for(name),
             grammar=config.value("grammar"),
-            engine=EngineOptions(config.value("local.threads"), config.value("local.context")),
+            engine=EngineOptions(**config.part("engine")),
         )
 
 
 def task_settings(config: Config, *, context_window: int | None) -> TaskSettings:
     calls: Calls | None = config.value("task.tool_choice")
-    settings = TaskSettings(
-        max_tokens=config.value("task.max_tokens"),
-        context_window=context_window,
-        condense_at=config.value("task.condense_at"),
-        mistake_limit=config.value("task.mistake_limit"),
-        max_turns=config.value("limits.max_turns"),
-        plain_answers=config.value("task.plain_answers"),
-        text_calls=config.value("task.text_calls"),
-    ).in_form(config.value("task.prompt"))
+    settings = TaskSettings(context_window=context_window, **config.part("task"))
+    settings = settings.in_form(config.value("task.prompt"))
     return replace(settings, tool_choice=calls) if calls else settings
 
 

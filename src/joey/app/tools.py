@@ -109,12 +109,7 @@ async def servers_of(workspace: Path, patience: float) -> AsyncIterator[McpServe
 
 
 def tool_choices(config: Config) -> ToolChoices:
-    return ToolChoices(
-        features=DEFAULT_FEATURES.union(_features(config)),
-        include=config.value("tools.include"),
-        exclude=config.value("tools.exclude"),
-        disabled=config.value("tools.disabled"),
-    )
+    return ToolChoices(features=DEFAULT_FEATURES.union(_features(config)), **config.part("choices"))
 
 
 def _features(config: Config) -> Iterator[Feature]:
@@ -128,35 +123,21 @@ def _features(config: Config) -> Iterator[Feature]:
 def builtin_options(config: Config, library: Library, *, sees_images: bool = True) -> BuiltinOptions:
     """How the built-in tools behave, by the settings."""
     return BuiltinOptions(
-        completion_needs_closed_todos=config.value("tools.completion_needs_closed_todos"),
-        edit_likeness=config.value("tools.edit_likeness"),
         sees_images=sees_images,
-        kill_commands_after=config.value("tools.kill_commands_after"),
         command_environment=environment_rules(config),
         sandbox=sandbox_settings(config),
-        browser_program=config.value("browser.program"),
-        browser_sandbox=config.value("browser.sandbox"),
         image_endpoint=_image_endpoint(config),
         library=library,
+        **config.part("tools"),
     )
 
 
 def environment_rules(config: Config) -> EnvironmentRules:
-    return EnvironmentRules(config.value("environment.keep"), config.value("environment.withhold"))
+    return EnvironmentRules(**config.part("environment"))
 
 
 def sandbox_settings(config: Config) -> SandboxSettings:
-    return SandboxSettings(
-        mode=config.value("sandbox"),
-        network=config.value("sandbox_network"),
-        hosts=tuple(config.value("sandbox_hosts")),
-        writable=tuple(config.value("sandbox_writable")),
-        hide=tuple(config.value("sandbox_hide")),
-        show=tuple(config.value("sandbox_show")),
-        limits=ProcessLimits(
-            config.value("sandbox_memory"), config.value("sandbox_processes"), config.value("sandbox_file_size")
-        ),
-    )
+    return SandboxSettings(**config.part("sandbox"), limits=ProcessLimits(**config.part("sandbox_limits")))
 
 
 def _image_endpoint(config: Config) -> ImageEndpoint | None:

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joey.cli.flags import add_old_flag, add_setting_flags, settings_in
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,10 +35,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["explain"], help="explain: say what would be decided, and why")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="a command line, as the model would give it")
-    parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="a rule such as 'git log', or '*'")
-    parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="a rule for what never runs")
+    add_setting_flags(parser, "approvals")
+    add_old_flag(parser, "--profile", "approvals.profile")
     parser.add_argument("--path", action="append", default=[], metavar="P", help="judge a path, to read and to write")
-    parser.add_argument("--profile", metavar="NAME", help="ask, edits, read-only or all; else what the settings say")
     parser.add_argument("--headless", action="store_true", help="what holds when nobody is there to be asked")
     parser.add_argument("--batch", action="store_true", help="questions as lines of JSON on stdin, a verdict a line")
     parser.add_argument("--workspace", default=".", metavar="DIR", help="the workspace (default: the current folder)")
@@ -50,20 +50,15 @@ def run(args: argparse.Namespace) -> int:
     if args.command is None and not args.path:
         raise UsageError("give a command line to explain, --path P, or --batch")
     workspace = _workspace(Path(args.workspace))
-    settings = _settings(args)
+    settings = _settings(Path(args.workspace), settings_in(args))
     answer = _answer(args, settings, workspace)
     print(_as_json(answer) if args.json else _as_text(answer))
     return 0
 
 
-def _settings(args: argparse.Namespace) -> Settings:
-    return _with_rules(Path(args.workspace), args.profile, args.allow, args.deny)
-
-
-def _with_rules(workspace: Path, profile: str | None, allow: Sequence[str], deny: Sequence[str]) -> Settings:
+def _settings(workspace: Path, flags: Mapping[str, Any]) -> Settings:
     from joey.app.settings import approvals_in_force, settings_in_force
 
-    flags = {"approvals.profile": profile, "approvals.allow": tuple(allow), "approvals.deny": tuple(deny)}
     return approvals_in_force(settings_in_force(workspace, flags)).settings
 
 
@@ -125,18 +120,15 @@ def _from_flags(folder: Path, rules: str) -> Settings:
     """The settings that options of `joey run` make."""
     import shlex
 
-    from joey.cli.run import configure_run, configure_task
-
     parser = argparse.ArgumentParser(exit_on_error=False, add_help=False)
-    configure_task(parser)
-    configure_run(parser)
+    add_setting_flags(parser, "run")
     try:
         given, unknown = parser.parse_known_args(shlex.split(rules))
     except argparse.ArgumentError as problem:
         raise UsageError(f"rules: {problem}") from None
     if unknown:
         raise UsageError(f"rules: joey run has no option {unknown[0]}")
-    return _with_rules(folder, given.approve, given.allow, given.deny)
+    return _settings(folder, settings_in(given))
 
 
 def _verdict(question: dict[str, Any], settings: Settings, workspace: Workspace) -> dict[str, Any]:

@@ -24,15 +24,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from joey.app.settings import default_model, notices, said_in, settings_in_force
-from joey.app.tasks import TaskOptions, open_task, read_image
+from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image
 from joey.app.tools import look_around, tool_choices
-from joey.cli.run import configure_task
+from joey.cli.flags import add_setting_flags, add_workspace_flag, settings_in
 from joey.errors import UsageError
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
-from joey.sandbox.settings import MODES
 from joey.system.folders import state_folder
 from joey.task.parts import Watcher
 from joey.task.task import Task
@@ -44,28 +43,14 @@ _MOST_FILES = 5_000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    configure_task(parser)
-    parser.add_argument("--approve", metavar="PROFILE", help="ask (default), edits, read-only, auto, or all")
-    parser.add_argument("--allow", action="append", default=[], metavar="RULE", help="commands that may run, as words")
-    parser.add_argument("--deny", action="append", default=[], metavar="RULE", help="commands that never run")
-    parser.add_argument("--sandbox", choices=MODES, help="confine commands: auto (default), require, or off")
+    add_workspace_flag(parser)
+    add_setting_flags(parser, "interactive")
     parser.add_argument("--resume", metavar="ID", help="go on with a task; `last` is the newest")
     parser.add_argument("--plain", action="store_true", help="lines out and lines in, also on a terminal")
 
 
 def run(args: argparse.Namespace) -> int:
-    options = TaskOptions(
-        model=args.model,
-        base_url=args.base_url,
-        protocol=args.protocol,
-        mode=args.mode,
-        workspace=(args.workspace or Path.cwd()).absolute(),
-        approve=args.approve,
-        allow=tuple(args.allow),
-        deny=tuple(args.deny),
-        sandbox=args.sandbox,
-        prompt_form=args.prompt_form,
-    )
+    options = TaskOptions((args.workspace or Path.cwd()).absolute(), settings_in(args))
     if not options.workspace.is_dir():
         raise UsageError(f"{options.workspace} is not a folder")
     workshop, choices = HomeWorkshop(options), first_choices(options, args.resume)
@@ -92,7 +77,7 @@ def first_choices(options: TaskOptions, resume: str | None) -> Choices:
     with said_in(config.settings["mode"]):
         mode = look_around(options.workspace).mode(config.value("mode"))
     if resume:
-        return Choices(options.mode, options.model, resume)
+        return Choices(options.flags.get("mode"), options.flags.get("model"), resume)
     return Choices(mode.slug, config.value("model") or default_model())
 
 
@@ -114,8 +99,8 @@ class HomeWorkshop:
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
     ) -> AbstractAsyncContextManager[Task]:
-        options = replace(self._options, mode=choices.mode, model=choices.model, resume=choices.resume)
-        return open_task(options, prompt, watch, images)
+        options = self._options.with_flags({"mode": choices.mode, "model": choices.model})
+        return open_task(prepare_task(replace(options, resume=choices.resume)), prompt, watch, images)
 
     def picture(self, path: Path) -> ImageBlock:
         return read_image(path)

@@ -1,11 +1,11 @@
-"""Go on with a task that was interrupted, cancelled or finished.
+"""Resume a task that was interrupted, cancelled or finished.
 
-At a terminal you are asked line by line: leave for what a tool would do, the model's questions, whether you accept the
-result. What you type in between is a message for the model. Without a terminal, or with --json, it goes as with
-`joey run --resume`: what needs leave is allowed by --approve, --allow and --deny, and otherwise denied.
+In a terminal, Joey asks line by line: to approve what a tool would do, to answer the model's questions, to accept the
+result. Anything else you type is a message to the model. Without a terminal, or with --json, this works like
+`joey run --resume`: --approve, --allow and --deny decide what the task may do, and anything else is denied.
 
-The ID may be shortened, `last` (also when it is left out) is the newest; `joey tasks` lists them. The task keeps its
-folder, its mode and its protocol. The exit codes are those of `joey run`.
+The ID may be shortened; `last`, the default, is the most recent task. `joey tasks` lists them. The task keeps its
+folder, mode and protocol. The exit codes are those of `joey run`.
 
 examples:
   joey resume
@@ -18,30 +18,21 @@ import argparse
 import asyncio
 import sys
 
-from joey.app.tasks import TaskOptions, open_task
-from joey.cli.run import configure_model, configure_run, options_from, run_without_a_user, seconds_for
-from joey.terminal.conversation import Conversation, converse
-from joey.terminal.headless import EXIT_CODES
+from joey.app.tasks import TaskOptions
+from joey.cli.flags import add_setting_flags, settings_in
+from joey.cli.run import configure_headless, run_attended, run_without_a_user
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", default="last", metavar="ID", help="which task; `last` when left out")
-    parser.add_argument("words", nargs="?", default="", metavar="WORDS", help="what to tell the model first")
-    configure_model(parser)
-    configure_run(parser)
-    parser.set_defaults(protocol=None, mode=None, workspace=None)
+    parser.add_argument("id", nargs="?", default="last", metavar="ID", help="task to resume (default: last)")
+    parser.add_argument("message", nargs="?", default="", metavar="MESSAGE", help="message to send to the model first")
+    add_setting_flags(parser, "resume")
+    configure_headless(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     attended = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not args.json
-    options = options_from(args, resume=args.id, headless=not attended)
+    options = TaskOptions(flags=settings_in(args), resume=args.id, attach=tuple(args.attach), headless=not attended)
     if attended:
-        return asyncio.run(_converse(options, args.words))
-    return run_without_a_user(options, args.words, as_json=args.json)
-
-
-async def _converse(options: TaskOptions, words: str) -> int:
-    conversation = Conversation(sys.stdout)
-    async with open_task(options, words, conversation.watch) as task:
-        finished = await converse(task, conversation, sys.stdin.fileno(), seconds=seconds_for(task, options))
-    return EXIT_CODES[finished.outcome]
+        return asyncio.run(run_attended(options, args.message))
+    return run_without_a_user(options, args.message, as_json=args.json)

@@ -24,10 +24,11 @@ import contextlib
 import json
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joey.cli.flags import add_setting_flags, settings_in
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="PROVIDER/MODEL", help="what this model would be offered")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--try", dest="call", nargs=2, metavar=("NAME", "JSON"), help="run one tool by hand")
-    parser.add_argument(
-        "--approve", choices=["ask", "edits", "all", "read-only"], help="what --try may do without asking"
-    )
+    add_setting_flags(parser, "tools")
     parser.add_argument("--no-mcp", action="store_true", help="start no MCP servers to list their tools")
     parser.add_argument("--trust", action="store_true", help="trust this folder: run its tool files")
     parser.add_argument("--distrust", action="store_true", help="take that back")
@@ -275,7 +274,7 @@ async def _call(
     )
     options = builtin_options(settings_in_force(surroundings.workspace), surroundings.library)
     asking = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
-    settings = _settings(surroundings.workspace, args.approve)
+    settings = _settings(surroundings.workspace, settings_in(args))
     async with contextlib.AsyncExitStack() as stack:
         offer = None
         if not args.no_mcp and _concerns_mcp(call.name):
@@ -315,16 +314,16 @@ def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
     return replace(chosen, include=(*chosen.include, *opt_in))
 
 
-def _settings(workspace: Path, approve: str | None) -> Any:
+def _settings(workspace: Path, flags: Mapping[str, Any]) -> Any:
     """Whoever types a call by hand wants at least to look at the folder they are in."""
     from dataclasses import replace
 
     from joey.app.settings import approvals_in_force, settings_in_force
     from joey.mcp.config import configured_servers
 
-    settings = approvals_in_force(settings_in_force(workspace, {"approvals.profile": approve})).settings
+    settings = approvals_in_force(settings_in_force(workspace, flags)).settings
     settings = replace(settings, mcp_allow=(*settings.mcp_allow, *configured_servers(workspace).allowed))
-    return replace(settings, reads="allow") if approve is None and settings.reads == "ask" else settings
+    return replace(settings, reads="allow") if not flags and settings.reads == "ask" else settings
 
 
 class _Screen:

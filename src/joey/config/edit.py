@@ -1,14 +1,13 @@
-"""One value of a settings file set, the rest of the file as it was: comments, order and all.
+"""Sets one value of a settings file and keeps the rest of the file as it was, with comments and order.
 
-Only what can be done with certainty is done: the result is read again, and if it does not say what was meant, and
-nothing else differently than before, the file is left alone and the user is asked to edit it.
+The result is read again before it is written. If it does not hold the new value, or if anything else changed, the file
+stays as it is and the user has to edit it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +15,26 @@ from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
 from joey.config.files import check_value, find_key, read_settings_file, read_settings_text
+from joey.config.lines import Lines, left_of_equals
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
 
 
 def set_value(path: Path, name: str, written: str) -> Any:
-    """Set a setting in a file, which is made if need be. Returns the value as it was understood."""
+    """Set a value in a file, which is created if necessary. Returns the value as it was read."""
     key = find_key(name)
     if secret_in("", written):
         raise UsageError(f"this looks like a secret. {ADVICE}")
-    value = check_value(key, _understood(written))
+    value = check_value(key, _parsed(written))
     before = read_settings_file(path)
     text = read_regular_text(path) if path.is_file() else ""
-    edited = with_value(text, name, value)
-    _verify(path, {known: each.value for known, each in before.items()} | {name: value}, edited)
+    edited = with_value(text, key.name, value)
+    _verify(path, {known: each.value for known, each in before.items()} | {key.name: value}, edited)
     _replace(path, edited)
     return value
 
 
-def _understood(written: str) -> Any:
+def _parsed(written: str) -> Any:
     """What was typed: a TOML value, or else the text itself."""
     try:
         return read_toml(f"value = {written}")["value"]
@@ -43,44 +43,31 @@ def _understood(written: str) -> Any:
 
 
 def with_value(text: str, name: str, value: Any) -> str:
-    """The text of a settings file with one more value, or another."""
-    table, _, last = name.rpartition(".")
-    lines = text.splitlines()
-    start, end = _table(lines, table)
-    line = f"{last} = {_toml(value)}"
-    for at in range(start, end):
-        if re.match(rf"\s*{re.escape(last)}\s*=", lines[at]):
-            lines[at] = line
-            return "\n".join(lines) + "\n"
-    if start < 0:
-        lines += [*([""] if lines else []), f"[{table}]", line]
-        return "\n".join(lines) + "\n"
-    lines.insert(_after_last_value(lines, start, end), line)
-    return "\n".join(lines) + "\n"
+    """The text of a settings file with one value added or replaced."""
+    path = tuple(name.split("."))
+    found, texts = Lines(text), text.splitlines()
+    line = f"{path[-1]} = {_toml(value)}"
+    at, table = found.key(path), found.table(path[:-1])
+    if at is not None:
+        texts[at] = f"{left_of_equals(texts[at]).rstrip()} = {_toml(value)}"
+    elif table is None:
+        texts += [*([""] if texts else []), f"[{'.'.join(path[:-1])}]", line]
+    else:
+        texts.insert(_after_last_value(texts, *table), line)
+    return "\n".join(texts) + "\n"
 
 
 def _after_last_value(lines: list[str], start: int, end: int) -> int:
     """Where a new line goes: comments at the end of a table are usually about the next one."""
-    while end > start and _says_nothing(lines[end - 1]):
+    while end > start and _is_blank(lines[end - 1]):
         end -= 1
     if end == 0:  # nothing is set yet: below the comment that the file opens with
         return next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
     return end
 
 
-def _says_nothing(line: str) -> bool:
+def _is_blank(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
-
-
-def _table(lines: list[str], table: str) -> tuple[int, int]:
-    """The lines of a table, without its header; (-1, -1) if it is not there."""
-    headers = [at for at, line in enumerate(lines) if re.match(r"\s*\[", line)]
-    if not table:
-        return 0, headers[0] if headers else len(lines)
-    for at in headers:
-        if re.match(rf"\s*\[\s*{re.escape(table)}\s*\]\s*(#.*)?$", lines[at]):
-            return at + 1, next((later for later in headers if later > at), len(lines))
-    return -1, -1
 
 
 def _toml(value: Any) -> str:
@@ -91,13 +78,13 @@ def _toml(value: Any) -> str:
     return text.replace("\x7f", "\\u007f")
 
 
-def _verify(path: Path, meant: dict[str, Any], edited: str) -> None:
+def _verify(path: Path, expected: dict[str, Any], edited: str) -> None:
     try:
-        says = {name: each.value for name, each in read_settings_text(edited, str(path)).items()}
+        found = {name: each.value for name, each in read_settings_text(edited, str(path)).items()}
     except UsageError:
-        says = {}
-    if says != meant:
-        raise UsageError(f"{path} is written in a way that cannot be edited safely from here; change it by hand")
+        found = {}
+    if found != expected:
+        raise UsageError(f"{path} cannot be edited safely; change it in an editor")
 
 
 def _replace(path: Path, text: str) -> None:

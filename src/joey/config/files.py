@@ -1,13 +1,9 @@
-"""A settings file as checked values: every mistake is an error that names the file, the line and the nearest right key.
-
-TOML readers keep no lines. A key's line is looked for by its name below the header of its table; what is written in a
-way that this does not find (inside an inline table, say) gets the line of its table, or the first.
-"""
+"""A settings file as checked values: every mistake is an error that names the file, the line and the nearest key."""
 
 from __future__ import annotations
 
 import difflib
-import re
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +13,7 @@ from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
 from joey.config.keys import BY_NAME, PRICE_PARTS, PRICES, SECTIONS, Key
+from joey.config.lines import Lines
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
 
@@ -51,9 +48,9 @@ def read_settings_text(text: str, path: str) -> dict[str, Value]:
 
 
 def _checked(data: Mapping[str, Any], text: str, path: str) -> Iterator[tuple[str, Any, str]]:
-    lines = _Lines(text)
+    lines = Lines(text)
     for parts, value in _flat(data):
-        where = f"{path}:{lines.of(parts)}"
+        where = f"{path}:{lines.number_of(parts)}"
         try:
             name, value = _check(parts, value)
         except UsageError as error:
@@ -91,9 +88,23 @@ def check_setting(name: str, value: Any) -> Any:
 
 
 def check_value(key: Key, value: Any) -> Any:
-    if not key.kind.fits(value):
-        raise UsageError(f"{key.name} must be {key.kind.expected}, got {_shown(value)}")
+    if wrong := problem_with(key, value):
+        raise UsageError(f"{key.name} {wrong}")
     return tuple(value) if isinstance(value, list) else value
+
+
+def problem_with(key: Key, value: Any) -> str | None:
+    return None if key.kind.matches(value) else f"must be {key.kind.expected}, got {_shown(value)}"
+
+
+def parse_text(key: Key, text: str) -> Any:
+    """The value that the text of a variable or of a flag stands for; not checked."""
+    if key.kind.matches(text):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def find_key(name: str) -> Key:
@@ -131,38 +142,3 @@ def _shown(value: Any) -> str:
         return "a table"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…"
-
-
-# Lines
-
-_DEEPEST_SETTING = 2
-_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
-
-
-class _Lines:
-    """Where each setting is written, found in one pass."""
-
-    def __init__(self, text: str) -> None:
-        self._first: dict[tuple[str, ...], int] = {}
-        table: tuple[str, ...] = ()
-        for number, line in enumerate(text.split("\n"), start=1):
-            header = _HEADER.match(line)
-            written = _names(header[1]) if header else (*table, *_names(_left_of_equals(line)))
-            table = written if header else table
-            for length in range(1, min(len(written), _DEEPEST_SETTING) + 1):
-                self._first.setdefault(written[:length], number)
-
-    def of(self, parts: tuple[str, ...]) -> int:
-        """The line a setting is on, counted from 1."""
-        return self._first.get(parts) or self._first.get(parts[:1], 1)
-
-
-def _left_of_equals(line: str) -> str:
-    left, equals, _ = line.partition("=")
-    return left if equals else ""
-
-
-def _names(written: str) -> tuple[str, ...]:
-    """A dotted key as its parts: `prices."gpt-5.2"` has two."""
-    found = re.findall(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)", written)
-    return tuple(first or second or third for first, second, third in found)

@@ -1,53 +1,50 @@
-"""Every setting there is: its name, what it takes, what it is for, and whether a project may decide it.
+"""Every setting, declared once: one row of `KEYS` is all that a setting needs besides the code that uses it.
+
+From a row come its line in `config.toml`, its environment variable, its flag on each command that takes it, its
+validation, `joey config`, and its line in docs/settings.md.
 
 A project's file came with the project, perhaps from somebody else. `in_project` says what it may do in a folder that
 the user has not trusted: `free` is used, `stricter` is used as far as it allows less than before, and `trusted` is
-held back. `never` is held back in trusted folders too, and so is a `tighter` that would loosen something. The default
+ignored. `never` is ignored in trusted folders too, and so is a `tighter` that would loosen something. The default
 is `trusted`; `free` is only what takes something away from the model, or changes nothing that matters. What spends
 money, sends text elsewhere, chooses how the model is addressed or what it may do, or gives approval, is never `free`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from joey.config.kinds import COUNT, DECISION, LIST, NUMBER, SHARE, SWITCH, TEXT, WHOLE, Kind, one_of
+
 InProject: TypeAlias = Literal["free", "stricter", "tighter", "trusted", "never"]
+
+ALL = ("interactive", "run", "resume", "scratch")
+"""The commands that open a task."""
+HEADLESS = ("run", "resume", "scratch")
+IN_FOLDER = ("interactive", "run", "resume")
+"""Those that work in a folder of the user's own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What a value must be, in words and as a test."""
+class Flag:
+    """How a setting is given on the command line, and to which commands."""
 
-    expected: str
-    fits: Callable[[Any], bool]
+    name: str
+    commands: tuple[str, ...]
+    metavar: str = ""
+    short: str = ""
 
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
-
-
-def _words(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(item, str) and item.strip() for item in value)
-
-
-def one_of(*values: str) -> Kind:
-    return Kind("one of " + ", ".join(map(repr, values)), lambda value: isinstance(value, str) and value in values)
-
-
-TEXT = Kind("a string", lambda value: isinstance(value, str) and bool(value.strip()))
-WHOLE = Kind("a whole number of 0 or more", lambda value: _number(value) and isinstance(value, int))
-COUNT = Kind("a whole number of 1 or more", lambda value: _number(value) and isinstance(value, int) and value > 0)
-NUMBER = Kind("a number of 0 or more", _number)
-SHARE = Kind("a number from 0 to 1", lambda value: _number(value) and value <= 1)
-SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
-WORDS = Kind("a list of non-empty strings", _words)
-DECISION = one_of("allow", "ask", "deny")
+    @property
+    def option(self) -> str:
+        """The name of the flag in Python: `--max-turns` is `max_turns`."""
+        return self.name.lstrip("-").replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
+    """One setting."""
+
     name: str
     kind: Kind
     about: str
@@ -55,8 +52,16 @@ class Key:
     in_project: InProject = "trusted"
     variable: str = ""
     """The environment variable that sets it."""
+    flag: Flag | None = None
+    sets: str = ""
+    """The part and field that it sets, such as `task.max_turns` (see `Config.part`); without it, it is read by name."""
     order: tuple[str, ...] = ()
     """The values of a `tighter` one, the loosest first."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the lists of all sources are joined; a single value replaces the one below it."""
+        return self.kind is LIST
 
     def loosens(self, value: Any, below: Any) -> bool:
         """Whether a value would allow more than the one below it, or just as much."""
@@ -70,16 +75,36 @@ def _decisions(**about: str) -> tuple[Key, ...]:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("model", TEXT, "which model, as provider/model", variable="JOEY_MODEL"),
-    Key("base_url", TEXT, "another server that speaks the provider's format", variable="JOEY_BASE_URL"),
-    Key("protocol", TEXT, "how the model calls tools", variable="JOEY_PROTOCOL"),
+    Key("model", TEXT, "model to use", variable="JOEY_MODEL", flag=Flag("--model", ALL, "PROVIDER/MODEL", "-m")),
+    Key(
+        "base_url",
+        TEXT,
+        "address of another server that speaks the provider's format",
+        variable="JOEY_BASE_URL",
+        flag=Flag("--base-url", ALL, "URL"),
+    ),
+    Key(
+        "protocol",
+        TEXT,
+        "how the model calls tools: native, xml, json_mix, morph_xml, tool_choice",
+        variable="JOEY_PROTOCOL",
+        flag=Flag("--protocol", ("interactive", "run", "scratch"), "NAME", "-p"),
+    ),
     Key(
         "grammar",
         one_of("off", "llama.cpp", "vllm", "vllm-guided"),
-        "the kind of server that is told what a legal reply is, for a protocol in text; models in local/ always are",
+        "constrain replies to valid calls on this kind of server (text protocols only; local/ models always do)",
         variable="JOEY_GRAMMAR",
+        flag=Flag("--grammar", HEADLESS),
     ),
-    Key("mode", TEXT, "the mode a task begins in", "code", variable="JOEY_MODE"),
+    Key(
+        "mode",
+        TEXT,
+        "mode a task starts in: code, architect, ask, debug, orchestrator, or your own",
+        "code",
+        variable="JOEY_MODE",
+        flag=Flag("--mode", ("interactive", "run"), "SLUG"),
+    ),
     Key(
         "approvals.profile",
         one_of("ask", "edits", "read-only", "auto", "all"),
@@ -87,118 +112,258 @@ KEYS: tuple[Key, ...] = (
         "ask",
         in_project="stricter",
         variable="JOEY_APPROVE",
+        flag=Flag("--approve", (*IN_FOLDER, "approvals", "tools"), "PROFILE"),
     ),
-    Key("approvals.allow", WORDS, "commands that may run, added to the profile's", ()),
-    Key("approvals.deny", WORDS, "commands that never run", (), in_project="stricter"),
+    Key(
+        "approvals.allow",
+        LIST,
+        "commands that may run without asking, such as 'git log' or pytest",
+        (),
+        flag=Flag("--allow", (*ALL, "approvals"), "RULE"),
+    ),
+    Key(
+        "approvals.deny",
+        LIST,
+        "commands that never run",
+        (),
+        in_project="stricter",
+        flag=Flag("--deny", (*IN_FOLDER, "approvals"), "RULE"),
+    ),
     *_decisions(
-        reads="reading in the workspace",
-        reads_outside="reading elsewhere",
+        reads="reading files in the workspace",
+        reads_outside="reading files elsewhere",
         writes="changing files in the workspace",
         writes_outside="changing files elsewhere",
-        writes_protected="changing files that steer Joey, git or the editor",
+        writes_protected="changing files that configure Joey, git or the editor",
         commands="commands that no rule names",
-        widen="what a command needs beyond its sandbox: the network, another folder, or none at all",
+        widen="what a command needs beyond its sandbox: the network, another folder, or no sandbox",
         mcp="tools of MCP servers",
         mcp_resources="resources of MCP servers",
         browser="pages of other machines in the browser",
         browser_local="pages of this machine in the browser",
         custom_tools="custom tools",
-        mode_switches="going on in another mode",
-        subtasks="beginning a subtask",
+        mode_switches="switching to another mode",
+        subtasks="starting a subtask",
     ),
-    Key("approvals.mcp_allow", WORDS, "MCP tools that may be called: server/tool", ()),
-    Key("approvals.browser_allow", WORDS, "hosts whose pages may be opened: example.com, *.example.com", ()),
-    Key("approvals.custom_tools_allow", WORDS, "custom tools that may be called", ()),
-    Key("approvals.followup_timeout", NUMBER, "seconds until a question takes its first suggestion"),
-    Key("approvals.max_requests", WHOLE, "requests before the user is asked to go on", in_project="stricter"),
-    Key("limits.max_turns", COUNT, "turns a task may take", in_project="stricter"),
-    Key("limits.max_cost", NUMBER, "dollars a task may cost", in_project="stricter"),
-    Key("limits.timeout", NUMBER, "seconds a headless run may take", in_project="stricter"),
-    Key("task.mistake_limit", WHOLE, "turns without success before the user is asked; 0 never asks", 3),
+    Key("approvals.mcp_allow", LIST, "MCP tools that may be called without asking: server/tool, server/*", ()),
+    Key("approvals.browser_allow", LIST, "hosts whose pages may be opened: example.com, *.example.com", ()),
+    Key("approvals.custom_tools_allow", LIST, "custom tools that may be called without asking", ()),
+    Key("approvals.followup_timeout", NUMBER, "seconds until a question is answered with its first suggestion"),
+    Key("approvals.max_requests", WHOLE, "requests before you are asked to continue", in_project="stricter"),
+    Key(
+        "limits.max_turns",
+        COUNT,
+        "maximum number of turns in a task",
+        in_project="stricter",
+        flag=Flag("--max-turns", ("run", "resume"), "N"),
+        sets="task.max_turns",
+    ),
+    Key(
+        "limits.max_cost",
+        NUMBER,
+        "maximum cost of a task, in dollars",
+        in_project="stricter",
+        flag=Flag("--max-cost", ("run", "resume"), "DOLLARS"),
+    ),
+    Key(
+        "limits.timeout",
+        NUMBER,
+        "maximum duration of a headless run, in seconds",
+        in_project="stricter",
+        flag=Flag("--timeout", HEADLESS, "SECONDS"),
+    ),
+    Key(
+        "task.mistake_limit",
+        WHOLE,
+        "failed turns in a row before you are asked; 0 never asks",
+        3,
+        sets="task.mistake_limit",
+    ),
     Key(
         "task.plain_answers",
         one_of("remind", "finish"),
-        "a reply without a tool call: remind the model, or take it as the result",
+        "on a reply without a tool call: remind the model to call one, or finish with the reply as the result",
         "remind",
         in_project="free",
+        flag=Flag("--plain-answers", HEADLESS),
+        sets="task.plain_answers",
     ),
     Key(
         "task.text_calls",
         one_of("ignore", "offer", "run"),
-        "a call that a native model wrote into its text",
+        "on a call that a native model wrote as text: ignore it, offer to run it, or run it",
         "offer",
+        flag=Flag("--text-calls", HEADLESS),
+        sets="task.text_calls",
     ),
     Key(
         "task.tool_choice",
         one_of("auto", "required"),
-        "whether a reply may be words alone, or is exactly one call; left out, it is so for small models",
+        "whether each reply must be exactly one call; if not set, required for small models",
+        flag=Flag("--tool-choice", HEADLESS),
     ),
     Key(
         "task.prompt",
         one_of("auto", "compact", "full"),
-        "what the model is told: compact is for small ones, auto goes by the size of the window",
+        "how the model is instructed: compact is for small models, auto decides by the context window",
         "auto",
+        flag=Flag("--prompt", ALL),
     ),
-    Key("task.condense_at", SHARE, "how full the window may be before old turns are condensed", 0.8),
-    Key("task.max_tokens", COUNT, "tokens a reply may have", 8192),
-    Key("local.threads", COUNT, "threads for a model on this machine", variable="JOEY_LOCAL_THREADS"),
-    Key("local.context", COUNT, "tokens a conversation with it may have", variable="JOEY_LOCAL_CONTEXT"),
-    Key("check", TEXT, "the command whose output @problems stands for, such as a linter"),
-    Key("tools.disabled", WORDS, "tools nobody is offered", (), in_project="free"),
-    Key("tools.include", WORDS, "tools the model is offered besides", ()),
-    Key("tools.exclude", WORDS, "tools the model is not offered", (), in_project="free"),
-    Key("tools.completion_needs_closed_todos", SWITCH, "no completion while todos are open", False, in_project="free"),
-    Key("tools.kill_commands_after", NUMBER, "seconds after which a command is ended"),
-    Key("tools.edit_likeness", SHARE, "how alike lines must be for apply_diff to take them"),
+    Key(
+        "task.condense_at",
+        SHARE,
+        "share of the context window that may be full before old turns are summarized",
+        0.8,
+        sets="task.condense_at",
+    ),
+    Key("task.max_tokens", COUNT, "maximum number of tokens in a reply", 8192, sets="task.max_tokens"),
+    Key(
+        "local.threads",
+        COUNT,
+        "threads for models on this machine",
+        variable="JOEY_LOCAL_THREADS",
+        sets="engine.threads",
+    ),
+    Key(
+        "local.context",
+        COUNT,
+        "context window of models on this machine, in tokens",
+        variable="JOEY_LOCAL_CONTEXT",
+        sets="engine.context",
+    ),
+    Key("check", TEXT, "command whose output @problems inserts, such as a linter"),
+    Key("tools.disabled", LIST, "tools that are never offered", (), in_project="free", sets="choices.disabled"),
+    Key("tools.include", LIST, "tools offered to the model in addition", (), sets="choices.include"),
+    Key("tools.exclude", LIST, "tools not offered to the model", (), in_project="free", sets="choices.exclude"),
+    Key(
+        "tools.completion_needs_closed_todos",
+        SWITCH,
+        "refuse completion while todos are open",
+        False,
+        in_project="free",
+        sets="tools.completion_needs_closed_todos",
+    ),
+    Key(
+        "tools.kill_commands_after",
+        NUMBER,
+        "seconds after which a command is stopped",
+        sets="tools.kill_commands_after",
+    ),
+    Key(
+        "tools.edit_likeness",
+        SHARE,
+        "how similar lines must be for apply_diff to accept them",
+        sets="tools.edit_likeness",
+    ),
     Key(
         "environment.keep",
-        WORDS,
+        LIST,
         "variables that commands get although they look like secrets or sockets: GITHUB_TOKEN, AWS_*",
         (),
         in_project="never",
+        sets="environment.keep",
     ),
-    Key("environment.withhold", WORDS, "more variables that commands do not get", (), in_project="free"),
+    Key(
+        "environment.withhold",
+        LIST,
+        "further variables that commands do not get",
+        (),
+        in_project="free",
+        sets="environment.withhold",
+    ),
     Key(
         "sandbox",
         one_of("auto", "require", "off"),
-        "confine commands: as well as this machine can, only if it can do so fully, or not",
+        "confine commands: as far as this machine can, only if it can fully, or not at all",
         "auto",
         in_project="tighter",
         variable="JOEY_SANDBOX",
+        flag=Flag("--sandbox", IN_FOLDER),
+        sets="sandbox.mode",
         order=("off", "auto", "require"),
     ),
     Key(
         "sandbox_network",
         one_of("none", "approved", "on"),
-        "which commands may use the network: none, those that you approved yourself, or all",
+        "which commands may use the network: none, those you approved yourself, or all",
         "approved",
         in_project="tighter",
         variable="JOEY_SANDBOX_NETWORK",
+        sets="sandbox.network",
         order=("on", "approved", "none"),
     ),
     Key(
         "sandbox_hosts",
-        WORDS,
-        "hosts that commands without network reach all the same, through a proxy: pypi.org, *.example.com",
+        LIST,
+        "hosts that commands without network may still reach, through a proxy: pypi.org, *.example.com",
         (),
         in_project="never",
+        sets="sandbox.hosts",
     ),
-    Key("sandbox_writable", WORDS, "folders outside the workspace that commands may write in", (), in_project="never"),
-    Key("sandbox_hide", WORDS, "more files and folders that commands do not see: ~/notes", (), in_project="free"),
+    Key(
+        "sandbox_writable",
+        LIST,
+        "folders outside the workspace that commands may write to",
+        (),
+        in_project="never",
+        sets="sandbox.writable",
+    ),
+    Key(
+        "sandbox_hide",
+        LIST,
+        "further files and folders that commands cannot see: ~/notes",
+        (),
+        in_project="free",
+        sets="sandbox.hide",
+    ),
     Key(
         "sandbox_show",
-        WORDS,
-        "what commands see although it is on the list of secrets: ~/.npmrc",
+        LIST,
+        "files that commands can see although they are on the list of secrets: ~/.npmrc",
         (),
         in_project="never",
+        sets="sandbox.show",
     ),
-    Key("sandbox_memory", COUNT, "megabytes of memory one process of a command may take", 8192, in_project="stricter"),
-    Key("sandbox_processes", COUNT, "processes that commands may have at a time", 4096, in_project="stricter"),
-    Key("sandbox_file_size", COUNT, "megabytes a file may have that a command writes", 16384, in_project="stricter"),
-    Key("browser.program", TEXT, "the Chromium to start, by path or name", variable="JOEY_BROWSER"),
-    Key("images.model", TEXT, "the model that makes pictures; generate_image is offered if it is set"),
-    Key("images.base_url", TEXT, "another server for it that speaks OpenAI's images API"),
-    Key("browser.sandbox", SWITCH, "start it in its own sandbox (which it cannot have as root)", True),
+    Key(
+        "sandbox_memory",
+        COUNT,
+        "maximum memory of one process of a command, in megabytes",
+        8192,
+        in_project="stricter",
+        sets="sandbox_limits.memory",
+    ),
+    Key(
+        "sandbox_processes",
+        COUNT,
+        "maximum number of processes that commands may have at a time",
+        4096,
+        in_project="stricter",
+        sets="sandbox_limits.processes",
+    ),
+    Key(
+        "sandbox_file_size",
+        COUNT,
+        "maximum size of a file that a command writes, in megabytes",
+        16384,
+        in_project="stricter",
+        sets="sandbox_limits.file_size",
+    ),
+    Key(
+        "browser.program",
+        TEXT,
+        "Chromium to start, by path or name",
+        variable="JOEY_BROWSER",
+        sets="tools.browser_program",
+    ),
+    Key("images.model", TEXT, "model that generates images; generate_image is offered only if this is set"),
+    Key("images.base_url", TEXT, "address of another server that speaks OpenAI's images API"),
+    Key(
+        "browser.sandbox",
+        SWITCH,
+        "start Chromium in its own sandbox (not possible as root)",
+        True,
+        sets="tools.browser_sandbox",
+    ),
 )
 
 BY_NAME = {key.name: key for key in KEYS}
@@ -206,8 +371,3 @@ SECTIONS = tuple(dict.fromkeys(key.name.partition(".")[0] for key in KEYS if "."
 PRICES = "prices"
 """`[prices."my-model"]`: dollars for a million tokens, one table a model."""
 PRICE_PARTS = ("input", "output", "cache_write", "cache_read")
-
-
-def adds_up(key: Key) -> bool:
-    """Whether the lists of all places hold together; a single value replaces the one below it."""
-    return key.kind is WORDS

@@ -10,7 +10,6 @@ held back and told, limits can only become tighter, and approvals only stricter.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from joey.config.files import Value, check_value, read_settings_file
-from joey.config.keys import BY_NAME, KEYS, PRICES, Key, adds_up
+from joey.config.files import Value, check_value, parse_text, read_settings_file
+from joey.config.keys import BY_NAME, KEYS, PRICES, Key
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
 from joey.system.folders import project_folder
@@ -77,6 +76,11 @@ class Config:
 
     def value(self, name: str) -> Any:
         return self.settings[name].value
+
+    def part(self, name: str) -> dict[str, Any]:
+        """The values for one part of the program, by the names of its fields (see `Key.sets`)."""
+        fields = {key.sets.partition(".")[2]: key.name for key in KEYS if key.sets.startswith(f"{name}.")}
+        return {field: self.value(setting) for field, setting in fields.items()}
 
     @property
     def prices(self) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def _lay(settings: dict[str, Setting], layer: Layer, name: str, value: Value, he
 
 
 def _over(below: Setting | None, key: Key | None, above: Setting) -> Setting:
-    if key is None or not adds_up(key) or below is None or not below.value:
+    if key is None or not key.adds_up or below is None or not below.value:
         return above
     return Setting(above.name, (*below.value, *above.value), above.origin, f"{below.where}, {above.where}")
 
@@ -167,27 +171,18 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Value]:
         if secret_in("", text):
             raise UsageError(f"${key.variable} looks like a secret. {ADVICE}")
         try:
-            values[key.name] = Value(check_value(key, _typed(key, text)), f"${key.variable}")
+            values[key.name] = Value(check_value(key, parse_text(key, text)), f"${key.variable}")
         except UsageError as error:
             raise UsageError(f"${key.variable}: {error}") from None
     return values
 
 
-def _typed(key: Key, text: str) -> Any:
-    """What a variable's text stands for: itself, or the number or the true or false that the setting takes."""
-    if key.kind.fits(text):
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, Value]:
     given = {name: value for name, value in flags.items() if value is not None and value != ()}
-    return {name: value if isinstance(value, Value) else Value(value, _flag(name)) for name, value in given.items()}
+    return {
+        name: value if isinstance(value, Value) else Value(value, _flag(BY_NAME[name])) for name, value in given.items()
+    }
 
 
-def _flag(name: str) -> str:
-    last = name.rpartition(".")[2]
-    return "--approve" if name == "approvals.profile" else f"--{last.replace('_', '-')}"
+def _flag(key: Key) -> str:
+    return key.flag.name if key.flag else key.name

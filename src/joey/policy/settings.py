@@ -15,10 +15,8 @@ Deny rules and ignore files hold in every profile. `auto` rests on the sandbox: 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from dataclasses import dataclass, fields
+from typing import Any
 
 from joey.errors import UsageError
 from joey.policy.verdict import Decision
@@ -66,19 +64,8 @@ class Settings:
     @classmethod
     def for_profile(cls, name: str) -> Settings:
         if name not in PROFILES:
-            raise UsageError(f"there is no profile {name!r}{_nearest(name, PROFILES)}")
+            raise UsageError(f"unknown profile {name!r}; available profiles: {', '.join(PROFILES)}")
         return PROFILES[name]
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Settings:
-        """From plain data, such as a table of a settings file. Wrong keys and values are named."""
-        known = {field.name: field for field in fields(cls)}
-        for key in data:
-            if key not in known:
-                raise UsageError(f"there is no approval setting {key!r}{_nearest(str(key), known)}")
-        base = cls.for_profile(_string("profile", data.get("profile", "ask")))
-        values = {key: _value(key, value, str(known[key].type)) for key, value in data.items()}
-        return replace(base, **values)
 
     def over_limit(self, requests: int, cost: float) -> str | None:
         """Why the user must be asked before the next request, counting since the last yes; None to go on."""
@@ -110,54 +97,3 @@ PROFILES: dict[str, Settings] = {
     "auto": Settings(profile="auto", reads="allow", writes="allow", confined=True),
     "all": _everything(),
 }  # fmt: skip
-
-
-def _nearest(name: str, known: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name.replace("-", "_"), known, n=1) or difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {near[0]!r}?)" if near else f" (known: {', '.join(known)})"
-
-
-def _value(key: str, value: Any, kind: str) -> Any:
-    if kind == "Decision":
-        return _decision(key, value)
-    if kind.startswith("tuple"):
-        return _strings(key, value)
-    if kind == "str":
-        return _string(key, value)
-    if kind == "bool":
-        return _switch(key, value)
-    return _limit(key, value, whole="int" in kind)
-
-
-def _decision(key: str, value: Any) -> Decision:
-    for decision in get_args(Decision):
-        if value == decision:
-            return decision  # type: ignore[no-any-return]
-    raise UsageError(f"{key} must be 'allow', 'ask' or 'deny', got {value!r}")
-
-
-def _string(key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise UsageError(f"{key} must be a string, got {value!r}")
-    return value
-
-
-def _switch(key: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise UsageError(f"{key} must be true or false, got {value!r}")
-    return value
-
-
-def _strings(key: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) and item.strip() for item in value):
-        raise UsageError(f"{key} must be a list of non-empty strings, got {value!r}")
-    return tuple(value)
-
-
-def _limit(key: str, value: Any, *, whole: bool) -> int | float | None:
-    if value is None:
-        return None
-    kinds = int if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or value < 0:
-        raise UsageError(f"{key} must be a {'whole ' if whole else ''}number of 0 or more, or null, got {value!r}")
-    return value

@@ -1,0 +1,68 @@
+"""The flags of the settings, from the table (`joey.config.keys`): no command writes down one of them itself."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from joey.config.files import parse_text, problem_with
+from joey.config.keys import BY_NAME, KEYS, Flag, Key
+from joey.config.kinds import SWITCH
+
+_DEST = "setting "
+"""What the names of settings begin with among the arguments, so that they stay apart from other arguments."""
+
+
+def add_setting_flags(parser: argparse.ArgumentParser, command: str) -> None:
+    """The flags of every setting that this command takes; without a flag, the settings files decide."""
+    for key in KEYS:
+        if key.flag and command in key.flag.commands:
+            names = [key.flag.name, *([key.flag.short] if key.flag.short else [])]
+            parser.add_argument(*names, dest=_DEST + key.name, help=_help(key), **_reading(key, key.flag))
+
+
+def add_old_flag(parser: argparse.ArgumentParser, flag: str, name: str) -> None:
+    """A former spelling of a setting's flag: it works, and help does not show it."""
+    key = BY_NAME[name]
+    parser.add_argument(flag, dest=_DEST + name, type=_reader(key), help=argparse.SUPPRESS)
+
+
+def add_workspace_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workspace", "-w", type=Path, metavar="FOLDER", help="folder to work in (default: the current folder)"
+    )
+
+
+def settings_in(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given as flags, by their full names."""
+    given = {name.removeprefix(_DEST): value for name, value in vars(args).items() if name.startswith(_DEST)}
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in given.items() if each is not None}
+
+
+def _reading(key: Key, flag: Flag) -> dict[str, Any]:
+    """How argparse reads the value of a flag."""
+    if key.kind is SWITCH:
+        return {"action": argparse.BooleanOptionalAction}
+    metavar = flag.metavar or ("{" + ",".join(key.kind.choices) + "}" if key.kind.choices else "VALUE")
+    return {"action": "append" if key.adds_up else "store", "type": _reader(key), "metavar": metavar}
+
+
+def _help(key: Key) -> str:
+    choices = f"; one of {', '.join(key.kind.choices)}" if key.flag and key.flag.metavar and key.kind.choices else ""
+    repeat = "; can be repeated" if key.adds_up else ""
+    default = f" (default: {key.default})" if key.default not in (None, ()) else ""
+    return f"{key.about}{choices}{repeat}{default}".replace("%", "%%")
+
+
+def _reader(key: Key) -> Callable[[str], Any]:
+    """Reads and checks the text of a flag; one item of a list at a time."""
+
+    def read(text: str) -> Any:
+        value = text if key.adds_up else parse_text(key, text)
+        if wrong := problem_with(key, [value] if key.adds_up else value):
+            raise argparse.ArgumentTypeError(wrong)
+        return value
+
+    return read

@@ -1,0 +1,39 @@
+"""What a setting can take: a test, the words for it in an error message, and the choices where there are few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a value must be, in words and as a test."""
+
+    expected: str
+    matches: Callable[[Any], bool]
+    choices: tuple[str, ...] = ()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, str) and item.strip() for item in value)
+
+
+def one_of(*values: str) -> Kind:
+    expected = "one of " + ", ".join(map(repr, values))
+    return Kind(expected, lambda value: isinstance(value, str) and value in values, values)
+
+
+TEXT = Kind("a string", lambda value: isinstance(value, str) and bool(value.strip()))
+WHOLE = Kind("a whole number of 0 or more", lambda value: _is_number(value) and isinstance(value, int))
+COUNT = Kind("a whole number of 1 or more", lambda value: _is_number(value) and isinstance(value, int) and value > 0)
+NUMBER = Kind("a number of 0 or more", _is_number)
+SHARE = Kind("a number from 0 to 1", lambda value: _is_number(value) and value <= 1)
+SWITCH = Kind("true or false", lambda value: isinstance(value, bool))
+LIST = Kind("a list of non-empty strings", _is_list)
+DECISION = one_of("allow", "ask", "deny")
