@@ -354,7 +354,7 @@ def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> Non
     }  # fmt: skip
 
 
-_SAMPLES = (True, "x", 1, 0.5, ["x"], "ask", "off", "auto", "full", "ignore", "required", "remind")
+_SAMPLES = (True, "x", 1, 0.5, ["x"], "ask", "off", "auto", "full", "ignore", "required", "finish")
 
 
 def _sample(key: Key) -> str:

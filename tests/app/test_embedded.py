@@ -511,7 +511,7 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
         ({"model": "gpt-9"}, "model=: the model 'gpt-9' is not named provider/model"),
         ({"model": None}, "name one: model="),
         ({"model": 5}, "model is a name such as"),
-        ({"approve": "edit"}, "no profile 'edit' .did you mean 'edits'"),
+        ({"approve": "edit"}, "unknown profile 'edit'; did you mean 'edits'"),
         ({"approve": 1}, "approve is a profile .ask, edits, read-only, auto, all. or a function"),
         ({"allow": "pytest"}, "allow=.'pytest'."),
         ({"protocol": "xlm"}, "protocol=: there is no protocol 'xlm'; did you mean 'xml'"),

@@ -15,6 +15,7 @@ Deny rules and ignore files hold in every profile. `auto` rests on the sandbox: 
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -64,7 +65,9 @@ class Settings:
     @classmethod
     def for_profile(cls, name: str) -> Settings:
         if name not in PROFILES:
-            raise UsageError(f"unknown profile {name!r}; available profiles: {', '.join(PROFILES)}")
+            near = difflib.get_close_matches(name.replace("_", "-"), PROFILES, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"available profiles: {', '.join(PROFILES)}"
+            raise UsageError(f"unknown profile {name!r}; {hint}")
         return PROFILES[name]
 
     def over_limit(self, requests: int, cost: float) -> str | None:
