@@ -1,7 +1,7 @@
 """What a tool call would do to the world, before it does it.
 
 A tool declares its actions; the approval policy judges them. Keeping them as data in between means that neither
-needs to know the other, and that what the user is asked about is what was judged.
+needs to know the other, and that what the user approves is what was judged.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 
 class JoeyError(Exception):
-    """Something Joey can explain. Its text is meant for a person and is shown without a traceback."""
+    """Something Joey can explain. Its text is for a person and is shown without a traceback."""
 
 
 class UsageError(JoeyError):
-    """The caller asked for something that does not exist or does not fit; the text says what would."""
+    """The caller wants something that does not exist or is not allowed; the text says what is."""
 
 
 class WireError(JoeyError):
-    """A JSON document does not describe the object it was said to describe."""
+    """A JSON document does not describe the object it should describe."""

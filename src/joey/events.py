@@ -1,6 +1,6 @@
 """What happened, as frozen facts. Front ends watch these and nothing else.
 
-`ToolCall…` is what the model said, `ToolRun…` is what we did about it. `…Requested` is a question that waits for an
+`ToolCall…` is what the model wrote, `ToolRun…` is what we did about it. `…Requested` is a question that waits for an
 Answer with its request_id (see `joey.commands`), `…Answered` is its end.
 
 The laws of the stream events, which every parser keeps:
@@ -190,7 +190,7 @@ class RetryScheduled:
 
 @dataclass(frozen=True, slots=True)
 class UserMessageQueued:
-    """The user said something while Joey was busy; the model reads it with the next request."""
+    """The user wrote something while Joey was busy; the model reads it with the next request."""
 
     text: str
 
@@ -376,7 +376,7 @@ class SubtaskClosed:
 
 @dataclass(frozen=True, slots=True)
 class TaskCompleted:
-    """The model called attempt_completion and it passed the checks; the user is asked next."""
+    """The model called attempt_completion and it passed the checks; the user answers next."""
 
     result: str
     usage: Usage

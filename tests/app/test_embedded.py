@@ -508,7 +508,7 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
     ("options", "message"),
     [
         ({"prompt": "  "}, "no prompt; say what to do"),
-        ({"model": "gpt-9"}, "model=: the model 'gpt-9' is not named provider/model"),
+        ({"model": "gpt-9"}, "model=: 'gpt-9' is not of the form provider/model"),
         ({"model": None}, "name one: model="),
         ({"model": 5}, "model is a name such as"),
         ({"approve": "edit"}, "unknown profile 'edit'; did you mean 'edits'"),

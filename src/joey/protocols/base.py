@@ -35,7 +35,7 @@ from joey.wire import JsonObject, JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ParseError:
-    """What `on_error` is told: what went wrong, and the piece of the model's text it went wrong in."""
+    """What `on_error` gets: what went wrong, and the piece of the model's text it went wrong in."""
 
     message: str
     segment: str
@@ -186,7 +186,7 @@ class BaseParser(ABC):
 
 
 class Protocol(ABC):
-    """How one family of models is told about tools, calls them, and is answered."""
+    """How one family of models learns about tools, calls them, and gets the results."""
 
     name: ClassVar[str]
     in_text: ClassVar[bool] = True
@@ -237,4 +237,4 @@ class Protocol(ABC):
 
     @abstractmethod
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
-        """What to tell the model after a badly formed call, or when it called no tool: how a call is written."""
+        """What to send the model after a badly formed call, or when it called no tool: how a call is written."""

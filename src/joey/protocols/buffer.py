@@ -1,6 +1,6 @@
 """A text buffer that never gives away half a tag and never scans a character twice.
 
-`TagScanner` is fed text and asked for the next of a set of literal tags. It answers with the text before the tag
+`TagScanner` gets text and finds the next of a set of literal tags. It answers with the text before the tag
 as soon as that text cannot be part of a tag, and holds back only a suffix that is a true prefix of one.
 
 How: a tag begins with its first character (`<` for most), so a piece without such a character goes through at once.
@@ -103,7 +103,7 @@ def partial_suffix(text: str, tag: str) -> str:
 
 
 class Pieces:
-    """A long text that comes in small pieces, kept without a million small strings and joined only when asked for."""
+    """A long text that comes in small pieces, kept without a million small strings and joined only on demand."""
 
     __slots__ = ("_blocks", "_fresh", "length")
 

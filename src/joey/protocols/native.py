@@ -86,7 +86,7 @@ class NativeParser(BaseParser):
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
         self._by_call_id: dict[str, _Call] = {}
-        self._writing: _Call | None = None  # the call that the stream brought last, if nothing came after it
+        self._writing: _Call | None = None  # the call that the stream added to last, if nothing came after it
 
     def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
         # Nearly every chunk of a long call brings a few more characters of the same argument and nothing else.

@@ -75,9 +75,9 @@ def open_model(
 ) -> tuple[Provider, str]:
     """The provider that serves this model, and the model's name there. `base_url` puts another server in its place.
 
-    `grammar` names the way in which an OpenAI-compatible server is told what a legal reply is, such as `llama.cpp`,
-    or turns it off; None leaves it to the provider: a model in this process is told, others are not. `engine` says how
-    such a model (`local/…`) is run.
+    `grammar` names the form in which an OpenAI-compatible server takes a grammar of the reply, such as `llama.cpp`, or
+    is `off`; None lets the provider decide: a model in this process gets one, others do not. `engine` says how such a
+    model (`local/…`) is run.
     """
     provider, _, model = name.partition("/")
     endpoint = ENDPOINTS.get(provider, _LOCAL if provider == LOCAL else None)
@@ -85,7 +85,7 @@ def open_model(
         raise UsageError(_unknown(name, provider))
     address = base_url or os.environ.get(endpoint.base_url_variable or "") or endpoint.base_url
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
-        raise AuthError(f"there is no key for {provider}: set {endpoint.key_variable}.")
+        raise AuthError(f"no API key for {provider}: set {endpoint.key_variable}.")
     connection = Connection(model, address, api_key, endpoint.key_variable, abilities, grammar, engine)
     opened: Provider = importlib.import_module(WIRES[endpoint.wire]).connect(connection)
     return opened, model
@@ -95,6 +95,9 @@ _LOCAL = Endpoint(LOCAL, key_variable="")
 
 
 def _unknown(name: str, provider: str) -> str:
-    near = difflib.get_close_matches(provider, (*ENDPOINTS, LOCAL), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near and near[0] != provider else ""
-    return f"the model {name!r} is not named provider/model.{hint} Providers: {', '.join((*ENDPOINTS, LOCAL))}"
+    providers = (*ENDPOINTS, LOCAL)
+    if provider in providers or "/" not in name:
+        return f"{name!r} is not of the form provider/model; providers: {', '.join(providers)}"
+    near = difflib.get_close_matches(provider, providers, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return f"there is no provider {provider!r}{hint} Providers: {', '.join(providers)}"

@@ -115,7 +115,7 @@ class AnthropicProvider(Provider):
         except TypeError as error:
             if "authentication" not in str(error):
                 raise
-            raise errors.AuthError("there is no key for Anthropic: set ANTHROPIC_API_KEY.") from error
+            raise errors.AuthError("no API key for anthropic: set ANTHROPIC_API_KEY.") from error
         except (anthropic.AnthropicError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise _failure(error, began).hiding(self._client.api_key) from error
 
@@ -273,7 +273,7 @@ def _with_cache_mark(message: dict[str, Any]) -> dict[str, Any]:
 
 
 class _StreamReader:
-    """Events to chunks. Servers that only resemble Anthropic leave fields out, so every one is asked for by name."""
+    """Events to chunks. Servers that only resemble Anthropic leave fields out, so each is looked up by name."""
 
     def __init__(self) -> None:
         self._usage = UsageChunk()
@@ -284,7 +284,7 @@ class _StreamReader:
         try:
             return list(self._chunks(event))
         except (AttributeError, TypeError) as error:
-            raise errors.CutStreamError(f"a piece of the reply is not what it should be ({error})") from error
+            raise errors.CutStreamError(f"part of the reply has an unexpected form ({error})") from error
 
     def _chunks(self, event: Any) -> Iterator[Chunk]:
         kind = getattr(event, "type", None)

@@ -69,7 +69,7 @@ class Connection:
     key_variable: str = ""
     abilities: Abilities | None = None
     grammar: str | None = None
-    """How the server is told about grammars; `off` if it is not, None to let the provider decide."""
+    """How grammars are sent to the server; `off` for not at all, None to let the provider decide."""
     engine: EngineOptions | None = None
 
 
@@ -82,12 +82,12 @@ class Provider(ABC):
         self._abilities = abilities
 
     def abilities(self, model: str) -> Abilities:
-        """What this model takes: what the provider was told, else what its name says."""
+        """What this model takes: what the provider was given, else what its name says."""
         return self._abilities or abilities_of(model)
 
     @property
     def takes_grammar(self) -> bool:
-        """Whether the server is to be told what a legal reply is, so that the model can write nothing else."""
+        """Whether grammars are sent to the server, so that the model can write nothing else."""
         return False
 
     @abstractmethod

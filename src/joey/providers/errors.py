@@ -1,6 +1,6 @@
 """What can go wrong with a request, as exceptions that say whether trying again can help.
 
-`classify` turns what a provider said (a status, a type or code, a message) into one of them. It knows no SDK: the
+`classify` turns a provider's answer (a status, a type or code, a message) into one of them. It knows no SDK: the
 providers hand it what they caught. A provider's own words stay in the message.
 """
 

@@ -1,9 +1,9 @@
 """OpenAI's Chat Completions, through the official SDK, from any endpoint that speaks them.
 
-Endpoints differ more than models do, so the reader asks for every field by name: no index, no id, arguments as an
+Endpoints differ more than models do, so the reader looks up every field by name: no index, no id, arguments as an
 object instead of text, reasoning under two names, usage on every chunk or on none.
 
-Some servers take a grammar of the reply, each in its own words: `GRAMMAR_FORMS`. OpenAI's own takes none.
+Some servers take a grammar of the reply, each in its own form: `GRAMMAR_FORMS`. OpenAI's own takes none.
 
 Reasoning that must go back as it came (OpenRouter's `reasoning_details`) travels as a signature: the list as JSON.
 """
@@ -55,7 +55,7 @@ GRAMMAR_FORMS: Mapping[str, GrammarForm] = {
     "vllm": lambda grammar: {"structured_outputs": {"grammar": grammar}},
     "vllm-guided": lambda grammar: {"guided_grammar": grammar},  # vLLM before 0.12
 }
-"""What goes into the body of a request to have the reply follow a grammar, by the server that is asked."""
+"""What goes into the body of a request to have the reply follow a grammar, by server."""
 
 
 def connect(connection: Connection) -> OpenAIProvider:
@@ -96,7 +96,7 @@ class OpenAIProvider(Provider):
         self._encoder: Memo[[Abilities], ChatEncoder] = Memo(ChatEncoder)
         key = api_key or os.environ.get(key_variable)
         if not key and base_url is None:
-            raise errors.AuthError(f"there is no key: set {key_variable}.")
+            raise errors.AuthError(f"no API key: set {key_variable}.")
         # Local servers want no key, but the SDK wants one. Retrying is the caller's, who can show it.
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
@@ -293,7 +293,7 @@ class _StreamReader:
         try:
             return list(self._chunks(event))
         except (AttributeError, TypeError) as error:
-            raise errors.CutStreamError(f"a piece of the reply is not what it should be ({error})") from error
+            raise errors.CutStreamError(f"part of the reply has an unexpected form ({error})") from error
 
     @property
     def is_complete(self) -> bool:

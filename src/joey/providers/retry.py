@@ -40,7 +40,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """What `on_retry` is told: the attempt that failed, why, and how long until the next."""
+    """What `on_retry` gets: the attempt that failed, why, and how long until the next."""
 
     attempt: int
     retries: int

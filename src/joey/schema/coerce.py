@@ -291,7 +291,7 @@ def _string(value: JsonValue, schema: Schema) -> JsonValue:
 
 
 def _nearest_choice(text: str, choices: list[str]) -> str:
-    """The enum value meant by a text with quotes around it or with other white space, if there is just one."""
+    """The enum value that a text stands for with quotes around it or with other white space, if there is just one."""
     bare = text.strip()
     if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'":
         bare = bare[1:-1]

@@ -9,7 +9,7 @@ an error 400 that loses the whole request. `normalise` rewrites a schema into th
 * `required` names only properties that exist;
 * objects are closed (`additionalProperties: false`), unless the caller wants them left open.
 
-What is lost on the way is told in notes, each with the place it concerns. References (`$ref`) are left as they are;
+What is lost on the way is reported in notes, each with the place it concerns. References (`$ref`) are left as they are;
 what they point to inside the schema is normalised with it.
 """
 

@@ -46,7 +46,7 @@ class _CutError(Exception):
 class LocalServer:
     """Serves on a free port of 127.0.0.1 between `async with` and its end. `requests` are those that came.
 
-    `answers` are given one for each request; a function is asked instead.
+    `answers` are given one for each request; a function makes one for each.
     """
 
     def __init__(self, answers: Iterable[Scripted] | Responder, *, port: int = 0) -> None:

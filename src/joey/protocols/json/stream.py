@@ -1,6 +1,6 @@
 """Incremental JSON: which argument is growing, and the new text of it.
 
-A JsonReader is fed pieces of any size and answers, for each, with what it brought: a path of keys and indexes, and the
+A JsonReader is fed pieces of any size and answers, for each, with what it added: a path of keys and indexes, and the
 decoded new characters of the string there, or a finished number, true, false or null. It looks at each character once,
 so a megabyte costs a hundred times ten kilobytes, however it is cut.
 
@@ -18,7 +18,7 @@ characters. The text itself is kept once, for the final value and for snapshots,
 
 What it does with what JSON leaves open or forbids:
 
-* control characters inside strings (a raw newline, a tab): read on, noted in `lenient`; the model meant them.
+* control characters inside strings (a raw newline, a tab): read on, noted in `lenient`; the model intended them.
 * a comma before a closing bracket: read on, noted in `lenient`.
 * duplicate keys: the last wins in the value, as in `json.loads`; the pieces of both are reported.
 * lone surrogates: kept, as in `json.loads`.
@@ -65,7 +65,7 @@ _EXPECTED = {
 
 
 JsonPiece: TypeAlias = tuple[ArgumentPath, str, str, bool]
-"""What a piece of text brought: the path, the new text there, the piece as it was written, and whether the text is a
+"""What a piece of text added: the path, the new text there, the piece as it was written, and whether the text is a
 whole JSON scalar rather than a piece of a string. A plain tuple: one is made for each few characters of a stream."""
 
 _Found: TypeAlias = list[tuple[ArgumentPath, str, bool, int]]
@@ -109,7 +109,7 @@ class JsonReader:
     # What a caller uses
 
     def feed(self, text: str) -> list[JsonPiece]:
-        """What this piece brought. The `raw` of the answers, put together, is the piece."""
+        """What this piece added. The `raw` of the answers, put together, is the piece."""
         if not text:
             return []
         self.length += len(text)

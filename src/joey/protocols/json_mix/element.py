@@ -323,7 +323,7 @@ class Element:
             self.out.append(ToolCallFinished(call.call_id, call.name, arguments, call.source, repairs))
 
     def _fail(self, message: str, *, reported: bool = True) -> None:
-        """All calls of the element are malformed. `told` says whether `on_error` hears of it, once."""
+        """All calls of the element are malformed. `reported` says whether `on_error` gets it, once."""
         calls = self._calls or [self._call]
         self._call.call_id = self._call.call_id or self._new_call_id()
         for call in calls:

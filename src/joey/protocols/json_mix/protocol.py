@@ -188,7 +188,7 @@ def encode_results(results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBl
         name = names.get(result.tool_use_id)
         body = {"name": name} if name else {}
         body["error" if result.is_error else "result"] = text
-        # What was said is read back as it was, and cannot end the element or begin another.
+        # The text is read back as it was, and cannot end the element or begin another.
         written = _OWN_TAG.sub(r"\\u003c", json.dumps(body, ensure_ascii=False))
         blocks.append(TextBlock(f"<tool_response>{written}</tool_response>"))
         blocks += [block for block in result.content if isinstance(block, ImageBlock)]

@@ -1,4 +1,4 @@
-"""An open Morph-XML call: what it has said, the argument it is in, and where that argument ends."""
+"""An open Morph-XML call: its text so far, the argument it is in, and where that argument ends."""
 
 from __future__ import annotations
 

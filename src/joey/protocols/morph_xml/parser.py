@@ -140,7 +140,7 @@ class MorphXmlParser(BaseParser):
         call.out.append(tail)
         self._flush()
         self._call = None
-        # A reply that was cut off is told by the event alone; on_error is for what the model wrote wrongly.
+        # A reply that was cut off is reported by the event alone; on_error is for what the model wrote wrongly.
         message = f"the call of {call.name} was never finished: </{call.name}> is missing"
         self._out.append(ToolCallMalformed(call.id, call.name, call.source.text(), message))
 

@@ -95,8 +95,8 @@ class MorphXmlProtocol(Protocol):
 
 
 _OWN_TAG = re.compile(r"(?:<|&(?:amp;)*lt;)(?=\s{0,8}/?\s{0,8}tool_result)", re.IGNORECASE)
-"""The element's own tag in what was said. It is escaped, and what looks escaped already once more, so that it can be
-read back exactly; nothing else is touched."""
+"""The element's own tag in the text of a result. It is escaped, and what looks escaped already once more, so it can
+be read back exactly; nothing else is touched."""
 
 
 def _write_result(result: ToolResultBlock) -> list[Block]:

@@ -1,4 +1,4 @@
-"""The `xml` protocol: the tags of Cline and Roo Code. What the model is told, and its history in its own words.
+"""The `xml` protocol: the tags of Cline and Roo Code. What is sent to the model: how to call tools, and its history.
 
 The grammar and the reading of replies are in `parser`, the tags in `tags`, typed arguments in `values`.
 """

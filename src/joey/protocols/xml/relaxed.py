@@ -57,7 +57,7 @@ class RxmlError(ValueError):
 
 
 class DuplicateStringError(RxmlError):
-    """A string argument was given twice: which one is meant cannot be known."""
+    """A string argument was given twice: which one counts cannot be known."""
 
 
 def loads(

@@ -50,7 +50,7 @@ class ReasoningDetails:
     def read(signature: str | None) -> list[Any]:
         """The details in a signature; none if it is another provider's.
 
-        OpenAI's own ids are left out: it looks them up, and finds nothing when it was told to store nothing.
+        OpenAI's own ids are left out: it looks them up, and finds nothing if it was not to store them.
         """
         if signature is None or not signature.startswith("["):
             return []

@@ -12,7 +12,7 @@ right, in memory only:
 5. a result that answers no call at all becomes text, so that what it says is not lost.
 
 `notes` say what had to be done. A sound conversation comes back as it is, without notes. Long conversations are
-sound in all but their last messages, and are asked about before each request, so that is looked at first and fast: by
+sound in all but their last messages, and are checked before each request, so that is done first and fast: by
 the `Shape` of each message, which the caller may remember.
 """
 

@@ -4,7 +4,7 @@
     provider, model = open_model("local/models/any.gguf")       # any other file
 
 The engine speaks Chat Completions, so the ordinary provider asks it. What is special is here: it is loaded at the first
-request, it takes the likeliest token each time (temperature 0) unless told otherwise, and a reply may take at most half
+request, it takes the likeliest token each time (temperature 0) unless set otherwise, and a reply may take at most half
 of its small window. llama.cpp reads the whole conversation as one text in which `<|im_end|>` is the end of a message,
 whoever wrote it, so the model's own such words are broken wherever they stand (`control`). Even so the
 same question can get another answer: what was kept of the prompt changes the rounding.
@@ -39,7 +39,9 @@ def connect(connection: Connection) -> LocalProvider:
     """A provider for `open_model`."""
     model = connection.model
     if connection.base_url is not None:
-        raise UsageError(f"local/{model} runs in this process, without a base_url; a server is llamacpp/… or openai/…")
+        raise UsageError(
+            f"local/{model} runs in this process and takes no base_url; for a server use llamacpp/… or openai/…"
+        )
     takes_grammar = connection.grammar != "off"
     return LocalProvider(model, options=connection.engine, abilities=connection.abilities, takes_grammar=takes_grammar)
 

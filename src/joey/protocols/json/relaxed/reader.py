@@ -54,7 +54,7 @@ _EXPECTED = {
 
 
 class RelaxedPiece(NamedTuple):
-    """What a stretch of text brought: new characters of the string at `path`, or, if `literal`, a whole JSON scalar."""
+    """What a stretch of text added: new characters of the string at `path`, or, if `literal`, a whole JSON scalar."""
 
     path: ArgumentPath
     text: str
@@ -166,7 +166,7 @@ class RelaxedReader:
     def read(
         self, text: str, start: int = 0, end: int | None = None, *, past_stop: bool = False
     ) -> tuple[list[RelaxedPiece], int]:
-        """Read on, and say what it brought and how far it went. The `raw` of the pieces is what was read."""
+        """Read on; the answer is what was added and how far it went. The `raw` of the pieces is what was read."""
         end = len(text) if end is None else end
         self.paused = self.at_stop = False
         window, position, shift = text, start, 0

@@ -3,7 +3,7 @@
 A file is: the word GGUF, a version, the number of tensors and of facts; the facts (key, type, value), of which the
 vocabulary is much the longest; then each tensor's name, shape, type and place; then, aligned, the tensors. All
 numbers are little-endian. What is needed to plan (`read_facts`) usually stands before the vocabulary and is cheap;
-whether the file is whole (`why_unreadable`) can only be said after all of it, so that is asked when loading failed.
+whether the file is whole (`why_unreadable`) is known only after all of it, so that is checked when loading failed.
 """
 
 from __future__ import annotations

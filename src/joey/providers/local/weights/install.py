@@ -176,8 +176,8 @@ def _room_for(weights: Weights, folder: Path, done: int) -> None:
     needed, free = weights.size - done + max_size, shutil.disk_usage(folder).free
     if free < needed:
         raise InstallError(
-            f"there is not enough room in {folder}: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free. "
-            "Make room, or name another folder with JOEY_MODELS."
+            f"not enough space in {folder}: {needed / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free. "
+            "Free some space, or set JOEY_MODELS to another folder."
         )
 
 
@@ -187,7 +187,9 @@ def _disk_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise InstallError(f"the disk is full: make room in {folder} and run this again; it goes on.") from None
+            raise InstallError(
+                f"the disk is full: free some space in {folder} and run this again; the download resumes."
+            ) from None
         raise InstallError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
@@ -198,5 +200,5 @@ def _alone(weights: Weights, folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise InstallError(f"another `joey local` is at work on {weights.name}: wait for it, or end it.") from None
+            raise InstallError(f"another `joey local` is working on {weights.name}: wait for it, or stop it.") from None
         yield

