@@ -96,4 +96,4 @@ async def test_a_long_answer_is_kept_whole_and_can_be_read_on(context: ToolConte
 def test_too_many_images_are_counted_not_sent(context: ToolContext) -> None:
     image = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     result = call_result({"content": [image] * 25}, "s/t", context)
-    assert len(result.content) == 1 + results._MOST_IMAGES and "5 more images" in result.text
+    assert len(result.content) == 1 + results._MAX_IMAGES and "5 more images" in result.text

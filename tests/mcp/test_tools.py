@@ -13,7 +13,7 @@ from joey.actions import CallServer, WritePath
 from joey.app.calls import CallRunner
 from joey.mcp import catalogue as catalogue_module
 from joey.mcp.catalogue import Catalogue
-from joey.mcp.listing import ListedTool, ServerListing, mended_tools
+from joey.mcp.listing import ListedTool, ServerListing, fixed_tools
 from joey.mcp.offer import offers
 from joey.mcp.servers import McpServers
 from joey.mcp.tool import McpTool
@@ -178,7 +178,7 @@ SCHEMAS = st.recursive(
 @pytest.mark.property
 @given(schema=SCHEMAS, arguments=st.dictionaries(NAMES, JSON, max_size=3))
 def test_no_schema_a_server_can_send_breaks_anything(schema: Any, arguments: dict[str, Any]) -> None:
-    kept, problems = mended_tools([{"name": "it", "inputSchema": schema}])
+    kept, problems = fixed_tools([{"name": "it", "inputSchema": schema}])
     assert len(kept) + len(problems) == 1
     for entry in kept:
         servers = still(ListedTool("it", "", entry["inputSchema"]))

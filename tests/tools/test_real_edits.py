@@ -34,8 +34,8 @@ PACKAGES = {
     "werkzeug": ("3.0.0", "3.1.3", 2400),
 }
 """Old version, new version, and at least how many edits lead from one to the other."""
-MOST_COMMITS = 30
-MOST_SINGLE_CALLS = 8
+MAX_COMMITS = 30
+MAX_SINGLE_CALLS = 8
 """So many changes of a file are also made with one call each; every call waits for the disk."""
 
 Files = dict[str, bytes]
@@ -203,10 +203,10 @@ async def apply_every_way(workspace: Path, old: Files, new: Files) -> int:
         await bench.call(SearchAndReplace(), file_path=change.name, operations=operations)
         assert path.read_bytes() == expected, change.name
         bench.put({change.name: old[change.name]})
-        singles = replacements[:MOST_SINGLE_CALLS]
+        singles = replacements[:MAX_SINGLE_CALLS]
         for before, after in singles:
             await bench.call(EditFile(), file_path=change.name, old_string=before, new_string=after)
-        rest = [{"search": before, "replace": after} for before, after in replacements[MOST_SINGLE_CALLS:]]
+        rest = [{"search": before, "replace": after} for before, after in replacements[MAX_SINGLE_CALLS:]]
         if rest:
             await bench.call(SearchAndReplace(), file_path=change.name, operations=rest)
         assert path.read_bytes() == expected, change.name
@@ -265,7 +265,7 @@ async def test_two_versions_of_a_package(
 
 
 async def test_the_history_of_this_repository(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    commits = git("log", "--no-merges", f"-n{MOST_COMMITS}", "--format=%H").split()
+    commits = git("log", "--no-merges", f"-n{MAX_COMMITS}", "--format=%H").split()
     if len(commits) < 2:
         pytest.skip("not a git checkout with a history")
     edits = 0

@@ -21,7 +21,7 @@ BUDGET = 100_000
 """Characters of tool definitions that may be listed one by one; beyond, tools are named and asked for by use_mcp_tool.
 A fifth to a quarter of that many tokens are gone from every request before the user has said a word."""
 _TEXT_LIMIT = 40_000
-_MOST_RESOURCES = 100
+_MAX_RESOURCES = 100
 _STATES = {"ready": "", "starting": " (starting: its tools may not be known yet)"}
 
 
@@ -109,8 +109,8 @@ class Catalogue:
     @property
     def resources_text(self) -> str:
         lines = [_resource_line(server, each) for server in self._servers.servers for each in server.listing.resources]
-        more = [f"… and {len(lines) - _MOST_RESOURCES} more"] if len(lines) > _MOST_RESOURCES else []
-        return "\n".join(["Resources:", *lines[:_MOST_RESOURCES], *more])
+        more = [f"… and {len(lines) - _MAX_RESOURCES} more"] if len(lines) > _MAX_RESOURCES else []
+        return "\n".join(["Resources:", *lines[:_MAX_RESOURCES], *more])
 
 
 def _wanted(server: Server) -> Iterator[ListedTool]:

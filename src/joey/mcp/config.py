@@ -34,7 +34,7 @@ Transport: TypeAlias = Literal["stdio", "streamable-http", "sse"]
 Scope: TypeAlias = Literal["project", "user"]
 
 DEFAULT_TIMEOUT = 60.0
-_LONGEST_TIMEOUT = 3600
+_MAX_TIMEOUT = 3600
 _MAX_SERVERS = 200
 _TRANSPORTS: dict[str, Transport] = {
     "stdio": "stdio",
@@ -266,8 +266,8 @@ def _http(entry: Mapping[str, Any], fill: _Fill) -> dict[str, Any]:
 
 
 def _timeout(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= _LONGEST_TIMEOUT:
-        raise ConfigError(f'"timeout" must be a number of seconds from 1 to {_LONGEST_TIMEOUT}, got {value!r}')
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= _MAX_TIMEOUT:
+        raise ConfigError(f'"timeout" must be a number of seconds from 1 to {_MAX_TIMEOUT}, got {value!r}')
     return float(value)
 
 

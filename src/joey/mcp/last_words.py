@@ -6,7 +6,7 @@ import re
 
 _KEPT = 16_000
 _SHOWN_LINES = 8
-_LONGEST_LINE = 300
+_MAX_LINE = 300
 _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -31,4 +31,4 @@ class LastWords:
     def tail(self) -> str:
         """The last few lines, fit to be shown."""
         lines = [line for line in _UNPRINTABLE.sub("", self._text).splitlines() if line.strip()]
-        return "\n".join(line[:_LONGEST_LINE] for line in lines[-_SHOWN_LINES:])
+        return "\n".join(line[:_MAX_LINE] for line in lines[-_SHOWN_LINES:])

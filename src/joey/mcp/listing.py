@@ -1,7 +1,7 @@
 """What a server says it has, as plain data, and what is wrong with what it says.
 
 One bad entry must not cost a server's other tools, so a list is looked through before anything else reads it:
-`mended_tools` drops what cannot be used, repairs what can, and says which.
+`fixed_tools` drops what cannot be used, repairs what can, and says which.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class ServerListing:
     problems: tuple[str, ...] = ()
 
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Levels of nesting in what is said of a tool. Readers of JSON stop somewhere beyond, and take the whole list along."""
 
 
-def mended_tools(tools: Sequence[Any]) -> tuple[list[JsonObject], list[str]]:
+def fixed_tools(tools: Sequence[Any]) -> tuple[list[JsonObject], list[str]]:
     """The usable entries of a tools/list answer, and what was wrong with the others."""
     kept: list[JsonObject] = []
     problems: list[str] = []
@@ -58,7 +58,7 @@ def mended_tools(tools: Sequence[Any]) -> tuple[list[JsonObject], list[str]]:
             problems.append(problem)
             continue
         names.add(entry["name"])
-        kept.append(_mended(entry))
+        kept.append(_fixed(entry))
     return kept, problems
 
 
@@ -73,8 +73,8 @@ def _what_is_wrong(entry: JsonValue, names: set[str]) -> str | None:
     schema = entry.get("inputSchema", {})
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return f"tool {name!r} was left out: its input schema must be of an object, and is not"
-    if _deeper(entry, DEEPEST):
-        return f"tool {name!r} was left out: its schema is nested more than {DEEPEST} levels deep"
+    if _deeper(entry, MAX_DEPTH):
+        return f"tool {name!r} was left out: its schema is nested more than {MAX_DEPTH} levels deep"
     return None
 
 
@@ -93,7 +93,7 @@ def _deeper(value: JsonValue, levels: int) -> bool:
     return True
 
 
-def _mended(entry: JsonObject) -> JsonObject:
+def _fixed(entry: JsonObject) -> JsonObject:
     mended = {**entry, "inputSchema": {"type": "object", **(entry.get("inputSchema") or {})}}
     for key, kind in (("description", str), ("title", str), ("outputSchema", dict), ("annotations", dict)):
         if key in mended and not isinstance(mended[key], kind):

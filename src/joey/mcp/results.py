@@ -35,9 +35,9 @@ from joey.tools.shell.shaping import joined_ends, shorten_output
 from joey.wire import JsonObject
 
 LIMIT = 40_000
-_LARGEST_IMAGE = 5 * 1024 * 1024
-_LARGEST_TO_SHRINK = 20 * 1024 * 1024
-_MOST_IMAGES = 20
+_MAX_IMAGE = 5 * 1024 * 1024
+_MAX_TO_SHRINK = 20 * 1024 * 1024
+_MAX_IMAGES = 20
 _USER_LINES = 200
 
 
@@ -66,11 +66,11 @@ def _result(
 ) -> ToolResult:
     text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock) and block.text)
     images = [block for block in blocks if isinstance(block, ImageBlock)]
-    dropped = [f"({len(images) - _MOST_IMAGES} more images were left out.)"] if images[_MOST_IMAGES:] else []
+    dropped = [f"({len(images) - _MAX_IMAGES} more images were left out.)"] if images[_MAX_IMAGES:] else []
     told = _within_limit(text, what, context) or ("" if images else empty)
     told = "\n\n".join(filter(None, [f"Error:\n{told}" if is_error else told, *dropped, *notes]))
     shown = (ShownText(shorten_output(text, _USER_LINES, LIMIT)),) if text else ()
-    return ToolResult((TextBlock(told), *images[:_MOST_IMAGES]), shown, is_error=is_error)
+    return ToolResult((TextBlock(told), *images[:_MAX_IMAGES]), shown, is_error=is_error)
 
 
 def _item(item: JsonObject, context: ToolContext) -> Iterator[ResultBlock]:
@@ -127,7 +127,7 @@ def _canonical(value: Any) -> str:
 
 
 def _bytes(data: str, media_type: str, what: str, context: ToolContext) -> ResultBlock:
-    if media_type in KINDS and len(data) <= (_LARGEST_TO_SHRINK if can_shrink() else _LARGEST_IMAGE):
+    if media_type in KINDS and len(data) <= (_MAX_TO_SHRINK if can_shrink() else _MAX_IMAGE):
         return ImageBlock(media_type, data)
     try:
         raw = base64.b64decode(data, validate=True)

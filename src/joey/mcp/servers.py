@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 State: TypeAlias = Literal["starting", "ready", "down", "failed", "stopped"]
 
 FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 60.0
+_MAX_PAUSE = 60.0
 _STEADY = 30.0
 """Seconds after which a server counts as one that works."""
 _BETWEEN_LISTINGS = 1.0
@@ -105,7 +105,7 @@ class Server:
                 if self._stop.is_set():
                     return
                 failures = 1 if time.monotonic() - began > _STEADY else failures + 1
-                pause = min(_LONGEST_PAUSE, self._first_pause * 2 ** min(failures - 1, 10))
+                pause = min(_MAX_PAUSE, self._first_pause * 2 ** min(failures - 1, 10))
                 self._become("down", f"{reason}; it is started again after {pause:g} s")
                 await _first(self._stop, seconds=pause)
                 self._become("starting", "")

@@ -31,13 +31,13 @@ from joey.mcp.config import ServerConfig
 from joey.mcp.failure import CallError
 from joey.mcp.http import http_client
 from joey.mcp.last_words import LastWords
-from joey.mcp.listing import ListedResource, ListedTool, ServerListing, mended_tools
+from joey.mcp.listing import ListedResource, ListedTool, ServerListing, fixed_tools
 from joey.mcp.stdio import stdio_transport
 from joey.wire import JsonObject
 
-_MOST_PAGES = 200
-_MOST_ENTRIES = 5_000
-_MOST_PARTS = 100_000
+_MAX_PAGES = 200
+_MAX_ENTRIES = 5_000
+_MAX_PARTS = 100_000
 _LOST_SESSION = "Session terminated"
 
 PageT = TypeVar("PageT", bound=types.PaginatedResult)
@@ -97,7 +97,7 @@ class McpSession:
 
     def _few_enough(self, tools: list[types.Tool]) -> Iterator[ListedTool]:
         """The tools, as long as all their schemas together are not too much to look through."""
-        room = _MOST_PARTS
+        room = _MAX_PARTS
         for at, each in enumerate(map(_tool, tools)):
             room -= parts(each.input_schema) + parts(each.output_schema or {})
             if room < 0:
@@ -133,16 +133,16 @@ class McpSession:
     ) -> list[Any]:
         found: list[Any] = []
         cursor, seen = None, set[str | None]()
-        while cursor not in seen and len(seen) < _MOST_PAGES and len(found) < _MOST_ENTRIES:
+        while cursor not in seen and len(seen) < _MAX_PAGES and len(found) < _MAX_ENTRIES:
             seen.add(cursor)
             at = types.PaginatedRequestParams(cursor=cursor)
             page = await self._asked(f"its list of {what}", lambda at=at: fetch(at))  # type: ignore[misc]
             found += entries(page)
             cursor = page.next_cursor
             if cursor is None:
-                return found[:_MOST_ENTRIES]
-        self._problems.append(f"its list of {what} does not end; {min(len(found), _MOST_ENTRIES)} entries were taken")
-        return found[:_MOST_ENTRIES]
+                return found[:_MAX_ENTRIES]
+        self._problems.append(f"its list of {what} does not end; {min(len(found), _MAX_ENTRIES)} entries were taken")
+        return found[:_MAX_ENTRIES]
 
     async def call(self, tool: str, arguments: JsonObject, show: Progress) -> JsonObject:
         """The answer of a tool, as it came. Cancelling this tells the server to stop."""
@@ -278,7 +278,7 @@ class _WatchedStream:
 
     async def receive(self) -> SessionMessage | Exception:
         try:
-            return self._mended(await self._inner.receive())
+            return self._fixed(await self._inner.receive())
         except (anyio.EndOfStream, anyio.ClosedResourceError):
             self._ended.set()
             raise
@@ -304,9 +304,9 @@ class _WatchedStream:
         with contextlib.suppress(anyio.ClosedResourceError):
             await self.aclose()
 
-    def _mended(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
+    def _fixed(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
         inner = message.message if isinstance(message, SessionMessage) else None
         if isinstance(inner, types.JSONRPCResponse) and isinstance(inner.result.get("tools"), list):
-            inner.result["tools"], problems = mended_tools(inner.result["tools"])
+            inner.result["tools"], problems = fixed_tools(inner.result["tools"])
             self._problems += problems
         return message

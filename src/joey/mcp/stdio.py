@@ -40,7 +40,7 @@ _ANSWER = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15
 _BRACKETS = re.compile(rb"[{}\[\]]")
 _STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SIGNS = re.compile(_STRINGS.pattern + rb"|[,\[{]", re.DOTALL)
-_DEEPEST, _LONGEST_DEEP = 500, 1024 * 1024
+_MAX_DEPTH, _MAX_DEEP_MESSAGE = 500, 1024 * 1024
 _GRACE = 1.0
 _TICK = 0.01
 """Seconds a server has to leave by itself, and again after it was told to."""
@@ -142,10 +142,10 @@ def too_many_values(message: bytes) -> bool:
 def _deep_json(line: bytes) -> Any:
     """The fast parser stops at some 200 levels, and schemas may go deeper; beyond _DEEPEST nobody can read them."""
     depth, deepest = 0, 0
-    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", line)) if len(line) < _LONGEST_DEEP else ():
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", line)) if len(line) < _MAX_DEEP_MESSAGE else ():
         depth += 1 if bracket in b"{[" else -1
         deepest = max(deepest, depth)
-    if not 0 < deepest <= _DEEPEST:
+    if not 0 < deepest <= _MAX_DEPTH:
         raise ValueError("nested too deep, or no JSON")
     return json.loads(line)
 

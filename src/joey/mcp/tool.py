@@ -27,7 +27,7 @@ from joey.tools.base import Tool, ToolContext, failed
 from joey.tools.restrict import path_actions
 from joey.wire import JsonObject
 
-LONGEST_DESCRIPTION = 4_000
+MAX_DESCRIPTION = 4_000
 _BETWEEN_PROGRESS = 0.1
 
 Arguments = RootModel[dict[str, Any]]
@@ -96,7 +96,7 @@ class McpTool(Tool[Arguments]):
 def described(tool: ListedTool) -> str:
     """The server's words, within bounds, and with nothing that passes for a section of the prompt."""
     text = in_prompt(tool.description.strip())
-    return text if len(text) <= LONGEST_DESCRIPTION else f"{text[:LONGEST_DESCRIPTION]}… (cut)"
+    return text if len(text) <= MAX_DESCRIPTION else f"{text[:MAX_DESCRIPTION]}… (cut)"
 
 
 def _output_checker(tool: ListedTool) -> SchemaChecker | None:

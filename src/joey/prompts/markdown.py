@@ -12,7 +12,7 @@ from joey.bounded.files import plain_text, read_resolved
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.yaml import read_yaml
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -39,7 +39,7 @@ def read_document(path: Path, within: Path | None = None) -> MarkdownFile:
         real = path.resolve()
         if within is not None and not real.is_relative_to(within.resolve()):
             raise UnusableFileError(f"it is a link that leads out of {within}")
-        text = plain_text(read_resolved(real, MOST_BYTES))
+        text = plain_text(read_resolved(real, MAX_BYTES))
     except UnicodeDecodeError as error:
         raise UnusableFileError(f"it is not UTF-8 (byte {error.start})") from None
     except (OSError, RuntimeError) as error:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SERVICE = "joey"
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 """Seconds: a keyring that is locked may ask its user first."""
 
 
@@ -56,7 +56,7 @@ def _from_keyring(variable: str, environment: Mapping[str, str]) -> str | None:
             [program, *arguments],
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT,
             check=False,
             stdin=subprocess.DEVNULL,
         )

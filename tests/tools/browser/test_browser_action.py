@@ -21,7 +21,7 @@ from joey.messages import ImageBlock, ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.system.hosts import host_of
 from joey.tools.base import Permissions, ToolContext
-from joey.tools.browser.session import Patience
+from joey.tools.browser.session import Timeouts
 from joey.tools.builtin.browser_action import Browser, BrowserAction
 from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry, RejectedCall
@@ -226,7 +226,7 @@ async def test_a_page_that_crashes_is_told_and_can_be_launched_again(pages: Page
 async def test_a_page_that_hangs_is_told_and_can_be_left(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/hang")
     session = session_of(context)
-    session.patience, usual = Patience(act=0.1, settle=0.1), session.patience
+    session.patience, usual = Timeouts(act=0.1, settle=0.1), session.patience
     result = await call(context, "click", coordinate="50,50@900x600")
     assert result.is_error and "does not respond. Launch it again" in result.text
     session.patience = usual

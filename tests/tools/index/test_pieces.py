@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.tools.index.pieces import MOST, CodePiece, cut
+from joey.tools.index.pieces import MAX_PIECE, CodePiece, cut
 from joey.tools.index.syntax import cutter, installed_grammars, outline
 from joey.tools.reading.lines import split_lines
 
@@ -91,7 +91,7 @@ def test_a_method_means_something_in_its_class() -> None:
 def test_a_long_function_is_cut_into_windows_that_keep_its_name() -> None:
     pieces = cut(f"def long(value):\n{LONG}\n", "long.py")
     assert len(pieces) > 1 and {piece.name for piece in pieces} == {"long"}
-    assert all(len(piece.text) <= MOST for piece in pieces)
+    assert all(len(piece.text) <= MAX_PIECE for piece in pieces)
 
 
 def test_tiny_things_are_joined() -> None:

@@ -16,7 +16,7 @@ import pytest
 from codebase_kit import Workshop, function
 from joey.tools.index.search import CodebaseIndex
 from joey.tools.index.store import DamagedIndexError, IndexProblemError, IndexStore
-from joey.tools.index.update import LARGEST_FILE, files_of, only_writer
+from joey.tools.index.update import MAX_FILE, files_of, only_writer
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_file_that_becomes_hidden_leaves_the_index(workshop: Workshop) -> None
 def test_what_is_no_code_is_left_out(workshop: Workshop) -> None:
     workshop.write("good.py", function("delete_user"))
     workshop.write("image.dat", b"\x89PNG\0\0delete user")
-    workshop.write("huge.py", b"# delete user\n" * (LARGEST_FILE // 10))
+    workshop.write("huge.py", b"# delete user\n" * (MAX_FILE // 10))
     workshop.write("data.json", '{"delete user": 1}\n' * 5_000)
     workshop.write("lib.min.js", "delete user")
     workshop.write("empty.py", "")

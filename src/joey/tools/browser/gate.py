@@ -25,7 +25,7 @@ from joey.system.hosts import host_of, is_loopback, is_this_machine
 _VERSION, _NO_PASSWORD, _CONNECT = 5, 0, 1
 _IPV4, _NAME, _IPV6 = 1, 3, 4
 _DONE, _REFUSED, _UNREACHABLE, _NOT_SUPPORTED = 0, 2, 4, 7
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 _PIECE = 64 * 1024
 
 
@@ -81,7 +81,7 @@ class Gate:
         writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             asked = await _read_request(reader, writer)
         if asked is None:
             return
@@ -107,7 +107,7 @@ class Gate:
         problem = "the name is not known"
         for address in addresses:
             try:
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(_TIMEOUT):
                     return await asyncio.open_connection(address, port)
             except OSError as error:  # a timeout is one, too
                 problem = error.strerror or "nothing answers"
@@ -132,7 +132,7 @@ async def _addresses(host: str) -> list[str]:
     except ValueError:
         pass
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError, UnicodeError):
         return []

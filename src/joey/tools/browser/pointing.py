@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-SMALLEST, LARGEST = 100, 4_000
+SMALLEST, MAX_SIDE = 100, 4_000
 _NUMBER = r"\s*(\d+(?:\.\d+)?)\s*"
 _POINT = re.compile(rf"\s*[\[(]?{_NUMBER},{_NUMBER}[\])]?\s*(?:@{_NUMBER}[x×,]{_NUMBER})?", re.IGNORECASE)
 _SIZE = re.compile(r"\s*(\d+)\s*[x×,]\s*(\d+)\s*", re.IGNORECASE)
@@ -46,8 +46,8 @@ def size_in(text: str) -> Size:
     if found is None:
         raise PointingError(f"size must be WIDTHxHEIGHT, such as 1280x720, got {text!r}.")
     size = Size(int(found[1]), int(found[2]))
-    if not all(SMALLEST <= side <= LARGEST for side in (size.width, size.height)):
-        raise PointingError(f"size must be from {SMALLEST} to {LARGEST} pixels each way, got {size}.")
+    if not all(SMALLEST <= side <= MAX_SIDE for side in (size.width, size.height)):
+        raise PointingError(f"size must be from {SMALLEST} to {MAX_SIDE} pixels each way, got {size}.")
     return size
 
 

@@ -51,7 +51,7 @@ _QUIET = (
 )  # fmt: skip
 """No traffic of the browser's own, and none that goes around the gate."""
 _START, _CLOSE, _STEP = 30.0, 10.0, 0.1
-_MOST_TABS = 10
+_MAX_TABS = 10
 _TEXT = "() => document.body ? document.body.innerText.slice(0, 20000) : ''"
 _SCROLL = "() => [window.scrollY, document.documentElement.scrollHeight].map(Math.round)"
 
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """Seconds that are waited at most."""
 
     load: float = 15.0
@@ -92,7 +92,7 @@ class BrowserSession:
         self._console, self._notes = Told(), Told()
         self._lost = ""
         """What became of the page, if nothing more can be had of it."""
-        self.patience = Patience()
+        self.patience = Timeouts()
         self.viewport = self.image_size = VIEWPORT
         self.mouse: tuple[int, int] | None = None
 
@@ -192,7 +192,7 @@ class BrowserSession:
         page.on("crash", self._on_crash)
         page.on("close", self._on_closed)
         page.on("websocket", lambda socket: self._wanted.add(urlsplit(socket.url).hostname or ""))
-        if len(self._tabs) > _MOST_TABS:
+        if len(self._tabs) > _MAX_TABS:
             asyncio.ensure_future(self._tabs[1].close())  # noqa: RUF006 - the browser holds it until it is done
 
     def _on_console(self, message: ConsoleMessage) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from joey.tools.browser.pointing import Size
 
-_MOST_LINES, _LONGEST_LINE = 100, 500
+_MAX_LINES, _MAX_LINE = 100, 500
 
 
 @dataclass(slots=True)
@@ -18,10 +18,10 @@ class Told:
 
     def add(self, text: str) -> None:
         line = " ".join(text.split())
-        if len(self.lines) >= _MOST_LINES:
+        if len(self.lines) >= _MAX_LINES:
             self.dropped += 1
         else:
-            self.lines.append(line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…")
+            self.lines.append(line if len(line) <= _MAX_LINE else line[:_MAX_LINE] + "…")
 
     def take(self) -> tuple[str, ...]:
         more = [f"({self.dropped} more lines)"] if self.dropped else []

@@ -25,7 +25,7 @@ from joey.tools.paths import UnusablePathError, locate
 if TYPE_CHECKING:
     from joey.tools.browser.session import BrowserSession
 
-_MOST_TEXT = 4_000
+_MAX_TEXT = 4_000
 _FORMATS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 _NEEDS = {
     "launch": "url", "click": "coordinate", "hover": "coordinate", "type": "text", "press": "text", "resize": "size",
@@ -208,8 +208,8 @@ def page_content(view: View) -> str:
     """What the page itself says, marked as such: it is somebody else's words, whatever they claim."""
     console = ["Console since the last action:", *(view.console or ("(nothing)",))]
     text = view.text.strip()
-    cut = f"\n[{len(text) - _MOST_TEXT} more characters: scroll and look]" if len(text) > _MOST_TEXT else ""
-    inside = "\n".join([f"Title: {view.title[:200]}", *console, "Text:", text[:_MOST_TEXT] + cut or "(none)"])
+    cut = f"\n[{len(text) - _MAX_TEXT} more characters: scroll and look]" if len(text) > _MAX_TEXT else ""
+    inside = "\n".join([f"Title: {view.title[:200]}", *console, "Text:", text[:_MAX_TEXT] + cut or "(none)"])
     # The page must not be able to write its own end of the marks.
     inside = re.sub(r"<(?=\s{0,8}/?\s{0,8}page_content)", "&lt;", inside, flags=re.IGNORECASE)
     return (

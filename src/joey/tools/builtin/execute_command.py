@@ -146,7 +146,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             await job.kill()
             raise
         if job.is_running:
-            job.leave_alone()
+            job.detach()
         else:
             jobs.all.remove(job)
         _keep_record(job)

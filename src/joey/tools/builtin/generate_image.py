@@ -21,7 +21,7 @@ from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_pr
 from joey.tools.images import ImageEndpoint, ImageError, Original
 from joey.tools.paths import UnusablePathError, locate
 
-_LARGEST_ORIGINAL = 20 * 1024 * 1024
+_MAX_ORIGINAL = 20 * 1024 * 1024
 _KINDS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 _NO_KEY = (
     "no key is set for the image endpoint: the user sets OPENAI_API_KEY (or JOEY_IMAGES_API_KEY) in the environment. "
@@ -167,8 +167,6 @@ def _original(context: ToolContext, name: str) -> Original:
     media_type = image_type(data)
     if media_type is None:
         raise UnusablePathError(f"{quoted(name)} is no image: png, jpg, gif or webp.")
-    if len(data) > _LARGEST_ORIGINAL:
-        raise UnusablePathError(
-            f"{quoted(name)} has {len(data) >> 20} MB; up to {_LARGEST_ORIGINAL >> 20} MB can be sent."
-        )
+    if len(data) > _MAX_ORIGINAL:
+        raise UnusablePathError(f"{quoted(name)} has {len(data) >> 20} MB; up to {_MAX_ORIGINAL >> 20} MB can be sent.")
     return Original(path.name, media_type, data)

@@ -40,7 +40,7 @@ MAX_TEXT_FILE = 16 * 1024 * 1024
 """Text is held whole, as bytes and as characters of up to four bytes each."""
 _PIECE = 1024 * 1024
 _HEAD = 64
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 _MAX_IMAGE = 5 * 1024 * 1024
 _MAX_IMAGES = 20 * 1024 * 1024
 _BETWEEN_FILES = "\n\n---\n\n"
@@ -249,10 +249,10 @@ def _what_there_is(path: Path, context: ToolContext) -> str:
         return " Nor is there such a folder."
     near = [name for name in beside if name.lower() == path.name.lower() or Path(name).stem == path.stem]
     if near:
-        return f" Beside it there is: {', '.join(map(quoted, near[:_MOST_NAMES]))}."
-    more = f" and {len(beside) - _MOST_NAMES} more" if len(beside) > _MOST_NAMES else ""
+        return f" Beside it there is: {', '.join(map(quoted, near[:_MAX_NAMES]))}."
+    more = f" and {len(beside) - _MAX_NAMES} more" if len(beside) > _MAX_NAMES else ""
     return (
-        f" Its folder has: {', '.join(map(quoted, beside[:_MOST_NAMES]))}{more}." if beside else " Its folder is empty."
+        f" Its folder has: {', '.join(map(quoted, beside[:_MAX_NAMES]))}{more}." if beside else " Its folder is empty."
     )
 
 

@@ -14,7 +14,7 @@ from joey.tools.editing.tool import OneFileTool
 from joey.tools.seen_files import changed_since_seen, was_seen
 from joey.wire import JsonObject
 
-_MOST_SHOWN = 300
+_MAX_SHOWN = 300
 
 
 class WriteToFileParams(Params):
@@ -91,7 +91,7 @@ def _left_out(old: str, new: str) -> str:
     """The lines that would be lost, if they are most of the file. An only line may well be the one to change."""
     lines = [line.strip() for line in old.splitlines() if line.strip()]
     lost = [line for line in lines if line not in new]
-    return "; ".join(lost)[:_MOST_SHOWN] if len(lines) > 1 and len(lost) * 2 > len(lines) else ""
+    return "; ".join(lost)[:_MAX_SHOWN] if len(lines) > 1 and len(lost) * 2 > len(lines) else ""
 
 
 class _RefusedWrites(set[tuple[str, str]]):

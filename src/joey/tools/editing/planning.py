@@ -25,8 +25,8 @@ from joey.tools.seen_files import changed_since_seen, digest, note_seen
 from joey.tools.textfile import NotTextError, TextFile, UnencodableError, read_text
 
 _CONTEXT_LINES = 3
-_MOST_STATE_LINES = 120
-_LONGEST_LINE = 500
+_MAX_STATE_LINES = 120
+_MAX_LINE = 500
 _REPEATED = (
     "Already applied: this call is the same as an earlier one, and the file has not changed since. "
     "To make the same change a second time, send it with more of the lines around it."
@@ -210,8 +210,8 @@ def new_state(change: FileChange) -> str:
     for number in sorted(near):
         rows += ["…"] if rows and number - 1 not in near else []
         rows.append(f"{number + 1:>{width}} | {_cut(after[number])}")
-    if len(rows) > _MOST_STATE_LINES:
-        rows = [*rows[:_MOST_STATE_LINES], f"… {len(rows) - _MOST_STATE_LINES} more lines"]
+    if len(rows) > _MAX_STATE_LINES:
+        rows = [*rows[:_MAX_STATE_LINES], f"… {len(rows) - _MAX_STATE_LINES} more lines"]
     return "\n".join([f"{quoted(change.name)} now reads:", *rows]) if rows else f"{quoted(change.name)} is empty now."
 
 
@@ -265,4 +265,4 @@ def _rows(text: str, *, keep_returns: bool) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+    return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"

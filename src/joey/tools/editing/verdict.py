@@ -13,9 +13,9 @@ from typing import Literal
 
 from joey.tools.editing.matching import Ambiguous, Stage, nearest
 
-_MOST_DIFF_LINES = 16
-_MOST_PLACES = 8
-_LONGEST_LINE = 160
+_MAX_DIFF_LINES = 16
+_MAX_PLACES = 8
+_MAX_LINE = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def not_found(lines: Sequence[str], wanted: Sequence[str], *, offset: int = 0) -
 
 
 def ambiguous(lines: Sequence[str], answer: Ambiguous, remedy: str) -> EditOutcome:
-    shown = [f"line {at + 1}{_after(lines, at)}" for at in answer.places[:_MOST_PLACES]]
+    shown = [f"line {at + 1}{_after(lines, at)}" for at in answer.places[:_MAX_PLACES]]
     more = len(answer.places) - len(shown)
     listed = "; ".join(shown) + (f"; and {more} more" if more else "")
     note = f" ({answer.stage.value})" if answer.stage.value else ""
@@ -97,13 +97,13 @@ def span(first: int, last: int) -> str:
 def _difference(wanted: Sequence[str], found: Sequence[str]) -> str:
     rows = list(unified_diff(wanted, found, n=1, lineterm=""))[2:]
     rows = [row for row in rows if not row.startswith("@@")]
-    more = len(rows) - _MOST_DIFF_LINES
-    shown = [_cut(row) for row in rows[:_MOST_DIFF_LINES]]
+    more = len(rows) - _MAX_DIFF_LINES
+    shown = [_cut(row) for row in rows[:_MAX_DIFF_LINES]]
     return "\n".join([*shown, f"… {more} more lines differ"] if more > 0 else shown)
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+    return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"
 
 
 def _after(lines: Sequence[str], at: int) -> str:

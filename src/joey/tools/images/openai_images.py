@@ -14,7 +14,7 @@ from joey.images.sizing import KINDS, image_type
 from joey.tools.images import ImageEndpoint, ImageError, Original
 from joey.wire import JsonValue
 
-_LARGEST = 64 * 1024 * 1024
+_MAX_ANSWER = 64 * 1024 * 1024
 _MAX_VALUES = 100_000
 _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,")
 _REFUSALS = ("moderation_blocked", "content_policy_violation", "image_generation_user_error", "content_filter")
@@ -57,8 +57,8 @@ async def _answer(client: openai.AsyncOpenAI, parameters: dict[str, Any], origin
     async with asked as response:
         async for piece in response.iter_bytes():
             body += piece
-            if len(body) > _LARGEST:
-                raise ImageError(f"the image endpoint sent more than {_LARGEST >> 20} MB, which is too much.")
+            if len(body) > _MAX_ANSWER:
+                raise ImageError(f"the image endpoint sent more than {_MAX_ANSWER >> 20} MB, which is too much.")
     try:
         if sum(map(body.count, (b",", b"[", b"{"))) > _MAX_VALUES:
             raise ImageError("the image endpoint sent something else than an image. Is images.base_url right?")

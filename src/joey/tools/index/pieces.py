@@ -19,7 +19,7 @@ from pathlib import PurePath
 from joey.tools.index.syntax import Definition, cutter, outline
 from joey.tools.reading.lines import split_lines
 
-MOST = 1_500
+MAX_PIECE = 1_500
 """A piece is not longer than this, unless a single line is."""
 _WHOLE = 1_000
 """A definition up to this size is not cut, whatever is in it."""
@@ -91,7 +91,7 @@ class _Cutting:
                 continue
             yield from self._windows(_Span(at, first - 1, span.name))
             inside = _Span(first, last, ".".join(filter(None, (span.name, each.name))))
-            if self._size(inside) <= (_WHOLE if each.inner else MOST):
+            if self._size(inside) <= (_WHOLE if each.inner else MAX_PIECE):
                 yield inside
             else:
                 yield from self._along(inside, each.inner)
@@ -122,7 +122,7 @@ class _Cutting:
         first = span.first
         while first <= span.last:
             last, size = first, len(self._lines[first])
-            while last < span.last and size + len(self._lines[last + 1]) < MOST:
+            while last < span.last and size + len(self._lines[last + 1]) < MAX_PIECE:
                 last += 1
                 size += len(self._lines[last]) + 1
             if last < span.last:
@@ -148,7 +148,7 @@ class _Cutting:
 
     def _belong_together(self, before: _Span, after: _Span) -> bool:
         small = min(self._said(before), self._said(after))
-        return (small < _TINY and self._size(before) + self._size(after) < MOST) or small == 0
+        return (small < _TINY and self._size(before) + self._size(after) < MAX_PIECE) or small == 0
 
     def _size(self, span: _Span) -> int:
         return sum(len(line) + 1 for line in self._lines[span.first : span.last + 1])

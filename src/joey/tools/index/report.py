@@ -10,7 +10,7 @@ from joey.tools.line_numbers import number_lines
 from joey.tools.reading.lines import split_lines
 
 _LINES = 60
-_LONGEST_LINE = 400
+_MAX_LINE = 400
 _PLACES = 3
 
 
@@ -41,7 +41,7 @@ def _found(found: SearchHit) -> str:
         head.append(f"The same code: {also}")
     if found.changed:
         head.append("(The file has changed since it was indexed: these may not be its lines any more.)")
-    shown = number_lines(lines[:_LINES], piece.first, max_length=_LONGEST_LINE)
+    shown = number_lines(lines[:_LINES], piece.first, max_length=_MAX_LINE)
     if len(lines) > _LINES:
         shown += f"\n({len(lines) - _LINES} more lines; use read_file)"
     return "\n".join([*head, "Code Chunk:", shown])

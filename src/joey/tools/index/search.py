@@ -20,7 +20,7 @@ from joey.tools.index.update import Allowance, Freshness, Progress, Updating, on
 _EMBEDDED_FIRST = 48
 _LEAST = 0.15
 """What scores less by meaning has nothing to do with the question."""
-_MADE_ANEW = "The index was damaged or of another version, and is being made anew."
+_MADE_AGAIN = "The index was damaged or of another version, and is being made anew."
 LoadModel = Callable[[], tuple[Embedder | None, str]]
 
 
@@ -141,7 +141,7 @@ class CodebaseIndex:
             return IndexStore(self.file), ()
         except DamagedIndexError:
             self._throw_away()
-            return IndexStore(self.file), (_MADE_ANEW,)
+            return IndexStore(self.file), (_MADE_AGAIN,)
 
     def _throw_away(self) -> None:
         self.ranker = Ranker()
@@ -160,7 +160,7 @@ class CodebaseIndex:
             except DamagedIndexError:
                 # What is damaged in the middle of the file shows only when it is read.
                 self._throw_away()
-                return self._search(what, model, (*notes, _MADE_ANEW))
+                return self._search(what, model, (*notes, _MADE_AGAIN))
 
     def _search(self, what: SearchRequest, model: Embedder | None, notes: tuple[str, ...]) -> SearchAnswer:
         try:

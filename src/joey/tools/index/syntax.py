@@ -49,7 +49,7 @@ _AROUND = frozenset({"decorated_definition", "export_statement", "template_decla
 """Nodes that belong to the one definition in them: decorators, `export`, `template <…>`."""
 _BINDINGS = frozenset({"lexical_declaration", "variable_declaration", "public_field_definition", "field_definition"})
 _FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "function", "generator_function", "class"})
-_DEEPEST = 60
+_MAX_DEPTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def outline(text: str, suffix: str, look_into: int) -> tuple[Definition, ...] | 
 
 
 def _definitions(node: Node, look_into: int, depth: int) -> Iterator[Definition]:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return
     for child in node.children:
         if not child.is_named or child.start_point.row == child.end_point.row:

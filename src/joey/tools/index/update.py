@@ -35,9 +35,9 @@ from joey.tools.paths import reason
 from joey.tools.searching.listing import list_folder
 from joey.tools.textfile import NotTextError, read_text
 
-MOST_FILES = 50_000
-LARGEST_FILE = 1_000_000
-_LARGEST_DATA = 50_000
+MAX_FILES = 50_000
+MAX_FILE = 1_000_000
+_MAX_DATA_FILE = 50_000
 _FILES_AT_ONCE = 50
 _TEXTS_AT_ONCE = 32
 _ALWAYS = 1_000_000_000
@@ -109,7 +109,7 @@ def only_writer(folder: Path) -> Iterator[bool]:
 def files_of(workspace: Path, hidden: Callable[[Path], bool]) -> tuple[dict[str, os.stat_result], bool]:
     """The files that belong in an index, relative to the workspace, and whether there are more than fit."""
     root = workspace.resolve()
-    listing = list_folder(root, recursive=True, limit=2 * MOST_FILES, hidden=hidden, seconds=_SECONDS_TO_WALK)
+    listing = list_folder(root, recursive=True, limit=2 * MAX_FILES, hidden=hidden, seconds=_SECONDS_TO_WALK)
     found: dict[str, os.stat_result] = {}
     for name in listing.entries:
         if name.endswith("/") or name.rpartition("/")[2].startswith("."):
@@ -118,18 +118,18 @@ def files_of(workspace: Path, hidden: Callable[[Path], bool]) -> tuple[dict[str,
             info = (root / name).lstat()
             if stat.S_ISREG(info.st_mode) and _belongs(name, info.st_size):
                 found[name] = info
-        if len(found) >= MOST_FILES:
+        if len(found) >= MAX_FILES:
             return found, True
     return found, listing.cut or listing.timed_out
 
 
 def _belongs(name: str, size: int) -> bool:
     path = PurePath(name.lower())
-    if not 0 < size <= LARGEST_FILE or path.suffix in _NOT_READ or path.name in _LOCKS:
+    if not 0 < size <= MAX_FILE or path.suffix in _NOT_READ or path.name in _LOCKS:
         return False
     if ".min." in path.name:
         return False
-    return path.suffix not in _DATA or size <= _LARGEST_DATA
+    return path.suffix not in _DATA or size <= _MAX_DATA_FILE
 
 
 class Updating:
@@ -200,7 +200,7 @@ class Updating:
             # The state is that of the open file: what is read is what was looked at, and no link is followed.
             with place_of(self._root / path) as place, place.reading() as file:
                 info = os.fstat(file.fileno())
-                data = file.read(LARGEST_FILE + 1) if stat.S_ISREG(info.st_mode) else b""
+                data = file.read(MAX_FILE + 1) if stat.S_ISREG(info.st_mode) else b""
         except OSError as error:
             state = FileState(-1, -1, hashlib.sha256(reason(error).encode()).digest(), way)
             return CutFile(path, state, ())

@@ -27,7 +27,7 @@ from joey.errors import JoeyError
 
 VOCABULARY = Path(__file__).with_name("vocabulary.txt.xz")
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-_LONGEST_WORD = 100
+_MAX_WORD = 100
 _ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 _CONTROL = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
 _CHINESE = (
@@ -84,7 +84,7 @@ class WordPiece:
         return known
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        if len(word) > _LONGEST_WORD:
+        if len(word) > _MAX_WORD:
             return self._unknown
         pieces, start = [], 0
         while start < len(word):

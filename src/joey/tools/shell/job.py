@@ -144,7 +144,7 @@ class Job:
         if self.is_running:
             await self.kill()
 
-    def leave_alone(self) -> None:
+    def detach(self) -> None:
         """It goes on in the background: its output is kept from now on, and no longer shown live."""
         self.live.stop()
         self.output.keep()

@@ -10,7 +10,7 @@ from pathlib import Path
 from joey.tools.searching.ripgrep import FoundLine, SearchError, search
 
 _CHUNK = 1024 * 1024
-_LONGEST_CHARACTER = 4
+_MAX_CHARACTER = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ def read_page(path: Path, offset: int, limit: int) -> Page:
     """About `limit` bytes from `offset` on, no character split: the start moves back to one, and so does the end."""
     with path.open("rb") as file:
         total = file.seek(0, 2)
-        start = max(0, offset - _LONGEST_CHARACTER)
+        start = max(0, offset - _MAX_CHARACTER)
         file.seek(start)
-        data = file.read(offset - start + limit + _LONGEST_CHARACTER)
+        data = file.read(offset - start + limit + _MAX_CHARACTER)
         begin = _boundary(data, offset - start)
         end = max(_boundary(data, offset - start + limit), _next_boundary(data, begin + 1))
         file.seek(0)
