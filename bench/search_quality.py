@@ -25,7 +25,7 @@ from joey.tools.index import model
 from joey.tools.index.ranking import Ranker, Scores, fused
 from joey.tools.index.search import CodebaseIndex
 from joey.tools.index.store import IndexStore
-from joey.tools.index.words import asked, words
+from joey.tools.index.words import search_words, words
 
 FUNCTIONS = 1_000
 _SEED = 7
@@ -45,7 +45,7 @@ class Pair:
 
     @property
     def is_named(self) -> bool:
-        return bool(set(asked(self.question)) & set(words(self.name)))
+        return bool(set(search_words(self.question)) & set(words(self.name)))
 
 
 def run() -> list[Table]:

@@ -78,7 +78,7 @@ def test_a_torn_header_begins_anew(tmp_path: Path) -> None:
 
 def test_a_task_cannot_be_open_twice(tmp_path: Path) -> None:
     with Journal(tmp_path / "j"), pytest.raises(JournalError, match="open elsewhere"):
-        Journal(tmp_path / "j", patience=0.0)
+        Journal(tmp_path / "j", timeout=0.0)
     Journal(tmp_path / "j").close()
 
 
@@ -86,8 +86,8 @@ def test_a_lock_that_outlives_a_killed_process_by_a_moment_is_waited_for(tmp_pat
     """The child of a killed process holds the lock until it becomes another program."""
     first = Journal(tmp_path / "j")
     threading.Timer(0.2, first.close).start()
-    with Journal(tmp_path / "j", patience=30.0), pytest.raises(JournalError):
-        Journal(tmp_path / "j", patience=0.0)
+    with Journal(tmp_path / "j", timeout=30.0), pytest.raises(JournalError):
+        Journal(tmp_path / "j", timeout=0.0)
 
 
 @pytest.mark.parametrize(

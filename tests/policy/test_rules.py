@@ -167,7 +167,7 @@ def test_always_in_a_folder_holds_in_that_folder() -> None:
 
 
 def test_where_nobody_can_be_asked_a_question_is_a_refusal() -> None:
-    verdict = judge("ls", "git").without_asking()
+    verdict = judge("ls", "git").unattended()
     assert verdict.decision == "deny"
     assert "no rule names it" in verdict.reason
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from joey.system.hosts import fits, host_of, is_this_machine
+from joey.system.hosts import host_of, is_this_machine, matches_host
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,10 @@ def test_this_machine_has_many_names_and_others_only_look_like_them() -> None:
 
 
 def test_a_pattern_fits_whole_names() -> None:
-    assert fits("example.com", "example.com") and fits("a.b.example.com", "*.example.com") and fits("x", "*")
-    assert fits("example.com", "*.Example.com")
-    assert not fits("notexample.com", "*.example.com") and not fits("example.com.evil", "example.com")
+    assert (
+        matches_host("example.com", "example.com")
+        and matches_host("a.b.example.com", "*.example.com")
+        and matches_host("x", "*")
+    )
+    assert matches_host("example.com", "*.Example.com")
+    assert not matches_host("notexample.com", "*.example.com") and not matches_host("example.com.evil", "example.com")

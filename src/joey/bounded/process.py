@@ -71,6 +71,6 @@ def hold_limits(seconds: int = MAX_CPU_SECONDS) -> None:
     _limit(resource.RLIMIT_FSIZE, 0)
 
 
-def _limit(what: int, most: int) -> None:
+def _limit(what: int, limit: int) -> None:
     hard = resource.getrlimit(what)[1]
-    resource.setrlimit(what, (most, most) if hard == resource.RLIM_INFINITY or hard > most else (hard, hard))
+    resource.setrlimit(what, (limit, limit) if hard == resource.RLIM_INFINITY or hard > limit else (hard, hard))

@@ -238,7 +238,7 @@ def under(path: str, folders: frozenset[str]) -> bool:
     return "" in folders or any(str(part) in folders for part in (Path(path), *Path(path).parents))
 
 
-def read_file(path: str, most: int) -> bytes:
+def read_file(path: str, limit: int) -> bytes:
     """A regular file's content. What has become a link or a pipe meanwhile is not followed and does not block."""
     with place_of(Path(path)) as place:
         file = place.open(os.O_RDONLY | os.O_NONBLOCK)
@@ -247,13 +247,13 @@ def read_file(path: str, most: int) -> bytes:
         if len(data) < _PIECE:  # most files, and the end of them
             return data
         pieces, size = [data], len(data)
-        while size <= most and (data := os.read(file, _PIECE)):
+        while size <= limit and (data := os.read(file, _PIECE)):
             pieces.append(data)
             size += len(data)
     finally:
         os.close(file)
-    if size > most:
-        raise OSError(None, f"it grew over {most} bytes while it was read")
+    if size > limit:
+        raise OSError(None, f"it grew over {limit} bytes while it was read")
     return b"".join(pieces)
 
 

@@ -37,7 +37,7 @@ class WalkResult:
     """There, but not looked at. The empty path: there were too many to look at all."""
 
 
-def walk(root: Path, most: int) -> WalkResult:
+def walk(root: Path, limit: int) -> WalkResult:
     seen = WalkResult()
     folders: list[tuple[str, _Rules]] = [("", ())]
     while folders:
@@ -52,7 +52,7 @@ def walk(root: Path, most: int) -> WalkResult:
         rules = _rules_of(folder, len(prefix), rules, {child.name for child in children})
         for child in children:
             path = prefix + child.name
-            if len(seen.found) >= most:
+            if len(seen.found) >= limit:
                 seen.skipped.add("")
                 return seen
             if _look_at(child, path, rules, seen) and stat.S_ISDIR(seen.found[path].st_mode):

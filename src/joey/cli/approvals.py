@@ -78,7 +78,7 @@ def _answer(args: argparse.Namespace, settings: Settings, workspace: Workspace) 
     parts = [part for verdict in verdicts for part in verdict.parts]
     paths = [_path_answer(path, settings, workspace) for path in args.path]
     verdict = _strictest([*verdicts, *(verdict for _, verdict in paths)])
-    verdict = verdict.without_asking() if args.headless else verdict
+    verdict = verdict.unattended() if args.headless else verdict
     return {
         "verdict": verdict.decision,
         "reason": verdict.reason,

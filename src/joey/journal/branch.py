@@ -12,16 +12,16 @@ from joey.journal.records import CheckpointMade, MessageAdded, Record, TaskEnded
 def branch(records: Iterable[Record], turn: int, task_id: str) -> list[Record]:
     """The records of a new task that has taken the first `turn` turns of this one, and no more.
 
-    The last message of the beginning is the user's, so the new task goes on with the model's turn; the answers to the
+    The last message of the beginning is the user's, so the new task continues with the model's turn; the answers to the
     last calls are in it.
     """
     kept: list[Record] = []
     turns = 0
     for record in records:
-        said = isinstance(record, MessageAdded) and record.message.role == "assistant"
-        if said and turns == turn:
+        is_reply = isinstance(record, MessageAdded) and record.message.role == "assistant"
+        if is_reply and turns == turn:
             return kept
-        turns += said
+        turns += is_reply
         if isinstance(record, TaskOpened):
             record = replace(record, task_id=task_id, parent_id=None, parent_call_id=None)
         # Checkpoints stay with the task that made them.

@@ -3,7 +3,7 @@
 A folder has `api_conversation_history.json`, the messages in Anthropic's shape, and beside it some of
 `history_item.json`, `ui_messages.json` and `task_metadata.json`, which differ between versions; only the first is
 needed. Calls with ids make a native task, calls without (tool_use blocks or tags in the text) one that goes on in XML.
-Messages that were condensed or cut away stay hidden, as they were.
+Messages that were compacted or cut away stay hidden, as they were.
 """
 
 from __future__ import annotations

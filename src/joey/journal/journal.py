@@ -43,9 +43,9 @@ class JournalError(JoeyError):
 class Journal:
     """The open journal of a running task. One that nobody has any more is closed, and its lock released with it."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time, patience: float = 5.0) -> None:
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time, timeout: float = 5.0) -> None:
         self.path = path
-        self._patience = patience
+        self._timeout = timeout
         self._clock = clock
         self._file = self._open()
         self._close = weakref.finalize(self, os.close, self._file)
@@ -71,7 +71,7 @@ class Journal:
     def _open(self) -> int:
         make_private(self.path.parent)
         file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        if not _locked(file, self._patience):
+        if not _locked(file, self._timeout):
             os.close(file)
             raise JournalError(f"this task is open elsewhere ({self.path}); close it there first")
         size = os.fstat(file).st_size
@@ -90,9 +90,9 @@ class Journal:
             raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
 
 
-def _locked(file: int, patience: float) -> bool:
+def _locked(file: int, timeout: float) -> bool:
     """Whether the lock could be had within so many seconds."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,6 @@
 """What the servers of a task offer now: their tools as Joey's tools, and the way from names to them.
 
-A catalogue is an image of one moment, and cheap to make anew. Tools of a server that is down stay in it: it will be
+A catalogue is a snapshot, and cheap to make again. Tools of a server that is down stay in it: it will be
 back, and a list of tools that changes costs a model its place. Calling one says what is the matter.
 """
 

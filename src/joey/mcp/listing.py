@@ -94,8 +94,8 @@ def _deeper(value: JsonValue, levels: int) -> bool:
 
 
 def _fixed(entry: JsonObject) -> JsonObject:
-    mended = {**entry, "inputSchema": {"type": "object", **(entry.get("inputSchema") or {})}}
+    fixed = {**entry, "inputSchema": {"type": "object", **(entry.get("inputSchema") or {})}}
     for key, kind in (("description", str), ("title", str), ("outputSchema", dict), ("annotations", dict)):
-        if key in mended and not isinstance(mended[key], kind):
-            del mended[key]
-    return mended
+        if key in fixed and not isinstance(fixed[key], kind):
+            del fixed[key]
+    return fixed

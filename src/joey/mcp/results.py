@@ -67,10 +67,10 @@ def _result(
     text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock) and block.text)
     images = [block for block in blocks if isinstance(block, ImageBlock)]
     dropped = [f"({len(images) - _MAX_IMAGES} more images were left out.)"] if images[_MAX_IMAGES:] else []
-    told = _within_limit(text, what, context) or ("" if images else empty)
-    told = "\n\n".join(filter(None, [f"Error:\n{told}" if is_error else told, *dropped, *notes]))
+    sent = _within_limit(text, what, context) or ("" if images else empty)
+    sent = "\n\n".join(filter(None, [f"Error:\n{sent}" if is_error else sent, *dropped, *notes]))
     shown = (ShownText(shorten_output(text, _USER_LINES, LIMIT)),) if text else ()
-    return ToolResult((TextBlock(told), *images[:_MAX_IMAGES]), shown, is_error=is_error)
+    return ToolResult((TextBlock(sent), *images[:_MAX_IMAGES]), shown, is_error=is_error)
 
 
 def _item(item: JsonObject, context: ToolContext) -> Iterator[ResultBlock]:
@@ -112,9 +112,9 @@ def _says(text: str, structured: Any) -> bool:
     only = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
     if only == text:
         return True
-    told = {_canonical(structured), _canonical(only)} - {_canonical(None)}
+    reported = {_canonical(structured), _canonical(only)} - {_canonical(None)}
     with contextlib.suppress(ValueError, RecursionError):
-        return _canonical(json.loads(text)) in told
+        return _canonical(json.loads(text)) in reported
     return False
 
 

@@ -68,8 +68,8 @@ class Server:
     @property
     def why_not(self) -> str:
         """Why it cannot be called, for whoever tried."""
-        said = f"\nIts last words:\n{self.words.tail}" if self.words.tail else ""
-        return f"The MCP server {self.name!r} is not running: {self.problem or _JUST_ENDED}.{said}"
+        output = f"\nIts last words:\n{self.words.tail}" if self.words.tail else ""
+        return f"The MCP server {self.name!r} is not running: {self.problem or _JUST_ENDED}.{output}"
 
     async def settled(self) -> None:
         """Wait until it is ready, or is known not to be."""

@@ -136,7 +136,7 @@ class McpSession:
         while cursor not in seen and len(seen) < _MAX_PAGES and len(found) < _MAX_ENTRIES:
             seen.add(cursor)
             at = types.PaginatedRequestParams(cursor=cursor)
-            page = await self._asked(f"its list of {what}", lambda at=at: fetch(at))  # type: ignore[misc]
+            page = await self._request(f"its list of {what}", lambda at=at: fetch(at))  # type: ignore[misc]
             found += entries(page)
             cursor = page.next_cursor
             if cursor is None:
@@ -152,7 +152,7 @@ class McpSession:
 
         # Not `call_tool`: that throws an answer away which does not fit the tool's output schema.
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
-        answer = await self._asked(
+        answer = await self._request(
             tool,
             lambda: self._client.session.send_request(
                 request, types.CallToolResult, self._config.timeout, progress_callback=progressed
@@ -162,7 +162,7 @@ class McpSession:
 
     async def read(self, uri: str) -> JsonObject:
         """A resource, as it came."""
-        return _plain(uri, await self._asked(uri, lambda: self._client.session.read_resource(uri)))
+        return _plain(uri, await self._request(uri, lambda: self._client.session.read_resource(uri)))
 
     async def listen(self) -> None:
         """On newer servers, ask to be told of changes; older ones tell by themselves."""
@@ -178,7 +178,7 @@ class McpSession:
         except Exception as error:  # noqa: BLE001 - without it the server still works, with the lists of now
             self._problems.append(f"it cannot be watched for changes: {error}")
 
-    async def _asked(self, what: str, request: Callable[[], Awaitable[Any]]) -> Any:
+    async def _request(self, what: str, request: Callable[[], Awaitable[Any]]) -> Any:
         try:
             return await request()
         except MCPError as error:
@@ -267,7 +267,7 @@ async def _watched(
 
 
 class _WatchedStream:
-    """What comes from a server: notes the end of it, and mends lists of tools before the SDK refuses them whole."""
+    """What comes from a server: notes the end of it, and fixes lists of tools before the SDK refuses them whole."""
 
     def __init__(self, inner: Any, ended: asyncio.Event, problems: list[str]) -> None:
         self._inner, self._ended, self._problems = inner, ended, problems

@@ -141,11 +141,11 @@ def too_many_values(message: bytes) -> bool:
 
 def _deep_json(line: bytes) -> Any:
     """The fast parser stops at some 200 levels, and schemas may go deeper; beyond _DEEPEST nobody can read them."""
-    depth, deepest = 0, 0
+    depth, reached = 0, 0
     for bracket in _BRACKETS.findall(_STRINGS.sub(b"", line)) if len(line) < _MAX_DEEP_MESSAGE else ():
         depth += 1 if bracket in b"{[" else -1
-        deepest = max(deepest, depth)
-    if not 0 < deepest <= _MAX_DEPTH:
+        reached = max(reached, depth)
+    if not 0 < reached <= _MAX_DEPTH:
         raise ValueError("nested too deep, or no JSON")
     return json.loads(line)
 

@@ -2,7 +2,7 @@
 
 The model sees the schema the server gave, in the form that providers accept, and a call is checked against exactly
 that before anything is asked or sent. What a server says of its own tools (that one only reads, say) is not believed:
-every call needs leave, and arguments that are named like paths count as changes to them.
+every call needs approval, and arguments that are named like paths count as changes to them.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class McpTool(Tool[Arguments]):
         checker = SchemaChecker(self.schema)
         self._output = _output_checker(tool)
 
-        def fitting(arguments: dict[str, Any]) -> dict[str, Any]:
+        def validated(arguments: dict[str, Any]) -> dict[str, Any]:
             if problems := checker.problems(arguments):
                 raise ValueError("; ".join(problems))
             return arguments
 
-        self.params = RootModel[Annotated[dict[str, Any], AfterValidator(fitting)]]
+        self.params = RootModel[Annotated[dict[str, Any], AfterValidator(validated)]]
 
     @property
     def origin(self) -> str:

@@ -95,7 +95,7 @@ ORCHESTRATOR = Mode(
         "its exact scope, the order to do only that and nothing beyond, and to report with attempt_completion "
         "in a short but complete summary; say that these instructions come before the mode's own.\n"
         "3. Read each result before deciding on the next piece, and keep the todo list up to date.\n"
-        "4. Explain to the user how the pieces fit together. When all are done, sum up what was achieved."
+        "4. Explain to the user how the pieces fit together. When all are done, summarize what was achieved."
     ),
 )
 

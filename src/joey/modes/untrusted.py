@@ -29,15 +29,15 @@ def admit(mode: Mode, modes: Mapping[str, Mode]) -> Admitted:
     taken = {text.casefold() for each in modes.values() for text in (each.slug, each.name)}
     if {mode.slug.casefold(), mode.name.casefold()} & taken:
         return Admitted(None, f"the mode {mode.slug!r} would replace another; not used, because {_TRUST}")
-    most = {rule.group: rule for rule in modes[DEFAULT_MODE].groups}
-    kept = tuple(rule for each in mode.groups if (rule := _within(each, most.get(each.group))) is not None)
+    limit = {rule.group: rule for rule in modes[DEFAULT_MODE].groups}
+    kept = tuple(rule for each in mode.groups if (rule := _within(each, limit.get(each.group))) is not None)
     lost = [each.group for each in mode.groups if each not in kept]
     wider = f"the mode {mode.slug!r} would permit more than {DEFAULT_MODE!r} does ({', '.join(lost)})"
     return Admitted(replace(mode, groups=kept), f"{wider}; not used, because {_TRUST}" if lost else "")
 
 
-def _within(rule: GroupRule, most: GroupRule | None) -> GroupRule | None:
+def _within(rule: GroupRule, limit: GroupRule | None) -> GroupRule | None:
     """The rule, no wider than the other. Two different patterns are not compared: then the group is left out."""
-    if most is None or rule.file_regex == most.file_regex or most.file_regex is None:
-        return None if most is None else rule
-    return most if rule.file_regex is None else None
+    if limit is None or rule.file_regex == limit.file_regex or limit.file_regex is None:
+        return None if limit is None else rule
+    return limit if rule.file_regex is None else None

@@ -28,13 +28,13 @@ from joey.policy.shell.files import inside_reason, write_part
 from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import Decision, Verdict, VerdictPart, combine
 from joey.system.filenames import quoted
-from joey.system.hosts import fits, host_of, is_this_machine
+from joey.system.hosts import host_of, is_this_machine, matches_host
 
 
 def judge(actions: Sequence[Action], settings: Settings, workspace: Workspace, *, headless: bool = False) -> Verdict:
     """The verdict on everything a call would do: the strictest part decides. Headless, a question is a refusal."""
     verdict = combine(part for action in actions for part in _parts(action, settings, workspace))
-    return verdict.without_asking() if headless else verdict
+    return verdict.unattended() if headless else verdict
 
 
 def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable[VerdictPart]:
@@ -97,7 +97,7 @@ def _page_part(url: str, settings: Settings) -> VerdictPart:
         return VerdictPart(url, "deny", "only http and https pages can be opened")
     if is_this_machine(host):
         return _plain(url, settings.browser_local, "opening a page of this machine")
-    listed = settings.browser != "deny" and any(fits(host, pattern) for pattern in settings.browser_allow)
+    listed = settings.browser != "deny" and any(matches_host(host, pattern) for pattern in settings.browser_allow)
     return _plain(url, "allow" if listed else settings.browser, f"opening pages of {host}")
 
 

@@ -1,6 +1,6 @@
 """Approvals said in several places, as one set of settings: the user's file, the project's, the environment, flags.
 
-A later place goes over an earlier one. A profile sets every decision anew, so that `--approve read-only` means just
+A later place goes over an earlier one. A profile sets every decision again, so that `--approve read-only` means just
 that, whatever the files allow one by one. Rules (allow, deny, and the lists of tools) add up.
 
 A place that is not trusted, a project's file in a folder the user has not vouched for, can only take leave away: of
@@ -31,7 +31,7 @@ class ApprovalSource:
     """Its name, for whoever asks where a value came from."""
     trusted: bool = True
     places: Mapping[str, str] = field(default_factory=dict)
-    """Where exactly each setting was said."""
+    """Where exactly each setting stands."""
 
     def place_of(self, name: str) -> str:
         return self.places.get(name) or self.place
@@ -44,19 +44,19 @@ class Approvals:
     settings: Settings
     places: Mapping[str, str]
     refused: tuple[str, ...] = ()
-    """What a place that is not trusted said, and would have given leave."""
+    """What an untrusted place sets that would have allowed more."""
 
 
-def layered(said: Iterable[ApprovalSource]) -> Approvals:
+def layered(sources: Iterable[ApprovalSource]) -> Approvals:
     """The approvals of several places, the weakest place first."""
     settings, places = Settings(), dict[str, str]()
     added: dict[str, tuple[str, ...]] = dict.fromkeys(_LISTS, ())
     refused: list[str] = []
-    for each in said:
+    for each in sources:
         after = wanted = _laid_over(settings, each.table)
         if not each.trusted:
             after = _stricter(settings, wanted)
-            refused += _in_vain(each.table, wanted, after)
+            refused += _without_effect(each.table, wanted, after)
         places |= _changes(settings, after, each)
         settings = after
         for name in _LISTS if each.trusted else ("deny",):
@@ -90,8 +90,8 @@ def _stricter(settings: Settings, other: Settings) -> Settings:
     )
 
 
-def _in_vain(table: Mapping[str, Any], wanted: Settings, got: Settings) -> list[str]:
-    """What of a table was not taken as it was said. Lists are another matter."""
+def _without_effect(table: Mapping[str, Any], wanted: Settings, got: Settings) -> list[str]:
+    """What of a table was not taken over as it is. Lists are another matter."""
     single = [name for name in table if name not in (*_LISTS, "profile") and getattr(got, name) != table[name]]
     by_profile = [name for name in _DECISIONS if name not in table and getattr(got, name) != getattr(wanted, name)]
     return [*(["profile"] if "profile" in table and by_profile else []), *single]
@@ -102,12 +102,12 @@ def _tighter(one: float | None, other: float | None) -> float | None:
     return min(given) if given else None
 
 
-def _changes(before: Settings, after: Settings, said: ApprovalSource) -> dict[str, str]:
+def _changes(before: Settings, after: Settings, source: ApprovalSource) -> dict[str, str]:
     """Which settings this place decided: those it named, and those its profile changed."""
     names = [each.name for each in fields(Settings) if each.name not in _LISTS]
     return {
-        name: said.place_of(name if name in said.table else "profile")
+        name: source.place_of(name if name in source.table else "profile")
         for name in names
         if getattr(before, name) != getattr(after, name)
-        or (name in said.table and getattr(after, name) == said.table[name])
+        or (name in source.table and getattr(after, name) == source.table[name])
     }

@@ -56,14 +56,14 @@ class Verdict:
         ruled = [part for part in self.parts if part.kind == "command" and part.rule is not None]
         return self.allowed and bool(ruled) and all(part.network for part in ruled)
 
-    def without_asking(self) -> Verdict:
+    def unattended(self) -> Verdict:
         """What holds when nobody is there to be asked: a question is a refusal."""
         if self.decision != "ask":
             return self
         return Verdict("deny", f"{self.reason} (nobody is there to ask, so this is refused)", self.parts)
 
 
-def combine(parts: Iterable[VerdictPart], *, nothing: str = "nothing here needs leave") -> Verdict:
+def combine(parts: Iterable[VerdictPart], *, nothing: str = "nothing here needs approval") -> Verdict:
     """The strictest part decides for all."""
     parts = tuple(parts)
     if not parts:

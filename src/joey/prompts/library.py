@@ -69,7 +69,7 @@ class Skill:
     modes: tuple[str, ...] = ()
     """The modes it is for; empty: all."""
 
-    def fits(self, mode: str) -> bool:
+    def is_for(self, mode: str) -> bool:
         return not self.modes or mode in self.modes
 
 
@@ -93,9 +93,9 @@ class Library:
 
     def skills(self, mode: str | None = None) -> dict[str, Skill]:
         """The skills by name; with a mode, those for it, and of two with one name the one that names the mode."""
-        fitting = [skill for skill in self._skills().skills.values() if mode is None or skill.fits(mode)]
+        offered = [skill for skill in self._skills().skills.values() if mode is None or skill.is_for(mode)]
         chosen: dict[str, Skill] = {}
-        for skill in fitting:
+        for skill in offered:
             known = chosen.get(skill.name)
             if known is None or _strength(skill) >= _strength(known):
                 chosen[skill.name] = skill

@@ -64,7 +64,7 @@ def rules(walls: Walls, private: Iterable[Path], abi: int) -> LandlockRules:
     readable = [(each, _READ) for each in _all_but(Path("/"), hidden, (*hidden, Path("/dev")))]
     writable = [(each, files & ~_MAKE_DEVICES) for each in (*_writable(walls), *private)]
     devices = [(Path("/dev") / name, files) for name in _DEVICES]
-    beneath = [(str(path), _fitting(path, access & files)) for path, access in (*readable, *writable, *devices)]
+    beneath = [(str(path), _applicable(path, access & files)) for path, access in (*readable, *writable, *devices)]
     return LandlockRules(8 if abi < 4 else 16 if abi < 6 else 24, files, scoped, tuple(beneath))
 
 
@@ -95,6 +95,6 @@ def _children(folder: Path) -> list[Path]:
         return []
 
 
-def _fitting(path: Path, access: int) -> int:
+def _applicable(path: Path, access: int) -> int:
     """A file knows fewer kinds of access than a folder; one too many is an error."""
     return access if path.is_dir() else access & _FILE

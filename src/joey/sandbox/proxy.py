@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from joey.system.hosts import fits
+from joey.system.hosts import matches_host
 
 REFUSED = "refused by Joey's sandbox"
 _MAX_HEAD = 64 * 1024
@@ -121,7 +121,7 @@ class Proxy:
         name = host.lower().rstrip(".")
         if not _NAME.fullmatch(name) or _is_address(name):
             raise _RefusedError(f"{host!r} is not a name")
-        if not any(fits(name, pattern) for pattern in self.hosts if pattern != "*"):
+        if not any(matches_host(name, pattern) for pattern in self.hosts if pattern != "*"):
             raise _RefusedError(f"{name} is not on the list of hosts")
         if port not in self.ports:
             raise _RefusedError(f"port {port} is not allowed")

@@ -36,7 +36,7 @@ def is_loopback(address: str) -> bool:
     return (mapped or found).is_loopback or (mapped or found).is_unspecified
 
 
-def fits(host: str, pattern: str) -> bool:
+def matches_host(host: str, pattern: str) -> bool:
     """Whether a host is the one of a pattern, or below it: `*.example.com` is example.com and everything under it."""
     pattern = pattern.lower().rstrip(".")
     if pattern.startswith("*."):

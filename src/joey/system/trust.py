@@ -19,7 +19,7 @@ from joey.system.folders import user_folder
 
 
 class TrustStore:
-    """The trusted folders, read anew at each question."""
+    """The trusted folders, read again for each question."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.file = file or user_folder() / "trusted.json"

@@ -172,7 +172,7 @@ class Tool(ABC, Generic[ParamsT]):
         return arguments
 
     def actions(self, params: ParamsT, context: ToolContext) -> tuple[Action, ...]:
-        """What the call would touch. None means that it needs no leave."""
+        """What the call would touch. None means that it needs no approval."""
         return ()
 
     async def plan(self, params: ParamsT, context: ToolContext) -> Plan:

@@ -7,7 +7,7 @@ tool of the workspace beats the user's tool of the same name.
 Loading runs a file, once for each content it has had: the file's bytes decide, not its time stamp. A file that fails
 is reported with the line that failed, and its tools are not there.
 
-Every custom tool is wrapped in `LeashedTool`: it declares the action `RunCode`, so that it runs only with leave; what
+Every custom tool is wrapped in `LeashedTool`: it declares the action `RunCode`, so that it runs only if approved; what
 it would touch is asked before and held to; it ends at its timeout; and what it raises becomes a result.
 """
 

@@ -161,7 +161,7 @@ async def test_a_redirect_on_the_host_is_followed_and_one_to_another_host_is_not
 ) -> None:
     assert f"URL: {pages.url}/sent" in (await call(context, "launch", url=pages.url + "/near")).text
     result = await call(context, "launch", url=pages.url + "/away")
-    assert result.is_error and f"leads to 127.0.0.2:{pages.port}, and nobody gave leave for this host" in result.text
+    assert result.is_error and f"leads to 127.0.0.2:{pages.port}, and nobody approved this host" in result.text
     assert not any("127.0.0.2" in asked for asked in pages.asked)
 
 
@@ -170,7 +170,7 @@ async def test_nothing_a_page_does_by_itself_reaches_another_host(pages: Pages, 
         result = await call(context, "launch", url=pages.url + path)
         if path == "/popup-away":
             result = await call(context, "click", coordinate="50,50@900x600")
-        assert f"Not connected to 127.0.0.2:{pages.port}: nobody gave leave" in result.text, (path, result.text)
+        assert f"Not connected to 127.0.0.2:{pages.port}: nobody approved this" in result.text, (path, result.text)
     assert not any("127.0.0.2" in asked for asked in pages.asked)
 
 
@@ -226,10 +226,10 @@ async def test_a_page_that_crashes_is_told_and_can_be_launched_again(pages: Page
 async def test_a_page_that_hangs_is_told_and_can_be_left(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/hang")
     session = session_of(context)
-    session.patience, usual = Timeouts(act=0.1, settle=0.1), session.patience
+    session.timeouts, usual = Timeouts(act=0.1, settle=0.1), session.timeouts
     result = await call(context, "click", coordinate="50,50@900x600")
     assert result.is_error and "does not respond. Launch it again" in result.text
-    session.patience = usual
+    session.timeouts = usual
     assert "Title: Form" in (await call(context, "launch", url=pages.url + "/")).text
 
 

@@ -48,7 +48,7 @@ async def test_what_may_be_visited_is_connected_to_and_the_rest_is_not_even_look
         writer.close()
         for host in ("127.0.0.1", "localhost.evil.example", "LOCALHOST.evil.example", "::1"):
             assert await code(port, host, pages.port) == REFUSED
-        assert {trouble.reason for trouble in it.troubles} == {"nobody gave leave for this host"}
+        assert {trouble.reason for trouble in it.troubles} == {"nobody approved this host"}
         assert len(pages.asked) == 1
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.tools.editing.likeness import best_distances, distance, likeness, most_alike
+from joey.tools.editing.likeness import best_distances, closest_lines, distance, likeness
 from joey.tools.editing.matching import places
 
 TEXT = st.text(alphabet="ab\nc é🎉", max_size=90)
@@ -47,8 +47,8 @@ def test_texts_longer_than_a_machine_word_are_no_other_case() -> None:
 
 
 def test_of_lines_equally_alike_the_first_comes_first() -> None:
-    assert most_alike("abc", ["abd", "xyz", "abe", "abc"], 3) == [3, 0, 2]
-    assert most_alike("abc", ["", "abc"], 5) == [1, 0]
+    assert closest_lines("abc", ["abd", "xyz", "abe", "abc"], 3) == [3, 0, 2]
+    assert closest_lines("abc", ["", "abc"], 5) == [1, 0]
 
 
 @pytest.mark.property
@@ -71,7 +71,7 @@ def test_the_best_distance_is_the_least_over_all_stretches_that_end_there(wanted
 @given(TEXT, st.lists(st.text(alphabet="ab c", max_size=12), max_size=12), st.integers(1, 6))
 def test_the_most_alike_are_those_a_full_sort_would_choose(wanted: str, lines: list[str], limit: int) -> None:
     shares = [(-common_by_the_book(wanted, line), at) for at, line in enumerate(lines)]
-    assert most_alike(wanted, lines, limit) == [at for _share, at in sorted(shares)[:limit]]
+    assert closest_lines(wanted, lines, limit) == [at for _share, at in sorted(shares)[:limit]]
 
 
 @pytest.mark.property

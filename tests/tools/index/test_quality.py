@@ -47,7 +47,7 @@ CORPUS = {
 
 
 def rank(index: CodebaseIndex, name: str) -> int:
-    found = index.search(SearchRequest(CORPUS[name][1], most=30)).found
+    found = index.search(SearchRequest(CORPUS[name][1], limit=30)).found
     return next((at for at, each in enumerate(found) if each.piece.path == f"{name}.py"), 99)
 
 

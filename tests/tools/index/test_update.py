@@ -30,7 +30,7 @@ def test_what_did_not_change_is_neither_read_nor_embedded_again(workshop: Worksh
     assert (workshop.build().read, len(workshop.model.seen)) == (0, 1)
 
 
-def test_a_file_written_anew_with_the_same_contents_is_read_once_and_not_cut(workshop: Workshop) -> None:
+def test_a_file_written_again_with_the_same_contents_is_read_once_and_not_cut(workshop: Workshop) -> None:
     path = workshop.write("a.py", function("delete_user"))
     workshop.build()
     os.utime(path, ns=(1, 1))
@@ -313,7 +313,7 @@ def test_two_writers_take_turns(workshop: Workshop) -> None:
 @pytest.mark.parametrize(
     "damage", ["nonsense", "truncated", "other version", "no tables", "broken vectors", "zeroed page"]
 )
-def test_a_damaged_index_is_made_anew_and_says_so(workshop: Workshop, damage: str) -> None:
+def test_a_damaged_index_is_rebuilt_and_says_so(workshop: Workshop, damage: str) -> None:
     for number in range(40):
         workshop.write(f"m{number}.py", function(f"delete_{number}"))
     workshop.build()
@@ -321,7 +321,7 @@ def test_a_damaged_index_is_made_anew_and_says_so(workshop: Workshop, damage: st
     workshop.index = workshop.another()
     answer = workshop.search("delete 7")
     assert answer.found[0].piece.path == "m7.py"
-    assert any("made anew" in note for note in answer.notes)
+    assert any("rebuilt" in note for note in answer.notes)
     assert workshop.search("delete 7").notes == ()
 
 
@@ -344,7 +344,7 @@ def spoil(file: Path, damage: str) -> None:
         database.close()
 
 
-def test_a_build_of_a_damaged_index_makes_it_anew(workshop: Workshop) -> None:
+def test_a_build_of_a_damaged_index_rebuilds_it(workshop: Workshop) -> None:
     workshop.write("a.py", function("delete_user"))
     workshop.build()
     workshop.index.file.write_bytes(b"nonsense" * 1000)

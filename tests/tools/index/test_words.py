@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joey.tools.index.wordpiece import VOCABULARY, DamagedModelError, WordPiece, read_vocabulary
-from joey.tools.index.words import asked, split_names, words
+from joey.tools.index.words import search_words, split_names, words
 
 CASES = json.loads(Path(__file__).with_name("wordpiece.json").read_text("utf-8"))
 PIECES = WordPiece(read_vocabulary())
@@ -33,8 +33,8 @@ def test_a_name_is_its_parts_and_itself(name: str, parts: list[str]) -> None:
 
 
 def test_a_question_is_asked_without_the_words_that_every_question_has() -> None:
-    assert asked("Where is the code that deletes a user?") == ["deletes", "user"]
-    assert asked("what is this") == ["what", "is", "this"]
+    assert search_words("Where is the code that deletes a user?") == ["deletes", "user"]
+    assert search_words("what is this") == ["what", "is", "this"]
 
 
 def test_names_in_camel_case_are_opened_up_for_the_model() -> None:

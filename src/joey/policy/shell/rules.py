@@ -99,16 +99,16 @@ class CommandRules:
     def allowing(self, words: Sequence[str]) -> Rule | None:
         """The longest allow rule that matches for certain."""
         forms = _forms(words, _GIT_HARMLESS)
-        return _longest(rule for rule in self.allow if not rule.exact and any(_allows(rule, form) for form in forms))
+        return _narrowest(rule for rule in self.allow if not rule.exact and any(_allows(rule, form) for form in forms))
 
     def denying(self, words: Sequence[str]) -> Rule | None:
         """The longest deny rule that matches."""
         forms = _forms(words, None)
-        return _longest(rule for rule in self.deny if any(_denies(rule, form) for form in forms))
+        return _narrowest(rule for rule in self.deny if any(_denies(rule, form) for form in forms))
 
     def suspecting(self, words: Sequence[str]) -> Rule | None:
         """A deny rule that may match: its words come later, or its options in another shape."""
-        return _longest(rule for rule in self.deny if not rule.any and _may_deny(rule, words))
+        return _narrowest(rule for rule in self.deny if not rule.any and _may_deny(rule, words))
 
 
 def _rules(texts: Iterable[str]) -> Iterable[Rule]:
@@ -116,7 +116,7 @@ def _rules(texts: Iterable[str]) -> Iterable[Rule]:
     return (rule for rule in rules if rule.words)
 
 
-def _longest(rules: Iterable[Rule]) -> Rule | None:
+def _narrowest(rules: Iterable[Rule]) -> Rule | None:
     return max(rules, key=lambda rule: rule.length, default=None)
 
 

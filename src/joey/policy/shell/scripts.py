@@ -83,7 +83,7 @@ def awk_problems(source: str) -> Iterator[str]:
             return
         if kind == "name":
             prints = prints or text in ("print", "printf")
-        elif text in (";", "{", "}") and depth <= 0:  # a newline may go on with the same statement
+        elif text in (";", "{", "}") and depth <= 0:  # a newline may continue the same statement
             prints = False
         after_operand = kind in ("string", "number", "regex") or text in (")", "]", "$", "++", "--")
         after_operand = after_operand or (kind == "name" and text not in _AWK_WORDS)

@@ -4,7 +4,7 @@ Every connection of the browser comes here, whatever made it: a page, a redirect
 a WebSocket. So a rule that holds here holds for all of them, and what is refused has sent not a byte. Names are looked
 up here as well, and where they lead is judged with them:
 
-- a host is let through if `may_visit` permits it (the policy does, or the user gave leave for it in this task);
+- a host is let through if `may_visit` permits it (the policy does, or the user approved it in this task);
 - while a page from elsewhere is open, nothing that leads to this machine is, by whatever name: a page on the internet
   has no business with the servers here (`open_for`).
 
@@ -82,10 +82,10 @@ class Gate:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(_TIMEOUT):
-            asked = await _read_request(reader, writer)
-        if asked is None:
+            request = await _read_request(reader, writer)
+        if request is None:
             return
-        opened = await self._connect(*asked)
+        opened = await self._connect(*request)
         if isinstance(opened, int):
             await _answer(writer, opened)
             return
@@ -116,7 +116,7 @@ class Gate:
     def _refusal(self, host: str, port: int) -> str | None:
         written = f"[{host}]" if ":" in host else host
         address = f"https://{written}" if port == 443 else f"http://{written}:{port}"
-        return None if self._may_visit(address) else "nobody gave leave for this host"
+        return None if self._may_visit(address) else "nobody approved this host"
 
     def _trouble(self, host: str, port: int, reason: str, *, refused: bool) -> int:
         self.troubles.append(Trouble(host, port, refused, reason))
@@ -140,7 +140,7 @@ async def _addresses(host: str) -> list[str]:
 
 
 async def _read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int] | None:
-    """The host and port that are asked for; None if the client speaks something else."""
+    """The host and port of the request; None if the client speaks something else."""
     version, count = await reader.readexactly(2)
     methods = await reader.readexactly(count)
     if version != _VERSION or _NO_PASSWORD not in methods:

@@ -2,12 +2,12 @@
 
     closed ── open(url) ──► a page ── click, type, … ──► settled ── look() ──► an image and what the page said
                  ▲                │
-                 └── open(url) ───┘   crash, end of the browser: an error, and `open` begins anew
+                 └── open(url) ───┘   crash, end of the browser: an error, and `open` begins again
 
 The page that is shown is the newest tab; when it closes, the one before it. Nothing a page does waits for a person:
 an alert is accepted, every other question of a page is answered with no, a wish to leave is granted, downloads and
 file choosers go nowhere, permissions are not given. All of that is told, and none of it is done without a limit: of
-time (`settle`), of lines (`Told`), of tabs.
+time (`settle`), of lines (`Notes`), of tabs.
 
 Every connection goes through the gate (`gate.py`). Going from a page of this machine to one of elsewhere, or back,
 begins with nothing: no cookie and no running script of the one is there with the other.
@@ -40,7 +40,7 @@ from playwright.async_api import (
 from joey.system.hosts import host_of
 from joey.tools.browser.gate import Gate, Trouble
 from joey.tools.browser.pointing import Size
-from joey.tools.browser.view import Told, View
+from joey.tools.browser.view import Notes, View
 from joey.tools.shell.environment import command_environment
 
 VIEWPORT = Size(900, 600)
@@ -73,7 +73,7 @@ class BrowsingError(Exception):
 
 
 class BrowserSession:
-    """The browser of a task. `may_visit` says which addresses need no leave; `open` is told that there is leave."""
+    """The browser of a task. `may_visit` says which addresses need no approval; what `open` is given is approved."""
 
     def __init__(
         self, program: str, may_visit: Callable[[str], bool], *, sandbox: bool = True, max_side: int = 1568
@@ -89,10 +89,10 @@ class BrowserSession:
         self._loading: set[Request] = set()
         self._wanted: set[str] = set()
         """The hosts that pages asked for. The browser asks for some of its own, which are nobody's business."""
-        self._console, self._notes = Told(), Told()
+        self._console, self._notes = Notes(), Notes()
         self._lost = ""
         """What became of the page, if nothing more can be had of it."""
-        self.patience = Timeouts()
+        self.timeouts = Timeouts()
         self.viewport = self.image_size = VIEWPORT
         self.mouse: tuple[int, int] | None = None
 
@@ -124,11 +124,11 @@ class BrowserSession:
             await tab.close()
         self._gate.troubles.clear()
         self._notes.take()  # what we did ourselves
-        async with self._explained(url, self.patience.load), self._watched():
+        async with self._explained(url, self.timeouts.load), self._watched():
             await _again(lambda: self._goto(url), "interrupted by another navigation")
 
     async def _goto(self, url: str) -> None:
-        answer = await self._tabs[0].goto(url, timeout=self.patience.load * 1000, wait_until="domcontentloaded")
+        answer = await self._tabs[0].goto(url, timeout=self.timeouts.load * 1000, wait_until="domcontentloaded")
         if answer is not None and answer.status >= 400:
             self._notes.add(f"The server answered with HTTP {answer.status}.")
 
@@ -262,14 +262,14 @@ class BrowserSession:
 
     async def _act(self, action: Callable[[Page], Awaitable[Any]]) -> None:
         page = self.page
-        async with self._explained(page.url, self.patience.act), self._watched():
+        async with self._explained(page.url, self.timeouts.act), self._watched():
             await action(page)
 
     @asynccontextmanager
-    async def _explained(self, url: str, patience: float) -> AsyncIterator[None]:
+    async def _explained(self, url: str, seconds: float) -> AsyncIterator[None]:
         """What goes wrong inside, in words."""
         try:
-            async with asyncio.timeout(patience + self.patience.settle + 1):
+            async with asyncio.timeout(seconds + self.timeouts.settle + 1):
                 yield
         except TimeoutError:
             self._lost = "does not respond"
@@ -299,14 +299,14 @@ class BrowserSession:
         except Error as error:
             if "Timeout" not in error.message or "exceeded" not in error.message:
                 raise
-            self._notes.add(f"The page was still loading after {self.patience.load:g} s; this is how far it had come.")
+            self._notes.add(f"The page was still loading after {self.timeouts.load:g} s; this is how far it had come.")
         await self._settle()
 
     async def _settle(self) -> None:
         """Until nothing is loading at two looks in a row, or the time is over."""
         quiet = 0
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.patience.settle):
+            async with asyncio.timeout(self.timeouts.settle):
                 while quiet < 2 and not self._lost and self.is_open:
                     await asyncio.sleep(_STEP)
                     quiet = 0 if self._loading or not await self._is_ready() else quiet + 1
@@ -334,7 +334,7 @@ class BrowserSession:
 
     async def _within(self, work: Callable[[], Awaitable[T]], problem: str) -> T | None:
         try:
-            async with asyncio.timeout(self.patience.look):
+            async with asyncio.timeout(self.timeouts.look):
                 return await work()
         except (Error, TimeoutError) as error:
             self.page  # noqa: B018 - says so if there is none any more

@@ -10,7 +10,7 @@ _MAX_LINES, _MAX_LINE = 100, 500
 
 
 @dataclass(slots=True)
-class Told:
+class Notes:
     """What the page said and did since it was last looked at. What is too much is counted, not kept."""
 
     lines: list[str] = field(default_factory=list)

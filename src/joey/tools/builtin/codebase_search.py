@@ -74,12 +74,12 @@ class CodebaseSearch(Tool[CodebaseSearchParams]):
             if what == "files" and done % 250 == 0:
                 loop.call_soon_threadsafe(context.progress, f"Indexed {done:,} of {of:,} {what}.\n")
 
-        asked = SearchRequest(query, under, self._limit, Allowance(_FILES, _TEXTS, stop.is_set), progress)
+        request = SearchRequest(query, under, self._limit, Allowance(_FILES, _TEXTS, stop.is_set), progress)
         try:
-            answer = await asyncio.to_thread(self._index(context).search, asked)
+            answer = await asyncio.to_thread(self._index(context).search, request)
         finally:
             stop.set()  # a task that is cancelled does not wait for the thread
-        return report(asked, answer)
+        return report(request, answer)
 
     def _index(self, context: ToolContext) -> CodebaseIndex:
         """The same for the whole task, as it keeps the vectors in memory."""

@@ -152,28 +152,28 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         _keep_record(job)
         jobs.last_exit_code = job.exit.code if job.exit is not None else 0
         found = await look_for_planted(context)
-        return self._told(job, params, notice, str(found or ""), killed=killed)
+        return self._report(job, params, notice, str(found or ""), killed=killed)
 
     async def _wait(self, job: Job, params: ExecuteCommandParams) -> bool:
         """Wait as long as the call should; returns whether the command was ended because it took too long."""
-        patience, limit = self._watched if params.background else params.timeout, self._limit(params)
-        must_end = limit is not None and (patience is None or limit <= patience)
+        timeout, limit = self._watched if params.background else params.timeout, self._limit(params)
+        must_end = limit is not None and (timeout is None or limit <= timeout)
         try:
-            async with asyncio.timeout(limit if must_end else patience):
+            async with asyncio.timeout(limit if must_end else timeout):
                 await job.ended()
         except TimeoutError:
             if must_end:
                 await job.kill()
                 return True
-            if limit is not None and patience is not None:
-                job.kill_in(limit - patience)
+            if limit is not None and timeout is not None:
+                job.kill_in(limit - timeout)
         return False
 
     def _limit(self, params: ExecuteCommandParams) -> float | None:
         exempt = params.background or any(params.command.lstrip().startswith(each) for each in self._never_killed)
         return None if exempt else self._kill_after
 
-    def _told(self, job: Job, params: ExecuteCommandParams, notice: str, warning: str, *, killed: bool) -> ToolResult:
+    def _report(self, job: Job, params: ExecuteCommandParams, notice: str, warning: str, *, killed: bool) -> ToolResult:
         headline = _headline(job, params.cwd, self._kill_after if killed else None)
         hint = wall_hint(job.command, job.output.preview(), job.exit, job.sandbox) if job.sandbox else ""
         text = "\n".join([headline, *([notice] if notice else []), "", *_output(job), *(["", hint] if hint else [])])

@@ -102,9 +102,9 @@ class GenerateImage(Tool[GenerateImageParams]):
             await asyncio.to_thread(_write, targets[name], name, data)
         except (ImageError, UnusablePathError, ChangeFailed) as problem:
             return failed(f"Error: {problem}")
-        return self._told(name, wanted, data)
+        return self._report(name, wanted, data)
 
-    def _told(self, name: str, wanted: str, data: bytes) -> ToolResult:
+    def _report(self, name: str, wanted: str, data: bytes) -> ToolResult:
         header = header_of(data)
         media_type = header.media_type if header else image_type(data) or ""
         size = f", {header.width}x{header.height}" if header else ""

@@ -163,7 +163,7 @@ class ReadFile(Tool[ReadFileParams]):
             try:
                 return _Part(_document(path.suffix, file, show))
             except DocumentError as problem:
-                # A damaged notebook is still text, and whoever mends it must see that text.
+                # A damaged notebook is still text, and whoever fixes it must see that text.
                 if path.suffix.lower() != ".ipynb":
                     raise
                 notes.append(f"Shown as plain text: {problem}.")
@@ -175,10 +175,10 @@ class ReadFile(Tool[ReadFileParams]):
         if not self._sees_images:
             return _Part(f"Image file ({words}). This model cannot look at images, so it is not shown.")
         # With something that makes it smaller before it is sent, it may be larger.
-        most = _MAX_IMAGES if can_shrink() else _MAX_IMAGE
-        if size > most:
-            raise _ReadError(f"the image ({words}) is larger than {_size(most)}, the most that can be shown.")
-        data = base64.b64encode(_bytes_of(file, most)).decode("ascii")
+        limit = _MAX_IMAGES if can_shrink() else _MAX_IMAGE
+        if size > limit:
+            raise _ReadError(f"the image ({words}) is larger than {_size(limit)}, the most that can be shown.")
+        data = base64.b64encode(_bytes_of(file, limit)).decode("ascii")
         return _Part(f"Image file ({words})", ImageBlock(media_type, data))
 
 
@@ -220,22 +220,22 @@ def _check(path: Path, context: ToolContext) -> None:
     _check_size(status.st_size, _MAX_FILE)
 
 
-def _check_size(size: int, most: int) -> None:
-    if size > most:
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
         raise _ReadError(
-            f"the file has {_size(size)}; read_file reads up to {_size(most)} of such a file. "
+            f"the file has {_size(size)}; read_file reads up to {_size(limit)} of such a file. "
             "Use search_files, or a part of it with execute_command (sed -n '100,200p')."
         )
 
 
-def _bytes_of(file: int, most: int) -> bytes:
+def _bytes_of(file: int, limit: int) -> bytes:
     """All there is. What claims to be empty may not be: the size is checked again while reading."""
-    _check_size(os.fstat(file).st_size, most)
+    _check_size(os.fstat(file).st_size, limit)
     data = bytearray()
     while piece := os.pread(file, _PIECE, len(data)):
         data += piece
-        if len(data) > most:
-            raise _ReadError(f"the file goes on beyond {_size(most)}, the most that read_file reads.")
+        if len(data) > limit:
+            raise _ReadError(f"the file goes on beyond {_size(limit)}, the most that read_file reads.")
     return bytes(data)
 
 

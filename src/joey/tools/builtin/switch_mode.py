@@ -30,6 +30,6 @@ class SwitchModeTool(Tool[SwitchModeParams]):
         if context.modes and wanted not in context.modes:
             return failed(f"Invalid mode: {wanted}. Modes: {', '.join(context.modes)}.")
         if wanted == context.mode:
-            return failed(f"Already in {wanted} mode; go on with the work.")
+            return failed(f"Already in {wanted} mode; continue the work.")
         text = f"Switched from {context.mode} mode to {wanted} mode because: {params.reason}"
         return ok(text, effect=ModeSwitched(wanted, params.reason))

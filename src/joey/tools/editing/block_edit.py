@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from joey.tools.editing.blocks import Block
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, is_blank, locate
-from joey.tools.editing.reindent import fitted, unchanged_lines
+from joey.tools.editing.reindent import reindented, unchanged_lines
 from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found
 
 _NUMBERED = re.compile(r"\s*(\d+) \|(?: |$)")
-_BARRED = re.compile(r"\s*(?:\d+\s*)?\|(?: |$)")
+_WITH_BAR = re.compile(r"\s*(?:\d+\s*)?\|(?: |$)")
 _TELLING = 12
 """So many letters and digits must a text have before its being there can mean that an edit was made already."""
 _REMEDY = "Put ':start_line:N' below '<<<<<<< SEARCH' for the one you mean, or send more of the lines around it."
@@ -139,16 +139,18 @@ class _Work:
     def _edit(self, index: int, found: Matched, block: Block) -> _Edit:
         last = found.first + len(block.search)
         search, new = _without_returns(block.search), _without_returns(block.replace)
-        lines = fitted(self.document.lines[found.first : last], search, new, unchanged_lines(search, new), found.stage)
+        lines = reindented(
+            self.document.lines[found.first : last], search, new, unchanged_lines(search, new), found.stage
+        )
         return _Edit(index, found.first, last, lines, self._ends(found, block), found.stage)
 
     def _ends(self, found: Matched, block: Block) -> list[str | None]:
         """Line ends are the file's, unless the block shows that it means them."""
-        meant = [line.endswith("\r") for line in block.replace]
+        wanted = [line.endswith("\r") for line in block.replace]
         theirs = self.document.ends[found.first : found.first + len(block.search)]
         sent = ["\r\n" if line.endswith("\r") else "\n" for line in block.search][: len(theirs)]
-        if any(meant) or ("\r\n" in sent and sent == list(theirs)):
-            return ["\r\n" if each else "\n" for each in meant]
+        if any(wanted) or ("\r\n" in sent and sent == list(theirs)):
+            return ["\r\n" if each else "\n" for each in wanted]
         return [None] * len(block.replace)
 
     def _apply(self, edit: _Edit) -> None:
@@ -174,8 +176,8 @@ def _ways(block: Block) -> Iterator[Block]:
         first = numbers[0]
         pin = block.start_line or (int(first[1]) if first else None)
         yield Block(_stripped(block.search, _NUMBERED), _stripped(block.replace, _NUMBERED), pin)
-    elif any(_BARRED.match(line) for line in block.search):
-        yield Block(_stripped(block.search, _BARRED), _stripped(block.replace, _BARRED), block.start_line)
+    elif any(_WITH_BAR.match(line) for line in block.search):
+        yield Block(_stripped(block.search, _WITH_BAR), _stripped(block.replace, _WITH_BAR), block.start_line)
 
 
 def _stripped(lines: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ class Document:
     @property
     def usual_end(self) -> str:
         """The end most lines have."""
-        return Counter(self.ends).most_common(1)[0][0] if self.ends else "\n"
+        return max(self.ends, key=Counter(self.ends).__getitem__) if self.ends else "\n"
 
     def splice(self, first: int, last: int, lines: Sequence[str], ends: Sequence[str | None] | None = None) -> Document:
         """The document with the lines from `first` up to `last` replaced by others, or removed.

@@ -42,14 +42,14 @@ def best_distances(wanted: str, lines: Sequence[str]) -> list[int]:
     return [bottom[end - 1] for end in ends]
 
 
-def most_alike(wanted: str, lines: Sequence[str], limit: int) -> list[int]:
+def closest_lines(wanted: str, lines: Sequence[str], limit: int) -> list[int]:
     """The lines (from 0) that have most characters in common with this one, in the same order; the best first."""
     common = _Common(wanted)
     best: list[tuple[float, int]] = []
     for at, line in enumerate(lines):
         if len(best) < limit:
             heapq.heappush(best, (common.share(line), -at))
-        elif common.most_share(line) > best[0][0]:
+        elif common.max_share(line) > best[0][0]:
             heapq.heappushpop(best, (common.share(line), -at))
     return [-at for _share, at in sorted(best, reverse=True)]
 
@@ -111,7 +111,7 @@ class _Common:
         total = self._length + len(line)
         return 2 * self._common(line) / total if total else 1.0
 
-    def most_share(self, line: str) -> float:
+    def max_share(self, line: str) -> float:
         """What it can be at most, for its length."""
         total = self._length + len(line)
         return 2 * min(self._length, len(line)) / total if total else 1.0

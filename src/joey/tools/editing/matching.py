@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import accumulate
 
-from joey.tools.editing.likeness import best_distances, likeness, most_alike
+from joey.tools.editing.likeness import best_distances, closest_lines, likeness
 
 _ASCII_KIN = str.maketrans(
     {
@@ -131,7 +131,7 @@ def nearest(lines: Sequence[str], wanted: Sequence[str]) -> Nearest | None:
     if _PLACES * sum(map(len, wanted)) ** 2 > _MAX_WORK:
         return None
     anchor = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
-    alike = most_alike(wanted[anchor].strip(), [line.strip() for line in lines], limit=_PLACES)
+    alike = closest_lines(wanted[anchor].strip(), [line.strip() for line in lines], limit=_PLACES)
     starts = {max(at - anchor, 0) for at in alike}
     scored = [(_likeness(lines[at : at + len(wanted)], wanted), -at) for at in starts]
     best, at = max(scored, default=(0.0, 0))

@@ -18,7 +18,7 @@ from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, nearest, places
 from joey.tools.editing.patch import Chunk, Sign
-from joey.tools.editing.reindent import fitted
+from joey.tools.editing.reindent import reindented
 from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found
 
 _REMEDY = "Add kept lines around the change, or name the enclosing line with '@@ def name():'."
@@ -128,7 +128,9 @@ class _Work:
             old += sign != "+"
             new += sign != "-"
         present = self.document.lines[found.first : last]
-        self._put(found.first, last, fitted(present, _texts(chunk.old), _texts(chunk.new), kept, found.stage), chunk)
+        self._put(
+            found.first, last, reindented(present, _texts(chunk.old), _texts(chunk.new), kept, found.stage), chunk
+        )
 
     def _append(self, chunk: Chunk) -> EditOutcome:
         """Rows that are only added."""
@@ -202,9 +204,9 @@ def _texts(lines: Sequence[str]) -> tuple[str, ...]:
 
 def _ends(chunk: Chunk) -> list[str | None]:
     """Line ends are the file's, unless an added row shows that it means them."""
-    meant = any(sign == "+" and text.endswith("\r") for sign, text in chunk.rows)
+    wanted = any(sign == "+" and text.endswith("\r") for sign, text in chunk.rows)
     return [
-        ("\r\n" if text.endswith("\r") else "\n") if meant and sign == "+" else None
+        ("\r\n" if text.endswith("\r") else "\n") if wanted and sign == "+" else None
         for sign, text in chunk.rows
         if sign != "-"
     ]

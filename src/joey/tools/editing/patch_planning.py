@@ -50,8 +50,10 @@ def prepare_patch(context: ToolContext, sections: Sequence[Section]) -> Prepared
         except EditRefused as refused:
             failures.append(str(refused))
     if failures:
-        fit = [f"Sections that would fit: {len(done)} of {len(sections)}."] if done else []
-        raise EditRefused("\n".join(["The patch was not applied; nothing was changed in any file.", *failures, *fit]))
+        possible = [f"Sections that would fit: {len(done)} of {len(sections)}."] if done else []
+        raise EditRefused(
+            "\n".join(["The patch was not applied; nothing was changed in any file.", *failures, *possible])
+        )
     return Prepared(table.changes(), "Patch applied.", tuple(done))
 
 

@@ -26,7 +26,7 @@ def unchanged_lines(search: Sequence[str], replacement: Sequence[str]) -> dict[i
     return {piece.new + offset: piece.old + offset for piece in equal for offset in range(piece.old_end - piece.old)}
 
 
-def fitted(
+def reindented(
     found: Sequence[str], search: Sequence[str], replacement: Sequence[str], kept: Mapping[int, int], stage: Stage
 ) -> list[str]:
     """The replacement as it goes into the file, where `found` are the file's lines and `kept` the unchanged ones."""

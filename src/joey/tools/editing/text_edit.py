@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Stage, is_blank, places
-from joey.tools.editing.reindent import fitted, unchanged_lines
+from joey.tools.editing.reindent import reindented, unchanged_lines
 from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found, span
 
 
@@ -107,7 +107,9 @@ class _Places:
             replacement = []
         for first in reversed(found):
             last = first + len(wanted)
-            lines = fitted(document.lines[first:last], wanted, replacement, unchanged_lines(wanted, replacement), stage)
+            lines = reindented(
+                document.lines[first:last], wanted, replacement, unchanged_lines(wanted, replacement), stage
+            )
             if joins and last < len(document.lines):
                 lines[-1] += document.lines[last]
                 last += 1

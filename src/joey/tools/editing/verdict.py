@@ -69,13 +69,13 @@ def report(verdicts: Sequence[EditOutcome], noun: str) -> str:
     if len(verdicts) == 1:
         return f"{noun}: {verdicts[0].words}"
     some_failed = any(verdict.failed for verdict in verdicts)
-    fitting = [number for number, each in enumerate(verdicts, 1) if some_failed and each.outcome == "applied"]
+    possible = [number for number, each in enumerate(verdicts, 1) if some_failed and each.outcome == "applied"]
     rows = [
         f"{noun} {number} of {len(verdicts)}: {each.words}"
         for number, each in enumerate(verdicts, 1)
-        if number not in fitting
+        if number not in possible
     ]
-    return "\n".join([*rows, f"{noun} {_ranges(fitting)} of {len(verdicts)}: would fit."] if fitting else rows)
+    return "\n".join([*rows, f"{noun} {_ranges(possible)} of {len(verdicts)}: would fit."] if possible else rows)
 
 
 def _ranges(numbers: Sequence[int]) -> str:

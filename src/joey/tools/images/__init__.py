@@ -12,7 +12,7 @@ class ImageEndpoint:
     model: str
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
-    patience: float = 300.0
+    timeout: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)

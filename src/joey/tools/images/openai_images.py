@@ -24,14 +24,14 @@ async def image(endpoint: ImageEndpoint, prompt: str, kind: str, original: Origi
     """The bytes of an image. `kind` (png, jpeg or webp) is what is wished for, where the endpoint can be told."""
     # Local servers want no key, but the SDK wants one.
     async with openai.AsyncOpenAI(
-        api_key=endpoint.key or "none", base_url=endpoint.base_url, max_retries=1, timeout=endpoint.patience
+        api_key=endpoint.key or "none", base_url=endpoint.base_url, max_retries=1, timeout=endpoint.timeout
     ) as client:
         try:
             return _bytes_in(await _answer(client, _parameters(endpoint.model, prompt, kind), original))
         except openai.APIStatusError as error:
             raise ImageError(_status(error, endpoint)) from None
         except openai.APITimeoutError:
-            raise ImageError(f"the image endpoint did not answer within {endpoint.patience:g} s.") from None
+            raise ImageError(f"the image endpoint did not answer within {endpoint.timeout:g} s.") from None
         except (openai.APIConnectionError, OSError) as error:
             cause = error.__cause__ or error
             raise ImageError(f"the image endpoint cannot be reached ({type(cause).__name__}: {cause}).") from None
@@ -50,11 +50,11 @@ async def _answer(client: openai.AsyncOpenAI, parameters: dict[str, Any], origin
     """The body, read in pieces: a server that sends without end is left."""
     images: Any = client.images.with_streaming_response
     if original is None:
-        asked = images.generate(**parameters)
+        request = images.generate(**parameters)
     else:
-        asked = images.edit(**parameters, image=(original.name, original.data, original.media_type))
+        request = images.edit(**parameters, image=(original.name, original.data, original.media_type))
     body = bytearray()
-    async with asked as response:
+    async with request as response:
         async for piece in response.iter_bytes():
             body += piece
             if len(body) > _MAX_ANSWER:
@@ -89,8 +89,8 @@ def _bytes_in(answer: JsonValue) -> bytes:
 
 
 def _status(error: openai.APIStatusError, endpoint: ImageEndpoint) -> str:
-    said = error.body.get("message") if isinstance(error.body, dict) else None
-    words = str(said or error.message)[:500]
+    message = error.body.get("message") if isinstance(error.body, dict) else None
+    words = str(message or error.message)[:500]
     code = error.code or ""
     if code in _REFUSALS or any(refusal in words for refusal in _REFUSALS):
         return f"the image endpoint refused the prompt: {words} Describe something else, or ask the user."

@@ -144,16 +144,16 @@ class _Cutting:
     def _is_head(self, span: _Span, following: _Span | None) -> bool:
         """Whether it is the first line of a class, say, which belongs to what follows and not to what was before."""
         is_inside = following is not None and span.name != "" and following.name.startswith(f"{span.name}.")
-        return is_inside and self._said(span) > 0
+        return is_inside and self._words_in(span) > 0
 
     def _belong_together(self, before: _Span, after: _Span) -> bool:
-        small = min(self._said(before), self._said(after))
+        small = min(self._words_in(before), self._words_in(after))
         return (small < _TINY and self._size(before) + self._size(after) < MAX_PIECE) or small == 0
 
     def _size(self, span: _Span) -> int:
         return sum(len(line) + 1 for line in self._lines[span.first : span.last + 1])
 
-    def _said(self, span: _Span) -> int:
+    def _words_in(self, span: _Span) -> int:
         return sum(len(line.strip()) for line in self._lines[span.first : span.last + 1])
 
 

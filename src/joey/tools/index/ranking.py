@@ -12,7 +12,7 @@ from __future__ import annotations
 from joey.tools.index.model import Embedder
 from joey.tools.index.store import IndexStore
 from joey.tools.index.vectors import Vectors
-from joey.tools.index.words import asked
+from joey.tools.index.words import search_words
 
 MEANING = 0.8
 _CANDIDATES = 200
@@ -28,7 +28,7 @@ class Ranker:
 
     def by_words(self, store: IndexStore, question: str, under: str) -> Scores:
         """The best first, as BM25 has it."""
-        return dict(store.by_words(asked(question), under, _CANDIDATES))
+        return dict(store.by_words(search_words(question), under, _CANDIDATES))
 
     def by_meaning(self, store: IndexStore, model: Embedder | None, question: str, under: str) -> Scores:
         """The cosines of the nearest pieces; none without a model."""

@@ -1,4 +1,4 @@
-"""What was found, in words: for the model, and for whoever searches by hand."""
+"""What was found, in words: for the model, and for whoever searches manually."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MAX_LINE = 400
 _PLACES = 3
 
 
-def report(asked: SearchRequest, answer: SearchAnswer) -> str:
+def report(request: SearchRequest, answer: SearchAnswer) -> str:
     """The question, what was searched and how, the pieces, and what should be known about the answer."""
-    parts = [f"Query: {_one_line(asked.question)}\n{_searched(answer)}"]
+    parts = [f"Query: {_one_line(request.question)}\n{_searched(answer)}"]
     parts += [_found(each) for each in answer.found]
     if not answer.found:
         parts.append("No results." + ("" if answer.by_meaning else " Only code that says one of the words is found."))

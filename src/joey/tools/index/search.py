@@ -20,7 +20,7 @@ from joey.tools.index.update import Allowance, Freshness, Progress, Updating, on
 _EMBEDDED_FIRST = 48
 _LEAST = 0.15
 """What scores less by meaning has nothing to do with the question."""
-_MADE_AGAIN = "The index was damaged or of another version, and is being made anew."
+_REBUILT = "The index was damaged or of another version, and is being rebuilt."
 LoadModel = Callable[[], tuple[Embedder | None, str]]
 
 
@@ -30,7 +30,7 @@ class SearchRequest:
 
     question: str
     under: str = ""
-    most: int = 10
+    limit: int = 10
     allowance: Allowance = field(default_factory=Allowance)
     progress: Progress = lambda _what, _done, _of: None
 
@@ -141,7 +141,7 @@ class CodebaseIndex:
             return IndexStore(self.file), ()
         except DamagedIndexError:
             self._throw_away()
-            return IndexStore(self.file), (_MADE_AGAIN,)
+            return IndexStore(self.file), (_REBUILT,)
 
     def _throw_away(self) -> None:
         self.ranker = Ranker()
@@ -160,13 +160,13 @@ class CodebaseIndex:
             except DamagedIndexError:
                 # What is damaged in the middle of the file shows only when it is read.
                 self._throw_away()
-                return self._search(what, model, (*notes, _MADE_AGAIN))
+                return self._search(what, model, (*notes, _REBUILT))
 
     def _search(self, what: SearchRequest, model: Embedder | None, notes: tuple[str, ...]) -> SearchAnswer:
         try:
-            with self._writing() as (store, said):
+            with self._writing() as (store, changes):
                 if store is not None:
-                    return self._ask(store, what, model, (*notes, *said))
+                    return self._ask(store, what, model, (*notes, *changes))
         except DamagedIndexError:
             raise
         except IndexProblemError as problem:
@@ -191,7 +191,7 @@ class CodebaseIndex:
         freshness = updating.finish()
         by_meaning = self.ranker.by_meaning(store, model, what.question, what.under)
         scores = fused(by_words, by_meaning)
-        found = _best(scores, store.pieces(scores), what.most, freshness, self._visible)
+        found = _best(scores, store.pieces(scores), what.limit, freshness, self._visible)
         return SearchAnswer(tuple(found), freshness, store.counts(), bool(by_meaning), notes)
 
     def _visible(self, path: str) -> bool:
@@ -203,7 +203,7 @@ class CodebaseIndex:
 def _best(
     scores: dict[int, float],
     pieces: dict[int, KeptPiece],
-    most: int,
+    limit: int,
     freshness: Freshness,
     visible: Callable[[str], bool],
 ) -> list[SearchHit]:
@@ -212,7 +212,7 @@ def _best(
     order = sorted(pieces.values(), key=lambda each: (-scores[each.piece_id], each.path, each.first))
     for piece in order:
         before = found.get(piece.text_id)
-        if before is None and (len(found) == most or scores[piece.piece_id] < _LEAST):
+        if before is None and (len(found) == limit or scores[piece.piece_id] < _LEAST):
             continue
         if not visible(piece.path):
             continue

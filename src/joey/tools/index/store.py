@@ -8,7 +8,7 @@
   a piece out means saying again what went in: `_entry` must not change without a new VERSION.
 
 Each change is one transaction: a process killed at any instant leaves the state before or after it, and two writers
-take turns. A file that is damaged, or of another version, is thrown away, for everything in it can be made again.
+take turns. A file that is damaged, or of another version, is thrown away, for everything in it can be rebuilt.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class IndexProblemError(JoeyError):
 
 
 class DamagedIndexError(IndexProblemError):
-    """The file is not an index of this version, or is damaged. Making it anew helps."""
+    """The file is not an index of this version, or is damaged. Rebuilding it helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class IndexStore:
 
     def _prepare(self) -> None:
         with _explained(self.file):
-            # Safe when a process is killed; when the power fails the index may be lost, and is made anew.
+            # Safe when a process is killed; when the power fails the index may be lost, and is rebuilt.
             self._db.execute("PRAGMA synchronous = NORMAL")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             empty = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
@@ -185,7 +185,7 @@ class IndexStore:
                 self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", row)
 
     def touch_files(self, states: Iterable[tuple[str, FileState]]) -> None:
-        """Files that were written anew with the same contents."""
+        """Files that were written again with the same contents."""
         with self._changing():
             rows = [(state.size, state.mtime, os.fsencode(path)) for path, state in states]
             self._db.executemany("UPDATE files SET size = ?, mtime = ? WHERE path = ?", rows)
@@ -247,12 +247,12 @@ class IndexStore:
             files, pieces, texts, without = self._db.execute(one).fetchone()
             return Counts(files, pieces, texts, without, updated[0] if updated else None)
 
-    def texts_without_vector(self, most: int, among: Iterable[int] | None = None) -> list[tuple[int, str]]:
+    def texts_without_vector(self, limit: int, among: Iterable[int] | None = None) -> list[tuple[int, str]]:
         """What has to be embedded: the texts of these pieces, or any that a piece still says."""
         which = f" WHERE id IN ({_numbers(among)})" if among is not None else ""
         query = f"SELECT id FROM texts WHERE vector IS NULL AND id IN (SELECT text FROM pieces{which}) LIMIT ?"  # noqa: S608
         with _explained(self.file):
-            found = [row[0] for row in self._db.execute(query, (most,)).fetchall()]
+            found = [row[0] for row in self._db.execute(query, (limit,)).fetchall()]
             return [(text_id, self._meaning(text_id)) for text_id in found]
 
     def _meaning(self, text_id: int) -> str:
@@ -260,9 +260,9 @@ class IndexStore:
         name, body = self._db.execute(query, (text_id,)).fetchone()
         return CodePiece(0, 0, name, _text(body)).meaning
 
-    def by_words(self, asked: Iterable[str], under: str, most: int) -> list[tuple[int, float]]:
+    def by_words(self, words: Iterable[str], under: str, limit: int) -> list[tuple[int, float]]:
         """The pieces that say these words, the best first, with their scores (BM25, more is better)."""
-        match = " OR ".join(f'"{word}"' for word in asked)
+        match = " OR ".join(f'"{word}"' for word in words)
         if not match:
             return []
         where, given = _under(under)
@@ -271,7 +271,7 @@ class IndexStore:
             f"JOIN pieces p ON p.id = words.rowid WHERE words MATCH ? AND {where} ORDER BY score DESC, p.id LIMIT ?"
         )
         with _explained(self.file):
-            return [(piece, score) for piece, score in self._db.execute(query, (match, *given, most)).fetchall()]
+            return [(piece, score) for piece, score in self._db.execute(query, (match, *given, limit)).fetchall()]
 
     def vectors(self) -> list[tuple[int, bytes]]:
         """Every text that has a vector."""
@@ -330,7 +330,7 @@ def _under(folder: str) -> tuple[str, tuple[bytes, ...]]:
 
 @contextlib.contextmanager
 def _explained(file: Path) -> Iterator[None]:
-    """SQLite's errors as ours: what is damaged can be made anew, anything else has to be told."""
+    """SQLite's errors as ours: what is damaged can be rebuilt, anything else has to be reported."""
     try:
         yield
     except (zlib.error, UnicodeDecodeError) as error:

@@ -63,7 +63,7 @@ class Definition:
 
 
 def cutter(suffix: str) -> str:
-    """The name of the way in which files with this suffix are cut now; another name means cutting them anew."""
+    """The name of the way in which files with this suffix are cut now; another name means cutting them again."""
     if suffix in (".md", ".markdown", ".mdx"):
         return "headings"
     return "syntax" if grammar(suffix) is not None else "lines"

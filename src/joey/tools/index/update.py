@@ -3,7 +3,7 @@
 1. The walk is that of list_files, so what .gitignore and the ignore files hide is not there; hidden files, links and
    what is no code or text (too large, binary, data, generated) are left out, too.
 2. Files that are gone are taken out. Files whose size or time differs are read; if their hash is the same only the
-   time is noted, otherwise they are cut anew. Texts that were there before keep their vectors.
+   time is noted, otherwise they are cut again. Texts that were there before keep their vectors.
 3. Texts without a vector are embedded, a batch at a time.
 
 Each step is kept before the next begins, so that one that is stopped or killed goes on where it was. An update can be

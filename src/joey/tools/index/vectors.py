@@ -26,11 +26,11 @@ class Vectors:
         flat = numpy.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2")
         self._matrix = flat.astype(numpy.float32).reshape(len(rows), SIZE)
 
-    def nearest(self, wanted: Any, texts: dict[int, int], most: int) -> dict[int, float]:
+    def nearest(self, wanted: Any, texts: dict[int, int], limit: int) -> dict[int, float]:
         """The pieces (given with their texts) whose cosine to the wanted vector is the greatest."""
         pieces = [piece for piece, text in texts.items() if text in self._row_of]
         if not pieces:
             return {}
         scores = (self._matrix @ wanted)[[self._row_of[texts[piece]] for piece in pieces]]
-        keep = self._numpy.argpartition(-scores, most)[:most] if len(pieces) > most else range(len(pieces))
+        keep = self._numpy.argpartition(-scores, limit)[:limit] if len(pieces) > limit else range(len(pieces))
         return {pieces[at]: float(scores[at]) for at in keep}

@@ -66,14 +66,14 @@ class WordPiece:
         self._first, self._last = vocabulary["[CLS]"], vocabulary["[SEP]"]
         self._known: dict[str, tuple[int, ...]] = {}
 
-    def numbers(self, text: str, most: int) -> list[int]:
-        """The text between `[CLS]` and `[SEP]`, at most so many numbers in all."""
+    def numbers(self, text: str, limit: int) -> list[int]:
+        """The text between `[CLS]` and `[SEP]`, at most `limit` numbers in all."""
         found: list[int] = []
         for word in _words(text):
             found += self._pieces(word)
-            if len(found) >= most - 2:
+            if len(found) >= limit - 2:
                 break
-        return [self._first, *found[: most - 2], self._last]
+        return [self._first, *found[: limit - 2], self._last]
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         known = self._known.get(word)

@@ -20,7 +20,7 @@ _COMMON = """
     code codebase function method
 """
 COMMON = frozenset(_COMMON.split())
-"""Words that say nothing about which code is meant; a question made of nothing else is asked as it stands."""
+"""Words that say nothing about which code is meant; a question made of nothing else is searched as it stands."""
 
 
 def parts(name: str) -> list[str]:
@@ -37,7 +37,7 @@ def words(text: str) -> Iterator[str]:
             yield "".join(pieces)
 
 
-def asked(question: str) -> list[str]:
+def search_words(question: str) -> list[str]:
     """The words of a question that can tell one piece of code from another, each once."""
     found = list(dict.fromkeys(words(question)))
     return [word for word in found if word not in COMMON] or found

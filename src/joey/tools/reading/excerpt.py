@@ -19,7 +19,7 @@ _NAMED_LINES = 10
 def excerpt(lines: Sequence[str], span: Span, limit: int) -> str:
     """The lines of the span under a note, if there is something to note."""
     shown = span.of(lines)
-    last = _last_that_fits(shown, span)
+    last = _last_shown(shown, span)
     shown = shown[: last - span.first + 1]
     notes = [
         *_more(span.first, last, len(lines), limit, cut=span.cut or last < span.last),
@@ -28,7 +28,7 @@ def excerpt(lines: Sequence[str], span: Span, limit: int) -> str:
     return "\n".join([*notes, *([""] if notes else []), number_lines(shown, span.first, max_length=MAX_LINE)])
 
 
-def _last_that_fits(shown: Sequence[str], span: Span) -> int:
+def _last_shown(shown: Sequence[str], span: Span) -> int:
     room = MAX_CHARACTERS
     for number, line in enumerate(shown, span.first):
         room -= min(len(line), MAX_LINE)
