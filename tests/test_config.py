@@ -15,7 +15,7 @@ from joey.app.tools import environment_rules
 from joey.cli.flags import add_setting_flags, settings_in
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
-from joey.config.keys import KEYS, Flag, Key
+from joey.config.keys import BY_NAME, KEYS, Flag, Key
 from joey.config.options import settings_from
 from joey.errors import UsageError
 from joey.policy.settings import PROFILES, Settings
@@ -377,6 +377,25 @@ def test_whatever_a_project_may_not_decide_is_held_back_and_named(places: Places
     assert approvals_in_force(config).settings == approvals_in_force(without).settings
     assert [each.name for each in config.held_back] == [key.name]
     assert any(key.name in notice for notice in notices(config))
+
+
+@pytest.mark.parametrize("trusted", [False, True], ids=["not trusted", "trusted"])
+@pytest.mark.parametrize(
+    ("name", "looser", "tighter"),
+    [
+        ("sandbox", "off", "require"),
+        ("sandbox_network", "on", "none"),
+        ("sandbox_memory", 9000, 100),
+        ("sandbox_processes", 9000, 100),
+        ("sandbox_file_size", 90000, 100),
+    ],
+)
+def test_a_project_can_only_tighten_the_sandbox(
+    places: Places, name: str, looser: Any, tighter: Any, *, trusted: bool
+) -> None:
+    loosened = places.config("", f"{name} = {json.dumps(looser)}\n", trusted=trusted)
+    assert loosened.value(name) == BY_NAME[name].default and [each.name for each in loosened.held_back] == [name]
+    assert places.config("", f"{name} = {json.dumps(tighter)}\n", trusted=trusted).value(name) == tighter
 
 
 def test_a_number_in_the_environment_is_a_number(places: Places) -> None:

@@ -56,7 +56,7 @@ class Key:
     sets: str = ""
     """The part and field that it sets, such as `task.max_turns` (see `Config.part`); without it, it is read by name."""
     order: tuple[str, ...] = ()
-    """The values of a `tighter` one, the loosest first."""
+    """The values of a `tighter` one that is no number, the loosest first."""
 
     @property
     def adds_up(self) -> bool:
@@ -329,7 +329,7 @@ KEYS: tuple[Key, ...] = (
         COUNT,
         "maximum memory of one process of a command, in megabytes",
         8192,
-        in_project="stricter",
+        in_project="tighter",
         sets="sandbox_limits.memory",
     ),
     Key(
@@ -337,7 +337,7 @@ KEYS: tuple[Key, ...] = (
         COUNT,
         "maximum number of processes that commands may have at a time",
         4096,
-        in_project="stricter",
+        in_project="tighter",
         sets="sandbox_limits.processes",
     ),
     Key(
@@ -345,7 +345,7 @@ KEYS: tuple[Key, ...] = (
         COUNT,
         "maximum size of a file that a command writes, in megabytes",
         16384,
-        in_project="stricter",
+        in_project="tighter",
         sets="sandbox_limits.file_size",
     ),
     Key(
