@@ -217,6 +217,18 @@ def test_the_command_line_runs_a_command_inside(world: World) -> None:
     assert wrong.returncode == 2 and "joey sandbox -- make test" in wrong.stderr
 
 
+@pytest.mark.usefixtures("full")
+def test_the_command_line_names_the_walls_that_programs_do_not(world: World) -> None:
+    config = joey(world, "--", "git", "config", "core.pager", "evil")
+    assert config.returncode != 0 and "git's hooks and configuration are read-only" in config.stderr
+    docker = world.workspace / "docker"
+    docker.write_text("#!/bin/sh\nexit $1\n")
+    docker.chmod(0o755)
+    assert "no sockets of services such as Docker" in joey(world, "--", "./docker", "1").stderr
+    for fine in (["./docker", "0"], ["git", "status"], ["false"]):
+        assert joey(world, "--", *fine).stderr == ""
+
+
 def test_what_a_guarded_link_leads_to_is_covered_too(world: World) -> None:
     for link, target in (
         ("CLAUDE.md", "ag/a.md"),

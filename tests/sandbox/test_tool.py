@@ -131,6 +131,10 @@ WALLS = [
     ("python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 80))'", "has no network"),
     ("python3 -c 'import urllib.request as u; u.urlopen(\"http://pypi.org\")'", "has no network"),
     ("git ls-remote https://example.invalid/x", "has no network"),
+    (
+        "echo 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock.'; exit 1",
+        "sockets of services such as",
+    ),
 ]
 
 

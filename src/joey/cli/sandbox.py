@@ -41,6 +41,14 @@ _LEVELS = {
     "none": "Nothing confines commands: what you approve can do whatever you can.",
 }
 
+_GIT = "in the sandbox git's hooks and configuration are read-only, because git runs the programs that they name"
+_SERVICES = (
+    "in the sandbox there are no sockets of services such as Docker, because whoever reaches one can do what the "
+    "service can"
+)
+_HINTS = {"git": _GIT, **dict.fromkeys(("docker", "docker-compose", "podman", "nerdctl"), _SERVICES)}
+"""What programs report in words that do not lead to the sandbox. Their output is theirs; this follows if they fail."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--network", choices=("none", "hosts", "on"), default="none", help="what it may reach (none)")
@@ -143,4 +151,7 @@ async def _run_in(sandbox: Sandbox, words: list[str], workspace: Path, given: li
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, process.signal_group, number)
     code = await process.wait()
+    hint = _HINTS.get(Path(words[0]).name)
+    if code and hint and sandbox.held.level == "full":
+        print(f"joey: {hint}. If it needs that, run it without the sandbox.", file=sys.stderr)
     return code if code >= 0 else 128 - code

@@ -25,6 +25,7 @@ _READ_ONLY = re.compile(r"read-only file system|\bEROFS\b|\bos error 30\b", re.I
 _DENIED = re.compile(r"permission denied|\bEACCES\b|operation not permitted|\bEPERM\b|\bos error 13\b", re.IGNORECASE)
 _MEMORY = re.compile(r"memory ?error|cannot allocate memory|out of memory|heap out of memory|\bENOMEM\b", re.IGNORECASE)
 _FORKS = re.compile(r"resource temporarily unavailable|cannot fork", re.IGNORECASE)
+_SERVICE = re.compile(r"docker daemon|\b(?:docker|podman|containerd)\.sock\b|cannot connect to podman", re.IGNORECASE)
 _ASK = (
     "If the task needs it, run the command again with needs: {needs}; the user decides. Do not look for a way around."
 )
@@ -63,6 +64,12 @@ def _walls(command: str, output: str, sandbox: Sandbox) -> Iterator[str]:
         yield (
             "This may have been the sandbox: commands can write only in the workspace and in $TMPDIR, not in /tmp, and "
             "have no network unless the user approved them. " + _ASK.format(needs='["network"] or ["/a/folder"]')
+        )
+    if sandbox.held.level == "full" and _SERVICE.search(output):
+        yield (
+            "The sandbox stopped this: sockets of services such as Docker are hidden from commands, because whoever "
+            'reaches one can do what the service can. If the task needs it, run the command again with needs: ["outside"]; '
+            "the user decides. Do not look for a way around."
         )
     if _MEMORY.search(output) or _FORKS.search(output):
         limits = sandbox.walls.limits
