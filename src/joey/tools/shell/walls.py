@@ -68,8 +68,7 @@ def _walls(command: str, output: str, sandbox: Sandbox) -> Iterator[str]:
     if sandbox.held.level == "full" and _SERVICE.search(output):
         yield (
             "The sandbox stopped this: sockets of services such as Docker are hidden from commands, because whoever "
-            'reaches one can do what the service can. If the task needs it, run the command again with needs: ["outside"]; '
-            "the user decides. Do not look for a way around."
+            "reaches one can do what the service can. " + _ASK.format(needs='["outside"]')
         )
     if _MEMORY.search(output) or _FORKS.search(output):
         limits = sandbox.walls.limits
