@@ -156,7 +156,7 @@ async def _do(
             "base_url": served.base_url,
             "protocol": setting.protocol,
             "grammar": "llama.cpp" if setting.grammar else "off",
-            "prompt": "compact",
+            "prompt": "small",
             "approve": "edits",
             "allow": ALLOWED,
             "deny": DENIED,

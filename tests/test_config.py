@@ -3,6 +3,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -81,14 +82,14 @@ def test_settings_cannot_be_changed_after_reading(places: Places) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('modle = "x/y"', "f:1: there is no setting 'modle'; did you mean 'model'?"),
-        ("\n[limits]\n# a comment\nmax_turn = 3", "f:4: there is no setting 'limits.max_turn'; did you mean 'limits.m"),
-        ("max_turns = 3", "f:1: there is no setting 'max_turns'; did you mean 'limits.max_turns'?"),
-        ("[approvals]\nmax_cost = 3", "f:2: there is no setting 'approvals.max_cost'; did you mean 'limits.max_cost'"),
-        ("[approval]\nreads = 'ask'", "f:1: there is no setting 'approval'"),
+        ('modle = "x/y"', "f:1: unknown setting 'modle'; did you mean 'model'?"),
+        ("\n[limits]\n# a comment\nmax_turn = 3", "f:4: unknown setting 'limits.max_turn'; did you mean 'limits.m"),
+        ("max_turns = 3", "f:1: unknown setting 'max_turns'; did you mean 'limits.max_turns'?"),
+        ("[approvals]\nmax_cost = 3", "f:2: unknown setting 'approvals.max_cost'; did you mean 'limits.max_cost'"),
+        ("[approval]\nreads = 'ask'", "f:1: unknown setting 'approval'"),
         ('[limits]\nmax_turns = "3"', "f:2: limits.max_turns must be a whole number of 1 or more, got '3'"),
         ("[limits]\nmax_turns = true", "f:2: limits.max_turns must be a whole number of 1 or more, got true"),
-        ("limits = 3", "f:1: limits is a table: write [limits]"),
+        ("limits = 3", "f:1: limits is a table; write [limits]"),
         ('[approvals]\nreads = "yes"', "f:2: approvals.reads must be one of 'allow', 'ask', 'deny', got 'yes'"),
         ('[approvals]\nallow = "git"', "f:2: approvals.allow must be a list of non-empty strings, got 'git'"),
         (
@@ -105,10 +106,14 @@ def test_settings_cannot_be_changed_after_reading(places: Places) -> None:
         ("[approvals]\nmax_requests = -1", "f:2: approvals.max_requests must be a whole number of 0 or more, got -1"),
         ('[limits]\nmax_cost = "1"', "f:2: limits.max_cost must be a number of 0 or more, got '1'"),
         ("[limits]\nmax_cost = true", "f:2: limits.max_cost must be a number of 0 or more, got true"),
-        ("[task]\ncondense_at = nan", "f:2: task.condense_at must be a number from 0 to 1, got nan"),
-        ('mode = "a"\nmode = ', "f:2: this is no TOML"),
+        ("[task]\ncompact_at = nan", "f:2: task.compact_at must be a number from 0 to 1, got nan"),
+        ('mode = "a"\nmode = ', "f:2: invalid TOML"),
         ('approvals.reads = "x"', "f:1: approvals.reads must be one of"),
         ("limits = { max_turns = 0 }", "f:1: limits.max_turns must be"),
+        (
+            "[task]\ncondense_at = 0.5\ncompact_at = 0.6",
+            "f:3: task.compact_at is set twice, by its old",
+        ),
         ('\n[prices."m-1.2"]\ninput = 3', "f:2: prices.m-1.2 needs 'input' and 'output'"),
         ('[prices]\n"m" = {input = 1, output = "x"}', "f:2: output of prices.m must be a number of 0 or more, got 'x'"),
     ],
@@ -403,3 +408,54 @@ def test_a_number_in_the_environment_is_a_number(places: Places) -> None:
     assert config.value("local.threads") == 2 and config.value("model") == "ollama/7"
     with pytest.raises(UsageError, match=r"\$JOEY_LOCAL_CONTEXT: local\.context must be a whole number of 1 or more"):
         places.config(environment={"JOEY_LOCAL_CONTEXT": "many"})
+
+
+# Files of earlier versions
+
+
+BEFORE = Path(__file__).parent / "config_before.toml"
+
+
+def test_every_setting_of_the_version_before_is_read(places: Places) -> None:
+    text = BEFORE.read_text()
+    config, written = places.config(text), _flat(tomllib.loads(text))
+    approvals = approvals_in_force(config).settings
+    renamed = {"task.condense_at": ("task.compact_at", 0.5), "task.prompt": ("task.prompt", "small")}
+    for old, value in written.items():
+        name, value = renamed.get(old, (old, value))
+        section, _, last = name.partition(".")
+        found = getattr(approvals, last) if section == "approvals" else config.value(name)
+        assert found == (tuple(value) if isinstance(value, list) else value), name
+    assert config.prices == {"my-model": {"input": 0.5, "output": 1.5, "cache_read": 0.1, "cache_write": 0.6}}
+
+
+def _flat(data: dict[str, Any]) -> dict[str, Any]:
+    tables = {name: value for name, value in data.items() if isinstance(value, dict) and name != "prices"}
+    single = {name: value for name, value in data.items() if not isinstance(value, dict)}
+    return single | {f"{table}.{name}": value for table, inner in tables.items() for name, value in inner.items()}
+
+
+def test_an_old_name_gets_a_note_with_its_place(places: Places) -> None:
+    config = places.config('[task]\ncondense_at = 0.5\nprompt = "compact"\n')
+    file = places.user / "config.toml"
+    assert config.renamed == (
+        f"{file}:2: task.condense_at is now called task.compact_at; the old name still works",
+        f"{file}:3: task.prompt = 'compact' is now called 'small'; the old value still works",
+    )
+    assert set(config.renamed) <= set(notices(config))
+    assert places.config('[task]\ncompact_at = 0.5\nprompt = "small"\n').renamed == ()
+
+
+VARIABLES = {
+    "JOEY_MODEL": ("model", "ollama/a"), "JOEY_BASE_URL": ("base_url", "http://h"), "JOEY_MODE": ("mode", "ask"),
+    "JOEY_PROTOCOL": ("protocol", "xml"), "JOEY_GRAMMAR": ("grammar", "vllm"), "JOEY_SANDBOX": ("sandbox", "require"),
+    "JOEY_SANDBOX_NETWORK": ("sandbox_network", "none"), "JOEY_LOCAL_THREADS": ("local.threads", 3),
+    "JOEY_LOCAL_CONTEXT": ("local.context", 4096), "JOEY_BROWSER": ("browser.program", "chromium"),
+}  # fmt: skip
+
+
+def test_every_variable_of_the_version_before_is_read(places: Places) -> None:
+    environment = {variable: str(value) for variable, (_, value) in VARIABLES.items()}
+    config = places.config(environment=environment | {"JOEY_APPROVE": "edits"})
+    assert {name: config.value(name) for name, _ in VARIABLES.values()} == dict(VARIABLES.values())
+    assert approvals_in_force(config).settings.profile == "edits"

@@ -101,14 +101,24 @@ def test_what_an_untrusted_project_may_not_set_is_told(here: Here) -> None:
 def test_a_mistake_in_a_file_stops_with_its_place(here: Here) -> None:
     here.user("\nmodle = 1\n")
     code, _, err = here.joey()
-    assert code == 2 and f"{here.file}:2: there is no setting 'modle'; did you mean 'model'?" in err
+    assert code == 2 and f"{here.file}:2: unknown setting 'modle'; did you mean 'model'?" in err
 
 
 def test_path_names_both_files(here: Here) -> None:
     here.user("")
     out = here.joey("path")[1]
-    assert f"user     {here.file}\n" in out and ".joey/config.toml  (not there)" in out
+    assert f"user     {here.file}\n" in out and ".joey/config.toml  (does not exist)" in out
     assert json.loads(here.joey("path", "--json")[1])["user"] == {"path": str(here.file), "exists": True}
+
+
+def test_get_prints_one_value(here: Here) -> None:
+    here.user('[approvals]\nallow = ["ls"]\n[task]\ncondense_at = 0.5\n[prices.mine]\ninput = 1\noutput = 2\n')
+    values = {name: here.joey("get", name)[1].strip() for name in ("mode", "approvals.allow", "task.condense_at")}
+    assert values == {"mode": "code", "approvals.allow": "ls", "task.condense_at": "0.5"}
+    assert here.joey("get", "approvals.allow", "--json")[1] == '["ls"]\n'
+    assert json.loads(here.joey("get", "prices.mine")[1]) == {"input": 1, "output": 2}
+    assert "prices.other is not set" in here.joey("get", "prices.other")[2]
+    assert "did you mean 'mode'?" in here.joey("get", "moed")[2]
 
 
 def test_set_makes_the_file_and_then_changes_it(here: Here) -> None:
@@ -136,8 +146,8 @@ def test_set_keeps_the_rest_of_the_file(here: Here) -> None:
         (("set", "limits.max_turn", "1"), "did you mean 'limits.max_turns'?"),
         (("set", "limits.max_turns", "many"), "must be a whole number of 1 or more, got 'many'"),
         (("set", "model", "sk-ant-api03-abcdefghijklmnop"), "looks like a secret"),
-        (("set", "mode"), "joey config set KEY VALUE"),
-        (("path", "mode"), "joey config set KEY VALUE"),
+        (("set", "mode"), "joey config [list | path | get KEY | set KEY VALUE]"),
+        (("path", "mode"), "joey config [list | path | get KEY | set KEY VALUE]"),
         (("--workspace", "nowhere"), "nowhere is not a folder"),
     ],
 )
@@ -164,6 +174,13 @@ def test_a_dotted_key_is_changed_where_it_is(here: Here) -> None:
     here.user("# mine\nlimits.max_turns = 3\n")
     assert here.joey("set", "limits.max_turns", "5")[0] == 0
     assert here.file.read_text() == "# mine\nlimits.max_turns = 5\n"
+
+
+def test_a_setting_with_its_old_name_is_changed_where_it_is(here: Here) -> None:
+    here.user("[task]\ncondense_at = 0.5\n")
+    assert here.joey("set", "task.compact_at", "0.6")[0] == 0
+    assert here.joey("set", "task.condense_at", "0.7")[0] == 0
+    assert here.file.read_text() == "[task]\ncondense_at = 0.7\n"
 
 
 def test_strings_are_written_so_that_toml_reads_them_back() -> None:

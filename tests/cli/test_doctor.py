@@ -145,7 +145,7 @@ def test_broken_settings_are_a_finding_not_a_crash(here: Here, monkeypatch: pyte
     here.write("config/joey/config.toml", "modle = 1")
     assert here.doctor()[0] == 1
     found = here.findings()["settings"]
-    assert found["state"] == "missing" and "config.toml:1: there is no setting 'modle'" in found["found"]
+    assert found["state"] == "missing" and "config.toml:1: unknown setting 'modle'" in found["found"]
 
 
 def test_a_task_that_cannot_be_read_is_told(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -342,7 +342,7 @@ async def test_a_mistake_in_the_settings_stops_before_anything_is_asked(joey: Ru
     (joey.workspace / ".joey").mkdir()
     (joey.workspace / ".joey" / "config.toml").write_text("[limits]\nmax_turn = 1\n")
     ran = await joey([], "Do it")
-    assert ran.code == 2 and ".joey/config.toml:2: there is no setting 'limits.max_turn'" in ran.err
+    assert ran.code == 2 and ".joey/config.toml:2: unknown setting 'limits.max_turn'" in ran.err
 
 
 async def test_a_time_limit_from_the_settings_holds(joey: Runner) -> None:

@@ -75,7 +75,7 @@ def notices(config: Config) -> tuple[str, ...]:
     refused = approvals_in_force(config).refused
     held_back = {each.name for each in config.held_back}
     notice = config.without_leave(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
-    return tuple(each for each in (notice, *_modes_held_back(config), _without_a_key(config)) if each)
+    return tuple(each for each in (notice, *config.renamed, *_modes_held_back(config), _without_a_key(config)) if each)
 
 
 def _modes_held_back(config: Config) -> tuple[str, ...]:

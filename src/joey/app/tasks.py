@@ -228,7 +228,7 @@ def open_configured(name: str, config: Config) -> tuple[Provider, str]:
 def task_settings(config: Config, *, context_window: int | None) -> TaskSettings:
     calls: Calls | None = config.value("task.tool_choice")
     settings = TaskSettings(context_window=context_window, **config.part("task"))
-    settings = settings.in_form(config.value("task.prompt"))
+    settings = settings.in_form("compact" if config.value("task.prompt") == "small" else config.value("task.prompt"))
     return replace(settings, tool_choice=calls) if calls else settings
 
 

@@ -1,13 +1,14 @@
-"""The settings in force here: each value, and where it came from.
+"""Show and change settings.
 
-  joey config                          what holds in this folder
-  joey config path                     the files that are read
-  joey config set mode architect       write a value into your file (~/.config/joey/config.toml)
+  joey config                          every setting that applies in this folder, and where it comes from
+  joey config get mode                 one value
+  joey config set mode architect       write a value to your file (~/.config/joey/config.toml)
   joey config set approvals.allow '["pytest", "npm test"]'
+  joey config path                     the files that are read
 
-Flags go over the environment (JOEY_MODEL, JOEY_BASE_URL, JOEY_PROTOCOL, JOEY_MODE, JOEY_APPROVE) over the project's
-.joey/config.toml over your file over the defaults. Keys of providers are never kept in these files and never shown.
-See docs/guides/settings.md.
+Flags override environment variables, which override the project's .joey/config.toml, which overrides your file, which
+overrides the defaults. API keys are never stored in these files and never shown. docs/settings.md lists every setting
+with its flag and variable.
 """
 
 from __future__ import annotations
@@ -17,31 +18,47 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joey.cli.flags import add_workspace_flag
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
     from joey.config import Config
 
-_WIDEST = 40
-"""How wide the column of values may be; a longer one moves only its own place to the right."""
+_ACTIONS = {"list": [False, False], "get": [True, False], "set": [True, True], "path": [False, False]}
+"""What can be done, and whether it takes a key and a value."""
+_MAX_WIDTH = 40
+"""Width of the column of values; a longer value moves only its own source to the right."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", choices=["show", "path", "set"], default="show", help="show is the default"
+        "action", nargs="?", type=_action, choices=_ACTIONS, default="list", help="what to do (default: list)"
     )
-    parser.add_argument("key", nargs="?", metavar="KEY", help="for set: which setting, such as limits.max_turns")
-    parser.add_argument("value", nargs="?", metavar="VALUE", help="for set: the value, as TOML or as plain text")
-    parser.add_argument("--workspace", "-w", type=Path, default=Path(), metavar="FOLDER", help="instead of this folder")
+    parser.add_argument("key", nargs="?", metavar="KEY", help="for get and set: a setting, such as limits.max_turns")
+    parser.add_argument("value", nargs="?", metavar="VALUE", help="for set: the value, as TOML or plain text")
+    add_workspace_flag(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def _action(name: str) -> str:
+    return "list" if name == "show" else name  # its name in earlier versions
+
+
 def run(args: argparse.Namespace) -> int:
-    if (args.action == "set") != (args.value is not None) or (args.action != "set" and args.key is not None):
-        raise UsageError("joey config, joey config path, or joey config set KEY VALUE")
-    if args.action == "set":
-        return _set(args.key, args.value)
-    return _paths(args) if args.action == "path" else _show(args)
+    if [args.key is not None, args.value is not None] != _ACTIONS[args.action]:
+        raise UsageError("usage: joey config [list | path | get KEY | set KEY VALUE]")
+    workspace = (args.workspace or Path.cwd()).absolute()
+    if not workspace.is_dir():
+        raise UsageError(f"{args.workspace} is not a folder")
+    match args.action:
+        case "set":
+            return _set(args.key, args.value)
+        case "get":
+            return _get(workspace, args.key, as_json=args.json)
+        case "path":
+            return _paths(workspace, as_json=args.json)
+        case _:
+            return _list(workspace, as_json=args.json)
 
 
 def _set(name: str, value: str) -> int:
@@ -55,34 +72,44 @@ def _set(name: str, value: str) -> int:
     return 0
 
 
-def _paths(args: argparse.Namespace) -> int:
-    from joey.config.layers import FILE
-    from joey.system.folders import project_folder, user_folder
+def _get(workspace: Path, name: str, *, as_json: bool) -> int:
+    from joey.app.settings import settings_in_force
+    from joey.config.files import find_key
 
-    paths = {"user": user_folder() / FILE, "project": project_folder(args.workspace.absolute()) / FILE}
-    if args.json:
-        print(json.dumps({name: {"path": str(path), "exists": path.is_file()} for name, path in paths.items()}))
-        return 0
-    for name, path in paths.items():
-        print(f"{name:<8} {path}{'' if path.is_file() else '  (not there)'}")
+    wanted = name if name.startswith("prices.") else find_key(name).name
+    rows = {name: value for name, value, _ in _rows(settings_in_force(workspace))}
+    if wanted not in rows:
+        raise UsageError(f"{wanted} is not set")
+    print(json.dumps(rows[wanted]) if as_json else _shown(rows[wanted]))
     return 0
 
 
-def _show(args: argparse.Namespace) -> int:
+def _paths(workspace: Path, *, as_json: bool) -> int:
+    from joey.config.layers import FILE
+    from joey.system.folders import project_folder, user_folder
+
+    paths = {"user": user_folder() / FILE, "project": project_folder(workspace) / FILE}
+    if as_json:
+        print(json.dumps({name: {"path": str(path), "exists": path.is_file()} for name, path in paths.items()}))
+        return 0
+    for name, path in paths.items():
+        print(f"{name:<8} {path}{'' if path.is_file() else '  (does not exist)'}")
+    return 0
+
+
+def _list(workspace: Path, *, as_json: bool) -> int:
     from joey.app.settings import notices, settings_in_force
 
-    if not args.workspace.is_dir():
-        raise UsageError(f"{args.workspace} is not a folder")
-    config = settings_in_force(args.workspace.absolute())
+    config = settings_in_force(workspace)
     rows, keys = _rows(config), _keys()
-    if args.json:
+    if as_json:
         print(json.dumps(_as_json(config, rows, keys), ensure_ascii=False, indent=2))
         return 0
     width = max(len(name) for name, *_ in rows)
-    wide = min(max(len(_shown(value)) for _, value, _ in rows), _WIDEST)
+    wide = min(max(len(_shown(value)) for _, value, _ in rows), _MAX_WIDTH)
     for name, value, place in rows:
         print(f"{name:<{width}}  {_shown(value):<{wide}}  {place}")
-    print("\nkeys")
+    print("\nAPI keys")
     print("\n".join(f"  {variable:<{width - 2}}  {state}" for variable, state in keys.items()))
     for notice in notices(config):
         print(f"\nnote: {notice}")
@@ -111,7 +138,7 @@ def _row(config: Config, name: str) -> tuple[str, Any, str]:
 
 
 def _keys() -> dict[str, str]:
-    """Which keys there are. What they are is nobody's business."""
+    """Which API keys are set. The keys themselves are never shown."""
     from joey.providers import ENDPOINTS
     from joey.system.keyring import find_key
 

@@ -15,6 +15,7 @@ from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
 from joey.config.files import check_value, find_key, read_settings_file, read_settings_text
+from joey.config.keys import OLD_NAMES
 from joey.config.lines import Lines, left_of_equals
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
@@ -47,7 +48,9 @@ def with_value(text: str, name: str, value: Any) -> str:
     path = tuple(name.split("."))
     found, texts = Lines(text), text.splitlines()
     line = f"{path[-1]} = {_toml(value)}"
-    at, table = found.key(path), found.table(path[:-1])
+    written = [path, *(tuple(old.split(".")) for old, new in OLD_NAMES.items() if new == name)]
+    at = next((at for at in map(found.key, written) if at is not None), None)
+    table = found.table(path[:-1])
     if at is not None:
         texts[at] = f"{left_of_equals(texts[at]).rstrip()} = {_toml(value)}"
     elif table is None:

@@ -12,7 +12,7 @@ from typing import Any
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
-from joey.config.keys import BY_NAME, PRICE_PARTS, PRICES, SECTIONS, Key
+from joey.config.keys import BY_NAME, OLD_NAMES, OLD_VALUES, PRICE_PARTS, PRICES, SECTIONS, Key
 from joey.config.lines import Lines
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
@@ -24,6 +24,8 @@ class Value:
 
     value: Any
     where: str
+    note: str = ""
+    """That the setting or its value has another name today."""
 
 
 def read_settings_file(path: Path) -> dict[str, Value]:
@@ -33,9 +35,9 @@ def read_settings_file(path: Path) -> dict[str, Value]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: the settings are not UTF-8 (byte {error.start})") from None
+        raise UsageError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
-        raise UsageError(f"{path}: the settings cannot be read: {error.strerror}") from None
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
     return read_settings_text(text, str(path))
 
 
@@ -43,19 +45,36 @@ def read_settings_text(text: str, path: str) -> dict[str, Value]:
     try:
         data = read_toml(text)
     except FormatError as error:
-        raise UsageError(f"{path}:{error.line}: this is no TOML: {error}") from None
-    return {name: Value(value, where) for name, value, where in _checked(data, text, path)}
+        raise UsageError(f"{path}:{error.line}: invalid TOML: {error}") from None
+    found: dict[str, Value] = {}
+    for name, value in _checked(data, text, path):
+        if name in found:
+            raise UsageError(f"{value.where}: {name} is set twice, by its old and its new name; delete one of them")
+        found[name] = value
+    return found
 
 
-def _checked(data: Mapping[str, Any], text: str, path: str) -> Iterator[tuple[str, Any, str]]:
+def _checked(data: Mapping[str, Any], text: str, path: str) -> Iterator[tuple[str, Value]]:
     lines = Lines(text)
     for parts, value in _flat(data):
         where = f"{path}:{lines.number_of(parts)}"
         try:
-            name, value = _check(parts, value)
+            name, checked = _check(parts, value)
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from None
-        yield name, value, where
+        yield name, Value(checked, where, _note(".".join(parts), name, value))
+
+
+def _note(written: str, name: str, value: Any) -> str:
+    if written != name:
+        return f"{written} is now called {name}; the old name still works"
+    current = _current(name, value)
+    return f"{name} = {value!r} is now called {current!r}; the old value still works" if current != value else ""
+
+
+def _current(name: str, value: Any) -> Any:
+    """A value by the name that it has today."""
+    return OLD_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _flat(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -74,11 +93,9 @@ def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
     if parts[0] == PRICES and len(parts) == 2:
         return name, _price(name, value)
     if name in (*SECTIONS, PRICES):
-        raise UsageError(f"{name} is a table: write [{name}] and its settings below it")
-    key = BY_NAME.get(name)
-    if key is None:
-        raise UsageError(f"there is no setting {name!r}; {_nearest(name)}")
-    return name, check_value(key, value)
+        raise UsageError(f"{name} is a table; write [{name}] with its settings below")
+    key = find_key(name)
+    return key.name, check_value(key, value)
 
 
 def check_setting(name: str, value: Any) -> Any:
@@ -88,6 +105,7 @@ def check_setting(name: str, value: Any) -> Any:
 
 
 def check_value(key: Key, value: Any) -> Any:
+    value = _current(key.name, value)
     if wrong := problem_with(key, value):
         raise UsageError(f"{key.name} {wrong}")
     return tuple(value) if isinstance(value, list) else value
@@ -99,6 +117,7 @@ def problem_with(key: Key, value: Any) -> str | None:
 
 def parse_text(key: Key, text: str) -> Any:
     """The value that the text of a variable or of a flag stands for; not checked."""
+    text = _current(key.name, text)
     if key.kind.matches(text):
         return text
     try:
@@ -108,9 +127,10 @@ def parse_text(key: Key, text: str) -> Any:
 
 
 def find_key(name: str) -> Key:
-    """The setting of this name, as a person typed it."""
+    """The setting of this name, or of this name in an earlier version."""
+    name = OLD_NAMES.get(name, name)
     if name not in BY_NAME:
-        raise UsageError(f"there is no setting {name!r}; {_nearest(name)}")
+        raise UsageError(f"unknown setting {name!r}; {_nearest(name)}")
     return BY_NAME[name]
 
 
@@ -122,13 +142,13 @@ def _nearest(name: str) -> str:
     near = near or [key for key in BY_NAME if sorted(key) == sorted(plain)]  # two letters swapped
     near = near or difflib.get_close_matches(plain, BY_NAME, n=1)
     near = near or [key for key in BY_NAME if difflib.get_close_matches(last, [key.rpartition(".")[2]], n=1)]
-    return f"did you mean {near[0]!r}?" if near else "`joey config` lists them all"
+    return f"did you mean {near[0]!r}?" if near else "`joey config list` shows all of them"
 
 
 def _price(name: str, value: Any) -> dict[str, float]:
     parts = ", ".join(PRICE_PARTS[2:])
     if not isinstance(value, dict) or not {"input", "output"} <= set(value) <= set(PRICE_PARTS):
-        raise UsageError(f"{name} needs 'input' and 'output', dollars for a million tokens, and may have {parts}")
+        raise UsageError(f"{name} needs 'input' and 'output' in dollars per million tokens; optional: {parts}")
     for part, price in value.items():
         if isinstance(price, bool) or not isinstance(price, (int, float)) or price < 0:
             raise UsageError(f"{part} of {name} must be a number of 0 or more, got {_shown(price)}")

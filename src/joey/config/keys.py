@@ -204,13 +204,13 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "task.prompt",
-        one_of("auto", "compact", "full"),
-        "how the model is instructed: compact is for small models, auto decides by the context window",
+        one_of("auto", "small", "full"),
+        "prompt and tools for the model: small is for small models, auto decides by the context window",
         "auto",
         flag=Flag("--prompt", ALL),
     ),
     Key(
-        "task.condense_at",
+        "task.compact_at",
         SHARE,
         "share of the context window that may be full before old turns are summarized",
         0.8,
@@ -368,6 +368,10 @@ KEYS: tuple[Key, ...] = (
 
 BY_NAME = {key.name: key for key in KEYS}
 SECTIONS = tuple(dict.fromkeys(key.name.partition(".")[0] for key in KEYS if "." in key.name))
+OLD_NAMES = {"task.condense_at": "task.compact_at"}
+"""Names that settings had in earlier versions. They are still read, and the user gets a note."""
+OLD_VALUES = {"task.prompt": {"compact": "small"}}
+"""The same for values, by the name of the setting."""
 PRICES = "prices"
 """`[prices."my-model"]`: dollars for a million tokens, one table a model."""
 PRICE_PARTS = ("input", "output", "cache_write", "cache_read")

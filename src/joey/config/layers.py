@@ -83,6 +83,12 @@ class Config:
         return {field: self.value(setting) for field, setting in fields.items()}
 
     @property
+    def renamed(self) -> tuple[str, ...]:
+        """Settings that are written with a name or value of an earlier version, for a person to read."""
+        values = (value for layer in self.layers for value in layer.values.values())
+        return tuple(f"{value.where}: {value.note}" for value in values if value.note)
+
+    @property
     def prices(self) -> dict[str, Any]:
         """The user's own prices, by model."""
         start = f"{PRICES}."
