@@ -478,13 +478,13 @@ async def test_without_configuration_nothing_of_the_user_and_the_project_counts(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JOEY_PROTOCOL", "xml")
     (tmp_path / ".config/joey/rules").mkdir(parents=True)
-    (tmp_path / ".config/joey/config.toml").write_text("this is no TOML\n")
+    (tmp_path / ".config/joey/config.toml").write_text("this is invalid TOML\n")
     (tmp_path / ".config/joey/rules/mine.md").write_text("Speak Latin.")
     (program.workspace / "AGENTS.md").write_text("Speak Greek.")
     (started,) = of(TaskStarted, await events_of(program.task(done())))
     assert started.protocol == "native"
     assert not {"Latin", "Greek"} & set(program.provider.requests[0].system.replace(".", " ").split())
-    with pytest.raises(joey.UsageError, match="no TOML"):
+    with pytest.raises(joey.UsageError, match="invalid TOML"):
         await events_of(program.task(done(), config=True))
     (tmp_path / ".config/joey/config.toml").unlink()
     (started,) = of(TaskStarted, await events_of(program.task(done(), config=True)))
