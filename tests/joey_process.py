@@ -39,7 +39,7 @@ class Ran:
     err: str
     requests: tuple[Any, ...] = ()
 
-    def told(self, number: int) -> str:
+    def sent(self, number: int) -> str:
         """One request, as the text it is made of."""
         return json.dumps(self.requests[number], ensure_ascii=False)
 

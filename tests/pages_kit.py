@@ -34,7 +34,7 @@ class Pages:
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._news = asyncio.Event()
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.bodies: list[str] = []
 
     @property
@@ -45,9 +45,9 @@ class Pages:
     def url(self) -> str:
         return f"http://{self._host}:{self._port}"
 
-    async def was_asked(self, path: str) -> None:
-        """Wait until somebody has asked for this path."""
-        while not any(asked.endswith(path) for asked in self.asked):
+    async def was_requested(self, path: str) -> None:
+        """Wait until somebody has requested this path."""
+        while not any(requested.endswith(path) for requested in self.requested):
             self._news.clear()
             await self._news.wait()
 
@@ -73,7 +73,7 @@ class Pages:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             _, path, _ = head.split(" ", 2)
             fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
-            self.asked.append(f"{fields.get('host', '')}{path}")
+            self.requested.append(f"{fields.get('host', '')}{path}")
             self._news.set()
             self.bodies.append(
                 (await reader.readexactly(int(fields.get("content-length", "0")))).decode(errors="replace")

@@ -160,7 +160,7 @@ def test_everyday_schemas_are_still_checked() -> None:
     assert recursive.problems({"v": [1, ["x"]]})
 
 
-def test_a_schema_that_is_wrong_is_said_to_be() -> None:
+def test_a_schema_that_is_wrong_is_reported() -> None:
     with pytest.raises(UnusableSchemaError, match=r"properties\.v\.type"):
         SchemaChecker({"properties": {"v": {"type": 5}}})
 

@@ -258,10 +258,10 @@ def test_too_many_files_mean_that_nothing_unknown_is_removed(tmp_path: Path) -> 
 
 
 def test_a_file_that_cannot_be_read_is_named_and_left(tmp_path: Path) -> None:
-    def refusing(path: str, most: int) -> bytes:
+    def refusing(path: str, limit: int) -> bytes:
         if path.endswith("locked"):
             raise PermissionError(13, "Permission denied")
-        return read_file(path, most)
+        return read_file(path, limit)
 
     workspace = tmp_path / "project"
     fill(workspace, {"locked": "x", "open": "y"})
@@ -321,10 +321,10 @@ def test_a_torn_line_is_as_if_it_had_never_been(tmp_path: Path) -> None:
 
 
 @contextmanager
-def full_disk(most: int) -> Iterator[None]:
+def full_disk(limit: int) -> Iterator[None]:
     """No file may grow beyond so many bytes: writing more fails, as on a disk that is full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
         yield
     finally:

@@ -72,7 +72,7 @@ async def test_a_task_opens_a_page_uses_it_and_leaves_nothing_behind(tmp_path: P
     assert [part["type"] for part in launched["content"]] == ["text", "image"]
     assert launched["content"][1]["source"]["media_type"] == "image/webp"
     assert "Title: Form" in words(launched) and "[log] key h" in words(typed)
-    assert "Title: Sent" in words(sent) and any("q=hello+from+joey" in asked for asked in pages.asked)
+    assert "Title: Sent" in words(sent) and any("q=hello+from+joey" in asked for asked in pages.requested)
     assert words(closed) == "The browser is closed." and await all_gone(mark)
 
 
@@ -82,7 +82,7 @@ async def test_a_killed_joey_leaves_no_browser(tmp_path: Path) -> None:
         waits = reply(ToolUseBlock("c", "browser_action", {"action": "launch", "url": pages.url + "/hours"}))
         async with LocalServer([waits]) as server:
             process = await joey_run(tmp_path, mark, server)
-            await pages.was_asked("/hours")
+            await pages.was_requested("/hours")
             assert any("chrom" in command for command in processes_with(mark))
             process.send_signal(signal.SIGKILL)
             await process.communicate()
@@ -98,7 +98,7 @@ async def test_a_task_that_is_cancelled_while_a_page_loads_leaves_no_browser(tmp
         kit.parts = replace(kit.parts, toolset=lambda mode: build_toolset(mode, builtin_tools(), choices=choices))
         running = asyncio.create_task(kit.run())
         await kit.saw(ToolRunStarted)
-        await pages.was_asked("/hours")
+        await pages.was_requested("/hours")
         assert kit.task is not None and processes_with(mark)
         kit.task.send(Cancel("enough"))
         assert (await running).outcome == "cancelled"

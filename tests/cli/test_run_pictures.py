@@ -82,7 +82,7 @@ async def test_a_picture_is_made_only_with_the_leave_of_a_write_and_can_be_undon
         config.write_text(f'[images]\nmodel = "sd"\nbase_url = "{endpoint.url}/v1"\n')
         model = ["draw", "--model", "anthropic/claude-scripted"]
         _, _, err = await run(tmp_path, server, *model)
-        assert endpoint.asked == [] and (tmp_path / "project" / "roo.png").read_bytes() == b"the old one", err
+        assert endpoint.requested == [] and (tmp_path / "project" / "roo.png").read_bytes() == b"the old one", err
         code, _, err = await run(tmp_path, server, *model, "--approve", "edits", JOEY_IMAGES_API_KEY="k")
         assert code == 0 and (tmp_path / "project" / "roo.png").read_bytes() == PNG, err
     first, *_, last = [request.body for request in server.requests]

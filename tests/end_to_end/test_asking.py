@@ -48,12 +48,12 @@ async def test_what_the_users_files_and_words_bring_reaches_the_model(joey: Joey
     assert "[Cut here: " in system and "Not shown, since there is more" in system and ".joey/rules/d.md" in system
     assert "- notes: For notes" in system
 
-    first = ran.told(0)
+    first = ran.sent(0)
     assert "Review <src/a.py>, <two words> and all of <src/a.py" in first and "; $1 stays." in first
     assert "1 | x = 41 + 1" in first, "the folder brings the text of its files"
     assert "?? src/a.py" in first and "a.py:1: bad" in first
-    assert "Not shown: .joeyignore hides it." in first and "THE SECRET" not in first + ran.told(1)
+    assert "Not shown: .joeyignore hides it." in first and "THE SECRET" not in first + ran.sent(1)
     assert first.count("<command name=") == 1, "what a file says is not looked at"
 
-    second = ran.told(1)
+    second = ran.sent(1)
     assert "Begin with the date." in second and "Review <b.py>, <> and all of <b.py>" in second

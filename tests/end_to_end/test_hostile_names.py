@@ -47,7 +47,7 @@ async def test_no_name_breaks_out_of_its_line_anywhere(joey: JoeyProcess, profil
     ]
     ran = await joey.run(turns(calls), "Look at @/ and @git-changes", "--approve", profile)
     assert (ran.code, ran.out) == (0, "All done.\n"), ran.err
-    last = ran.told(-1)
+    last = ran.sent(-1)
     assert "unexpectedly" not in last and "cannot be searched" not in last
     # In the JSON of the request a line break is `\n`, and the quoted form of one is `\\n`.
     for line_break in ("\\n", "\\r", "\u2028"):
@@ -64,7 +64,7 @@ async def test_what_a_quoted_name_stands_for_is_what_is_judged(joey: JoeyProcess
     outside.write_text("old")
     script = [reply(call("1", "write_to_file", path=quoted("../out\nside.txt"), file_text="new")), done()]
     ran = await joey.run(script, "Write it", "--approve", profile)
-    assert outside.read_text() == "old" and "outside the workspace" in ran.told(1)
+    assert outside.read_text() == "old" and "outside the workspace" in ran.sent(1)
 
 
 async def test_a_workspace_whose_own_name_is_no_text_works(tmp_path: Path) -> None:

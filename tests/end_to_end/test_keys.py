@@ -18,7 +18,7 @@ async def test_no_command_shows_a_key(joey: JoeyProcess, profile: str) -> None:
     joey.variables["ANTHROPIC_API_KEY"] = "swordfish-1234"
     script = [reply(call("a", "execute_command", command=LOOKING)), done()]
     ran = await joey.run(script, "Look around", "--approve", profile)
-    everything = ran.out + ran.err + "".join(ran.told(number) for number in range(len(ran.requests)))
+    everything = ran.out + ran.err + "".join(ran.sent(number) for number in range(len(ran.requests)))
     assert len(ran.requests) == 2 and "swordfish" not in everything
     kept = [path.read_bytes() for path in joey.home.rglob("*") if path.is_file()]
     assert kept and not any(b"swordfish" in content for content in kept)

@@ -42,11 +42,11 @@ async def test_native_calls_reach_a_projects_server_and_a_real_one_of_the_users(
     ]
     ran = await joey.run(script, "go", "--approve", "edits")  # an argument named like a path counts as a change to it
     assert (ran.code, ran.out) == (0, "All done.\n"), ran.err
-    assert "called with {'x': 7}" in ran.told(1), "a server that is only starting is waited for"
+    assert "called with {'x': 7}" in ran.sent(1), "a server that is only starting is waited for"
     assert "mcp--it--good" in [tool["name"] for tool in ran.requests[1]["tools"]]
-    assert "called with {'x': 8}" in ran.told(2) and "is not of type 'integer'" in ran.told(2)
-    assert "Untracked files" in ran.told(3)
-    assert "nobody is there to ask" in ran.told(4), "only what alwaysAllow names is called without asking"
+    assert "called with {'x': 8}" in ran.sent(2) and "is not of type 'integer'" in ran.sent(2)
+    assert "Untracked files" in ran.sent(3)
+    assert "nobody is there to ask" in ran.sent(4), "only what alwaysAllow names is called without asking"
 
 
 async def test_text_calls_reach_tools_and_resources_of_a_server_made_with_the_sdk(joey: JoeyProcess) -> None:
@@ -63,10 +63,10 @@ async def test_text_calls_reach_tools_and_resources_of_a_server_made_with_the_sd
     ]
     ran = await joey.run(script, "go", "--protocol", "xml", "--approve", "all")
     assert (ran.code, ran.out) == (0, "Added.\n"), ran.err
-    assert "use_mcp_tool" in ran.told(0) and not ran.requests[0].get("tools")
-    assert "42" in ran.told(1).partition("</use_mcp_tool>")[2]
-    assert "Add two numbers." in ran.told(1) and "kit://notes/first" in ran.told(1), "the prompt tells what there is"
-    assert "the first note" in ran.told(2)
+    assert "use_mcp_tool" in ran.sent(0) and not ran.requests[0].get("tools")
+    assert "42" in ran.sent(1).partition("</use_mcp_tool>")[2]
+    assert "Add two numbers." in ran.sent(1) and "kit://notes/first" in ran.sent(1), "the prompt tells what there is"
+    assert "the first note" in ran.sent(2)
 
 
 async def test_a_server_of_a_project_nobody_trusts_is_not_started(joey: JoeyProcess) -> None:
@@ -74,4 +74,4 @@ async def test_a_server_of_a_project_nobody_trusts_is_not_started(joey: JoeyProc
     script = [reply(call("1", "use_mcp_tool", server_name="it", tool_name="good", arguments={"x": 7})), done()]
     ran = await joey.run(script, "go", "--approve", "all")
     assert "MCP servers are not started (it): the workspace is not trusted" in ran.err
-    assert "called with" not in ran.told(1)
+    assert "called with" not in ran.sent(1)

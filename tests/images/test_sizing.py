@@ -42,7 +42,7 @@ def test_no_bytes_break_the_reader(data: bytes, start: bytes) -> None:
     assert isinstance(resize_image(block(start + data), SMALL), (ImageBlock, TextBlock))
 
 
-def test_what_fits_is_left_as_it_is() -> None:
+def test_what_matches_is_left_as_it_is() -> None:
     image = block(made(100, 80))
     assert resize_image(image, SMALL) is image
     words = TextBlock("hello")

@@ -76,7 +76,7 @@ def test_a_task_of_xml_tags_goes_on_in_xml(tmp_path: Path) -> None:
     assert (state.opened.protocol, state.opened.text) == ("xml", "do it")
 
 
-def test_what_was_condensed_stays_hidden_and_the_summary_stands_for_it(tmp_path: Path) -> None:
+def test_what_was_compacted_stays_hidden_and_the_summary_stands_for_it(tmp_path: Path) -> None:
     state = imported(
         folder(
             tmp_path,
@@ -88,8 +88,8 @@ def test_what_was_condensed_stays_hidden_and_the_summary_stands_for_it(tmp_path:
             ],
         )
     )
-    said = [block.text for message in state.messages for block in message.content if isinstance(block, TextBlock)]
-    assert said == ["in short", "orphan"]
+    assistant = [block.text for message in state.messages for block in message.content if isinstance(block, TextBlock)]
+    assert assistant == ["in short", "orphan"]
 
 
 @pytest.mark.parametrize(
@@ -109,21 +109,21 @@ def test_a_folder_that_is_no_task_is_refused(tmp_path: Path, text: str, complain
         read_foreign_task(tmp_path / "nowhere", "new", tmp_path, "m")
 
 
-def said(text: str) -> MessageAdded:
+def assistant(text: str) -> MessageAdded:
     return MessageAdded(Message("assistant", (TextBlock(text),)))
 
 
-def asked(text: str) -> MessageAdded:
+def user(text: str) -> MessageAdded:
     return MessageAdded(Message("user", (TextBlock(text),)))
 
 
 RECORDS: list[Record] = [
     TaskOpened("old", "count", "/w", "code", "m", "native", "parent", "call"),
-    asked("count"),
-    said("one"),
+    user("count"),
+    assistant("one"),
     TurnEnded(Usage(1)),
-    asked("go on"),
-    said("two"),
+    user("go on"),
+    assistant("two"),
     TurnEnded(Usage(1)),
     TaskEnded("completed", "two"),
 ]

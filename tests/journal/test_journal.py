@@ -29,11 +29,11 @@ from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolU
 from joey.usage import Usage
 
 OPENED = TaskOpened("t1", "do it", "/w", "code", "m", "native")
-ASKED = MessageAdded(Message("user", (TextBlock("do it \ud83d"),)))
+USER_MESSAGE = MessageAdded(Message("user", (TextBlock("do it \ud83d"),)))
 CALLED = MessageAdded(Message("assistant", (ToolUseBlock("c1", "f", {"a": 1}), ToolUseBlock("c2", "g", {}))))
 RECORDS: list[Record] = [
     OPENED,
-    ASKED,
+    USER_MESSAGE,
     CALLED,
     RunBegan("c1", "f"),
     RunEnded("c1", "f", ToolResult((TextBlock("ok"),))),
@@ -70,7 +70,7 @@ def test_a_torn_last_line_is_repaired_at_every_place_it_can_tear(tmp_path: Path)
         assert list(read_journal(path)) == RECORDS[:3]
 
 
-def test_a_torn_header_begins_anew(tmp_path: Path) -> None:
+def test_a_torn_header_begins_again(tmp_path: Path) -> None:
     (tmp_path / "j").write_bytes(b'{"format": "joe')
     write(tmp_path / "j", [OPENED])
     assert list(read_journal(tmp_path / "j")) == [OPENED]
@@ -112,7 +112,7 @@ def test_appending_costs_the_same_however_long_the_journal_is(tmp_path: Path) ->
     journal = Journal(tmp_path / "j")
     for _ in range(300):
         before = os.fstat(journal._file).st_size
-        journal.append(ASKED)
+        journal.append(USER_MESSAGE)
         written.append(os.fstat(journal._file).st_size - before)
     assert max(written) - min(written) <= 4  # the clock may take a few digits less
 
@@ -140,7 +140,7 @@ def test_replay_adds_up_usage_and_keeps_the_newest_of_the_rest() -> None:
 
 
 def test_a_task_that_goes_on_is_open_again() -> None:
-    assert replay([*RECORDS, ASKED]).ended is None
+    assert replay([*RECORDS, USER_MESSAGE]).ended is None
 
 
 def test_the_store_lists_finds_and_deletes(tmp_path: Path) -> None:

@@ -130,16 +130,16 @@ async def _flood(piece: bytes) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"), [("flood", "more than 4 MB"), ("flood of events", ""), ("a page", "HTTP 502")]
+    ("answers", "message"), [("flood", "more than 4 MB"), ("flood of events", ""), ("a page", "HTTP 502")]
 )
 async def test_an_answer_without_end_or_sense_is_an_error_and_the_next_call_works(
-    context: ToolContext, answers: str, said: str, monkeypatch: pytest.MonkeyPatch
+    context: ToolContext, answers: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("joey.mcp.http.MAX_MESSAGE", 4 * 1024 * 1024)
     odd = Odd(answers)
     async with serving(odd.app) as port, running(http_config(port)) as servers:
         broken = await call(servers, "kit", "good", context)
-        assert broken.is_error and said in servers.servers[0].words.text
+        assert broken.is_error and message in servers.servers[0].words.text
         odd.answers = ""
         again = broken
         for _ in range(500):  # it may be started again first
@@ -149,7 +149,9 @@ async def test_an_answer_without_end_or_sense_is_an_error_and_the_next_call_work
         assert again.text == "fine"
 
 
-async def test_a_token_in_the_headers_opens_the_door_and_without_it_the_reason_is_told(context: ToolContext) -> None:
+async def test_a_token_in_the_headers_opens_the_door_and_without_it_there_is_a_reason(
+    context: ToolContext,
+) -> None:
     async with serving(Odd(asks_for="Bearer secret").app) as port:
         async with running(http_config(port), first_pause=60) as servers:
             assert servers.servers[0].state == "down" and "HTTP 401" in servers.servers[0].why_not

@@ -101,7 +101,7 @@ def test_a_server_name_may_contain_the_separator() -> None:
     assert names.find("mcp--a__b--c") == names.find("mcp__a__b__c") == ServerTool("a__b", "c")
 
 
-def test_a_spelling_that_fits_two_tools_finds_none() -> None:
+def test_a_spelling_that_matches_two_tools_finds_none() -> None:
     names = McpNames([("a", "b__c"), ("a__b", "c")])
     assert names.find("mcp__a__b__c") is None
     assert names.find("mcp--a--b__c") == ServerTool("a", "b__c")

@@ -27,7 +27,7 @@ def test_texts_are_joined_by_blank_lines(context: ToolContext) -> None:
     assert text_of(context, content=[text("one"), text("two")]) == "one\n\ntwo"
 
 
-def test_an_empty_answer_is_said_to_be_one(context: ToolContext) -> None:
+def test_an_empty_answer_is_reported_as_empty(context: ToolContext) -> None:
     assert text_of(context, content=[]) == "(No response)"
     assert resource_result({"contents": []}, "s r", context).text == "(Empty response)"
 
@@ -46,9 +46,9 @@ def test_images_reach_the_model(context: ToolContext) -> None:
 def test_sound_and_other_bytes_are_kept_as_files(context: ToolContext) -> None:
     audio = {"type": "audio", "mimeType": "audio/wav", "data": PIXEL}
     blob = {"type": "resource", "resource": {"uri": "x://y", "mimeType": "application/zip", "blob": PIXEL}}
-    told = text_of(context, content=[audio, blob])
-    paths = re.findall(r"kept in (\S+)\]", told)
-    assert len(paths) == 2 and "Resource x://y:" in told
+    text = text_of(context, content=[audio, blob])
+    paths = re.findall(r"kept in (\S+)\]", text)
+    assert len(paths) == 2 and "Resource x://y:" in text
     assert sorted(path.read_bytes() for path in (context.storage / "mcp").iterdir()) == [b"not really an image"] * 2
 
 
@@ -59,8 +59,8 @@ def test_bytes_that_are_none_are_named(context: ToolContext) -> None:
 def test_resources_and_links_say_where_they_come_from(context: ToolContext) -> None:
     embedded = {"type": "resource", "resource": {"uri": "a://b", "text": "inside"}}
     link = {"type": "resource_link", "uri": "a://c", "name": "see", "description": "more of it"}
-    told = text_of(context, content=[embedded, link])
-    assert "Resource a://b:\n\ninside" in told and "see (a://c): more of it. access_mcp_resource reads it." in told
+    text = text_of(context, content=[embedded, link])
+    assert "Resource a://b:\n\ninside" in text and "see (a://c): more of it. access_mcp_resource reads it." in text
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_resources_and_links_say_where_they_come_from(context: ToolContext) -> N
         ([text("one thing")], {"n": 1}, 'one thing\n\n{\n  "n": 1\n}'),
     ],
 )
-def test_structured_data_is_told_once(context: ToolContext, content: Any, structured: Any, expected: str) -> None:
+def test_structured_data_is_reported_once(context: ToolContext, content: Any, structured: Any, expected: str) -> None:
     assert text_of(context, content=content, structuredContent=structured) == expected
 
 

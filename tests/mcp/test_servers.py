@@ -150,10 +150,10 @@ async def test_lists_come_in_pages_and_an_endless_one_is_cut(context: ToolContex
 async def test_a_server_that_lies_about_schemas_is_reported_and_its_good_tools_work(context: ToolContext) -> None:
     async with running(raw_config("lying")) as servers:
         catalogue = Catalogue(servers)
-        told = "\n".join(problem for _, problem in catalogue.problems)
+        reported = "\n".join(problem for _, problem in catalogue.problems)
         lies = ("has no name", "'text schema'", "'array'", "'bad type'", "'*'", "'good' is listed twice", "'abyss'")
         for lie in lies:
-            assert lie in told
+            assert lie in reported
         required = catalogue.find("lying", "required")
         assert required and required.schema["required"] == ["x"] and "ghost" in required.notes[0]
         assert (await call(servers, "lying", "far", context, x=1)).text == "called with {'x': 1}"

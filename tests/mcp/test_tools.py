@@ -106,7 +106,7 @@ def test_what_a_call_would_do_is_declared() -> None:
     assert tool.actions(params, ToolContext(Path(), Path())) == (CallServer("files", "write"), WritePath("x/y"))
 
 
-def test_wrong_arguments_are_told_before_anyone_is_asked() -> None:
+def test_wrong_arguments_are_reported_before_anyone_is_prompted() -> None:
     registry = Registry(toolset(still(WRITER)))
     rejected = registry.resolve(ToolUseBlock("c", "mcp--files--write", {"path": 5, "pth": "x"}))
     assert isinstance(rejected, RejectedCall) and rejected.reason == "invalid_arguments"

@@ -37,7 +37,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     return workspace, user
 
 
-def told(loaded: LoadedModes) -> list[str]:
+def messages(loaded: LoadedModes) -> list[str]:
     return [f"{Path(each.file).name}:{each.line}: {each.message}" for each in loaded.problems]
 
 
@@ -91,7 +91,7 @@ def test_toml_holds_one_mode_or_several(places: tuple[Path, Path]) -> None:
     )
     loaded = load_modes(*places)
     assert loaded.slugs[5:] == ("docs", "a")
-    assert told(loaded) == ["more.toml:8: 'name' must be a string, got 5"]
+    assert messages(loaded) == ["more.toml:8: 'name' must be a string, got 5"]
 
 
 BAD_ENTRIES = r"""customModes:
@@ -129,7 +129,7 @@ def test_bad_entries_are_reported_by_line_and_the_others_load(places: tuple[Path
     assert loaded.slugs[5:] == ("good", "also-good")
     good = loaded.get("good")
     assert good is not None and good.name == "Good"
-    complaints = told(loaded)
+    complaints = messages(loaded)
     groups = "read, edit, command, browser, mcp, or [group, {fileRegex, description}]"
     assert complaints[:6] == [
         ".roomodes:6: 'slug' is letters, digits and hyphens, got 'not good'",
@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_loads(
     (places[1] / "modes" / "mine.yaml").write_text("name: Mine\nroleDefinition: r\ngroups: []\n")
     loaded = load_modes(*places)
     assert loaded.get("mine") is not None
-    assert len(loaded.problems) == 1 and told(loaded)[0].startswith(complaint)
+    assert len(loaded.problems) == 1 and messages(loaded)[0].startswith(complaint)
 
 
 @pytest.mark.parametrize("content", ["", "   \n", "customModes:\n", "customModes: []\n", '{"customModes": []}'])

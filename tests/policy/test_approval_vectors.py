@@ -69,7 +69,7 @@ def action(ask: str, text: str, *, protected: bool) -> Action | None:
     return others.get(tool)
 
 
-def asked(case: Any) -> Action | None:
+def action_of(case: Any) -> Action | None:
     given = case["input"]
     if given["ask"] not in ("tool", "command", "use_mcp_server"):
         return None
@@ -83,7 +83,7 @@ def test_actions_are_decided_alike() -> None:
     names = {"allow": "approve", "ask": "ask", "deny": "deny"}
     judged = 0
     for case in ALL:
-        wanted = asked(case)
+        wanted = action_of(case)
         if wanted is None:
             continue
         judged += 1

@@ -65,7 +65,7 @@ def test_single_commands_are_denied_alike() -> None:
     assert [case for case in approved if verdict(case).decision == "allow" and not case["expected"]] == []
 
 
-def test_the_longest_rule_is_the_same() -> None:
+def test_the_narrowest_rule_is_the_same() -> None:
     for case in of("longest_prefix"):
         rule = CommandRules.read(case["prefixes"], ()).allowing(case["command"].split())
         if rule is not None and not rule.open_end:  # Roo takes the star for a letter
@@ -79,7 +79,7 @@ def test_dangerous_substitutions_ask_even_when_everything_is_allowed() -> None:
     assert [answer.reason for answer in lines if answer.allowed] == []
 
 
-def test_most_programs_are_seen_in_lines_that_are_not_plain() -> None:
+def test_nearly_all_programs_are_seen_in_lines_that_are_not_plain() -> None:
     alike = Counter[bool]()
     for case in of("parse"):
         found = {seen.words[0] for seen in commands_seen(case["command"]) if seen.words}

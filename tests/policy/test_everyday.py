@@ -1,4 +1,4 @@
-"""Lines people run all day: under sensible rules they are not asked about, unless they are not plain."""
+"""Lines people run all day: under sensible rules they need no approval, unless they are not plain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from policy.everyday_lines import EVERYDAY, NOT_PLAIN
 
 TOOLS = ("tsc", "eslint", "vitest", "jest", "prettier", "vite", "playwright", "next", "mocha", "tsx", "webpack")
 
-ASKED: dict[str, str] = {
+NEED_APPROVAL: dict[str, str] = {
     **dict.fromkeys(
         [
             "find . -type f -name '*.py' | xargs wc -l",
@@ -60,7 +60,7 @@ ASKED: dict[str, str] = {
         "it runs or sends something that the rule's words do not show",
     ),
 }
-"""Everyday lines that are asked about all the same, and why."""
+"""Everyday lines that need approval all the same, and why."""
 
 
 @pytest.fixture(scope="module")
@@ -88,24 +88,24 @@ def verdict(line: str, settings: Settings, workspace: Workspace) -> Verdict:
     return combine(judge_line(line, settings, workspace, workspace.root))
 
 
-def test_everyday_lines_are_not_asked_about(workspace: Workspace) -> None:
+def test_everyday_lines_need_no_approval(workspace: Workspace) -> None:
     verdicts = {line: verdict(line, settings_of(rules), workspace) for line, rules in EVERYDAY}
-    asked = {line: answer.reason for line, answer in verdicts.items() if not answer.allowed}
-    assert asked.keys() == ASKED.keys(), asked.keys() ^ ASKED.keys()
-    assert len(asked) < len(verdicts) * 0.07
+    refused = {line: answer.reason for line, answer in verdicts.items() if not answer.allowed}
+    assert refused.keys() == NEED_APPROVAL.keys(), refused.keys() ^ NEED_APPROVAL.keys()
+    assert len(refused) < len(verdicts) * 0.07
 
 
-def test_lines_that_are_not_plain_are_asked_about(workspace: Workspace) -> None:
+def test_lines_that_are_not_plain_need_approval(workspace: Workspace) -> None:
     for line, rules, construct in NOT_PLAIN:
         answer = verdict(line, settings_of(rules), workspace)
         assert answer.decision == "ask", (construct, line, answer.reason)
 
 
-def test_without_rules_every_line_is_asked_about(workspace: Workspace) -> None:
+def test_without_rules_every_line_needs_approval(workspace: Workspace) -> None:
     assert [line for line, _ in EVERYDAY if verdict(line, Settings(), workspace).allowed] == []
 
 
-def test_nothing_is_asked_about_when_everything_is_allowed(workspace: Workspace) -> None:
+def test_nothing_needs_approval_when_everything_is_allowed(workspace: Workspace) -> None:
     everything = Settings.for_profile("all")
     lines = [*(line for line, _ in EVERYDAY), *(line for line, _, _ in NOT_PLAIN)]
     assert [line for line in lines if not verdict(line, everything, workspace).allowed] == []

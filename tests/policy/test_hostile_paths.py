@@ -270,9 +270,9 @@ EVERYDAY = [
 ]  # fmt: skip
 
 
-def test_everyday_files_are_read_and_written_without_asking(workspace: Workspace) -> None:
-    asked = [path for path in EVERYDAY if not judge([ReadPath(path), WritePath(path)], EDITS, workspace).allowed]
-    assert asked == []
+def test_everyday_files_are_read_and_written_without_approval(workspace: Workspace) -> None:
+    refused = [path for path in EVERYDAY if not judge([ReadPath(path), WritePath(path)], EDITS, workspace).allowed]
+    assert refused == []
 
 
 def test_a_link_that_is_made_between_two_judgements_is_seen_but_not_by_a_snapshot(workspace: Workspace) -> None:

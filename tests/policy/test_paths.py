@@ -82,12 +82,12 @@ def test_there_are_enough_of_them() -> None:
     assert len({*OUTSIDE, *UNUSABLE, *PROTECTED, *HIDDEN}) >= 60
 
 
-def test_none_of_them_is_written_without_asking(workspace: Workspace) -> None:
+def test_none_of_them_is_written_without_approval(workspace: Workspace) -> None:
     hostile = [*OUTSIDE, *UNUSABLE, *PROTECTED, *HIDDEN]
     assert [path for path in hostile if judge([WritePath(path)], EDITS, workspace).allowed] == []
 
 
-def test_none_of_those_outside_or_hidden_is_read_without_asking(workspace: Workspace) -> None:
+def test_none_of_those_outside_or_hidden_is_read_without_approval(workspace: Workspace) -> None:
     assert [path for path in [*OUTSIDE, *UNUSABLE, *HIDDEN] if judge([ReadPath(path)], EDITS, workspace).allowed] == []
 
 
@@ -101,7 +101,7 @@ def test_protected_files_may_be_read(workspace: Workspace) -> None:
     assert {judge([ReadPath(path)], EDITS, workspace).decision for path in readable} == {"allow"}
 
 
-def test_headless_nothing_is_asked(workspace: Workspace) -> None:
+def test_headless_nothing_is_prompted(workspace: Workspace) -> None:
     verdict = judge([WritePath("../x")], EDITS, workspace, headless=True)
     assert verdict.decision == "deny"
     assert "outside the workspace" in verdict.reason
@@ -113,9 +113,9 @@ PLAIN = [
 ]  # fmt: skip
 
 
-def test_ordinary_files_are_written_and_read_without_asking(workspace: Workspace) -> None:
-    asked = [p for p in PLAIN if not judge([ReadPath(p), WritePath(p)], EDITS, workspace).allowed]
-    assert asked == []
+def test_ordinary_files_are_written_and_read_without_approval(workspace: Workspace) -> None:
+    refused = [p for p in PLAIN if not judge([ReadPath(p), WritePath(p)], EDITS, workspace).allowed]
+    assert refused == []
     absolute = posixpath.join(workspace.root, "src/a.py")
     assert judge([WritePath(absolute)], EDITS, workspace).allowed
 

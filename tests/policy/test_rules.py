@@ -146,27 +146,27 @@ def test_a_question_names_what_is_not_understood() -> None:
         ("for f in a b; do echo $f; done", ("=for f in a b; do echo $f; done",)),
     ],
 )
-def test_always_is_exactly_what_was_asked_about(line: str, rules: tuple[str, ...]) -> None:
-    asked = Settings(allow=("ls",))
-    verdict = combine(judge_line(line, asked, WORKSPACE, WORKSPACE.root))
+def test_always_is_exactly_what_needed_approval(line: str, rules: tuple[str, ...]) -> None:
+    before = Settings(allow=("ls",))
+    verdict = combine(judge_line(line, before, WORKSPACE, WORKSPACE.root))
     assert verdict.decision == "ask"
-    given = always(asked, [RunCommand(line)], verdict.parts)
+    given = always(before, [RunCommand(line)], verdict.parts)
     assert given.allow == ("ls", *rules)
-    assert always_allows(asked, [RunCommand(line)], verdict.parts) == tuple(f"exactly `{rule[1:]}`" for rule in rules)
+    assert always_allows(before, [RunCommand(line)], verdict.parts) == tuple(f"exactly `{rule[1:]}`" for rule in rules)
     assert combine(judge_line(line, given, WORKSPACE, WORKSPACE.root)).allowed
     assert not combine(judge_line(f"{line} more", given, WORKSPACE, WORKSPACE.root)).allowed
 
 
 def test_always_in_a_folder_holds_in_that_folder() -> None:
-    asked = Settings()
+    settings = Settings()
     action = RunCommand("./run.sh", "sub")
-    given = always(asked, [action], judge_actions([action], asked, WORKSPACE).parts)
+    given = always(settings, [action], judge_actions([action], settings, WORKSPACE).parts)
     assert given.allow == ("=cd sub && ./run.sh",)
     assert judge_actions([action], given, WORKSPACE).allowed
     assert not judge_actions([RunCommand("./run.sh")], given, WORKSPACE).allowed
 
 
-def test_where_nobody_can_be_asked_a_question_is_a_refusal() -> None:
+def test_where_nobody_can_answer_a_question_is_a_refusal() -> None:
     verdict = judge("ls", "git").unattended()
     assert verdict.decision == "deny"
     assert "no rule names it" in verdict.reason

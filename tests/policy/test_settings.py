@@ -110,13 +110,13 @@ def test_the_strictest_part_of_a_call_decides() -> None:
         ("chrome://settings", "deny"),
     ],
 )
-def test_pages_of_this_machine_and_of_listed_hosts_need_no_asking(url: str, decision: str) -> None:
+def test_pages_of_this_machine_and_of_listed_hosts_need_no_approval(url: str, decision: str) -> None:
     settings = Settings(browser_allow=("example.org", "*.example.com"))
     assert judge([VisitUrl(url)], settings, WORKSPACE).decision == decision
     assert judge([VisitUrl(url)], replace(settings, browser="deny", browser_local="deny"), WORKSPACE).decision == "deny"
 
 
-def test_always_allows_the_host_that_was_asked_about_and_no_other() -> None:
+def test_always_allows_the_host_that_needed_approval_and_no_other() -> None:
     settings = always(Settings(browser_local="ask"), [VisitUrl("https://example.com/a")], ())
     visits = {
         url: judge([VisitUrl(url)], settings, WORKSPACE).decision for url in ("https://example.com/b", "http://b")

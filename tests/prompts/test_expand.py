@@ -13,23 +13,23 @@ from joey.prompts import Library, UserInput, expand_input
 
 
 class Recorded:
-    """Sources that say what they were asked for."""
+    """Sources that record what was requested of them."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     async def path(self, path: str) -> tuple[ResultBlock, ...] | None:
-        self.asked.append(path)
+        self.requested.append(path)
         if path == "pic.png":
             return TextBlock("an image"), ImageBlock("image/png", "AAAA")
         return None if path.startswith("missing") else (TextBlock(f"content of {path}, which says @/other /review"),)
 
     async def git_changes(self) -> str | None:
-        self.asked.append("git-changes")
+        self.requested.append("git-changes")
         return "M a.py"
 
     async def commit(self, name: str) -> str | None:
-        self.asked.append(name)
+        self.requested.append(name)
         return None if name.startswith("dead") else f"commit {name}"
 
     async def problems(self) -> str | None:
@@ -50,13 +50,13 @@ def library(tmp_path: Path) -> Library:
 
 async def ask(text: str, library: Library) -> tuple[UserInput, list[str]]:
     sources = Recorded()
-    asked = await expand_input(text, library, sources)
-    assert asked.text == text
-    return asked, sources.asked
+    expanded = await expand_input(text, library, sources)
+    assert expanded.text == text
+    return expanded, sources.requested
 
 
 @pytest.mark.parametrize(
-    ("text", "asked_for"),
+    ("text", "paths"),
     [
         ("see @/src/a.py", ["src/a.py"]),
         ("@/a.py, @/b.py; and (not this:@/c.py) @/d.py.", ["a.py", "b.py", "d.py"]),
@@ -71,27 +71,27 @@ async def ask(text: str, library: Library) -> tuple[UserInput, list[str]]:
         ("review this\n\n<input>\nplease see @/secret\n /deploy prod\n</input>", []),
     ],
 )
-async def test_mentions_are_found_where_people_write_them(library: Library, text: str, asked_for: list[str]) -> None:
-    asked, found = await ask(text, library)
-    assert found == asked_for
-    if not asked_for or asked_for == ["missing"]:
-        assert asked == UserInput(text)
+async def test_mentions_are_found_where_people_write_them(library: Library, text: str, paths: list[str]) -> None:
+    expanded, found = await ask(text, library)
+    assert found == paths
+    if not paths or paths == ["missing"]:
+        assert expanded == UserInput(text)
 
 
 async def test_what_is_attached_is_never_looked_at_again(library: Library) -> None:
-    asked, found = await ask("/review it with @/a", library)
+    expanded, found = await ask("/review it with @/a", library)
     assert found == ["a"]
-    assert [block.text.splitlines()[0] for block in asked.attached if isinstance(block, TextBlock)] == [
+    assert [block.text.splitlines()[0] for block in expanded.attached if isinstance(block, TextBlock)] == [
         '<command name="review">', '<mentioned name="@/a">',
     ]  # fmt: skip
-    assert asked.mode == "ask"
+    assert expanded.mode == "ask"
 
 
 async def test_a_command_takes_what_is_behind_it_up_to_the_next(library: Library) -> None:
-    asked, _ = await ask("/review src/a.py and b\n/deploy prod", library)
-    assert "Review src/a.py and b." in asked.whole
-    assert "Deploy to prod." in asked.whole
-    assert asked.mode == "ask"
+    expanded, _ = await ask("/review src/a.py and b\n/deploy prod", library)
+    assert "Review src/a.py and b." in expanded.whole
+    assert "Deploy to prod." in expanded.whole
+    assert expanded.mode == "ask"
 
 
 @pytest.mark.parametrize("text", ["/unknown x", "a/review", "see /review/x", "/reviewer", "/usr/bin", "and/or"])
@@ -100,20 +100,20 @@ async def test_a_slash_that_names_nothing_stays_text(library: Library, text: str
 
 
 async def test_a_skill_can_be_called_like_a_command(library: Library) -> None:
-    asked, _ = await ask("/release-notes for 1.0", library)
-    assert "Write them." in asked.whole
-    assert asked.mode is None
+    expanded, _ = await ask("/release-notes for 1.0", library)
+    assert "Write them." in expanded.whole
+    assert expanded.mode is None
 
 
 async def test_images_come_as_images_and_missing_files_stay_words(library: Library) -> None:
-    asked, _ = await ask("@/pic.png @/missing @deadbeef @problems", library)
-    assert asked.images == (ImageBlock("image/png", "AAAA"),)
-    assert len(asked.attached) == 2
+    expanded, _ = await ask("@/pic.png @/missing @deadbeef @problems", library)
+    assert expanded.images == (ImageBlock("image/png", "AAAA"),)
+    assert len(expanded.attached) == 2
 
 
 @pytest.mark.property
 @given(text=st.text(alphabet="@/ab1.\\ \n<input>review-", max_size=60))
 async def test_the_words_are_never_changed(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.getbasetemp() / "nothing"
-    asked = await expand_input(text, Library(folder, folder, folder), Recorded())
-    assert asked.text == text
+    expanded = await expand_input(text, Library(folder, folder, folder), Recorded())
+    assert expanded.text == text

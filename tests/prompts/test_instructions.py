@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def test_nothing_there_is_nothing_said(home: Home) -> None:
+def test_nothing_there_is_no_note(home: Home) -> None:
     assert home.text() == ""
 
 
@@ -91,7 +91,7 @@ def test_agent_md_stands_in_for_agents_md(home: Home) -> None:
     assert home.headers() == ["AGENTS.md"]
 
 
-def test_folders_are_read_through_sorted_by_name_without_what_editors_leave(home: Home) -> None:
+def test_folders_are_read_through_sorted_by_name_without_what_editors_add(home: Home) -> None:
     for path in ("B.md", "a.md", "deep/er/ab.md", "x.swp", "notes.bak", ".DS_Store", "empty.md"):
         home.write(f"work/.roo/rules/{path}", "" if path == "empty.md" else "text")
     assert home.headers() == [".roo/rules/a.md", ".roo/rules/deep/er/ab.md", ".roo/rules/B.md"]

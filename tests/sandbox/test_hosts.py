@@ -128,16 +128,16 @@ def test_around_the_proxy_there_is_no_way(world: World, sandbox: Sandbox, server
     assert world.inside(f'python3 -c "{lookup}"', sandbox=sandbox).code != 0
 
 
-def test_a_name_that_moves_while_it_is_asked_for_is_resolved_once() -> None:
-    asked: list[str] = []
+def test_a_name_that_moves_while_it_is_looked_up_is_resolved_once() -> None:
+    looked_up: list[str] = []
 
     async def moving(host: str, _port: int) -> Sequence[str]:
-        asked.append(host)
-        return ["203.0.113.7"] if len(asked) == 1 else ["127.0.0.1"]
+        looked_up.append(host)
+        return ["203.0.113.7"] if len(looked_up) == 1 else ["127.0.0.1"]
 
     proxy = Proxy(("moving.example",), resolve=moving, public=lambda address: address == "203.0.113.7")
     assert asyncio.run(proxy.allowed("moving.example", 443)) == "203.0.113.7"
-    assert asked == ["moving.example"]
+    assert looked_up == ["moving.example"]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ async def test_in_auto_commands_run_unasked_and_are_held(joey: JoeyProcess) -> N
     assert ran.code == 0, ran.err
     assert "sandbox: full (bubblewrap), no network" in ran.err
     assert (joey.workspace / "two.txt").exists()
-    assert (joey.home / ".bashrc").read_text() == "# mine\n" and SECRET not in ran.told(1)
+    assert (joey.home / ".bashrc").read_text() == "# mine\n" and SECRET not in ran.sent(1)
     journals = list((joey.home / ".local/state/joey/tasks").glob("*/journal.jsonl"))
     records = [json.loads(line) for line in journals[0].read_text().splitlines()]
     held = [each for each in records if each.get("type") == "run_confined"]
@@ -57,7 +57,7 @@ async def test_in_auto_commands_run_unasked_and_are_held(joey: JoeyProcess) -> N
 async def test_in_auto_deny_rules_stay_and_nothing_more_is_given(joey: JoeyProcess, denied: dict[str, Any]) -> None:
     ran = await joey.run([command(**denied), done()], "go", "--approve", "auto", "--deny", "echo")
     assert not (joey.workspace / "new.txt").exists()
-    assert "denied" in ran.told(1).rpartition("tool_result")[2]
+    assert "denied" in ran.sent(1).rpartition("tool_result")[2]
 
 
 async def test_auto_is_refused_before_anything_is_sent_where_the_sandbox_is_off(joey: JoeyProcess) -> None:
@@ -69,7 +69,7 @@ async def test_a_project_can_only_tighten_it(joey: JoeyProcess) -> None:
     joey.write(".joey/config.toml", 'sandbox = "off"\nsandbox_network = "on"\nsandbox_show = ["~/.ssh"]\n')
     assert (await joey("tools", "--trust")).code == 0
     ran = await joey.run([command("cat ~/.ssh/id"), done()], "go", "--approve", "edits", "--allow", "cat *")
-    assert "only your own file may" in ran.err and SECRET not in ran.told(1)
+    assert "only your own file may" in ran.err and SECRET not in ran.sent(1)
     joey.write(".joey/config.toml", 'sandbox = "require"\n')
     shown = await joey("config", "--json")
     assert '"require"' in shown.out

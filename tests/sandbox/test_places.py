@@ -136,7 +136,7 @@ def test_what_is_swapped_for_a_link_after_it_was_opened_is_not_mounted(world: Wo
         places.close()
 
 
-def test_too_broad_is_said_in_words(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_broad_is_explained(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(world.home))
     assert too_broad(world.workspace) is None
     assert too_broad(world.home) == "the workspace is your home folder"

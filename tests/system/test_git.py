@@ -383,7 +383,7 @@ def test_a_folder_elsewhere_cannot_be_named_as_the_files_of_a_repository(tmp_pat
     assert "diary" in origin.git("status", "--short") and "diary" not in _look(origin.work, "status", "--short")
 
 
-def test_variables_and_programs_of_the_surroundings_are_not_used(tmp_path: Path) -> None:
+def test_variables_and_programs_of_the_environment_are_not_used(tmp_path: Path) -> None:
     origin = Hostile(tmp_path)
     (origin.work / "git").symlink_to(origin.trap())
     environ = {

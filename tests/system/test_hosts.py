@@ -29,7 +29,7 @@ def test_this_machine_has_many_names_and_others_only_look_like_them() -> None:
         assert not is_this_machine(host), host
 
 
-def test_a_pattern_fits_whole_names() -> None:
+def test_a_pattern_matches_whole_names() -> None:
     assert (
         matches_host("example.com", "example.com")
         and matches_host("a.b.example.com", "*.example.com")

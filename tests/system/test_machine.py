@@ -33,11 +33,11 @@ def test_a_machine_that_does_not_tell_has_a_core_for_each_thread(
     ("limit", "used", "free"),
     [("max", "5", 2048), ("3000", "2000", 1000), ("9000", "1000", 2048), ("1000", "2000", 0)],
 )
-def test_memory_is_what_the_machine_and_the_container_leave(tmp_path: Path, limit: str, used: str, free: int) -> None:
+def test_memory_is_what_the_machine_and_the_container_allow(tmp_path: Path, limit: str, used: str, free: int) -> None:
     meminfo = write(tmp_path, meminfo="MemTotal:  9 kB\nMemAvailable:       2 kB\n") / "meminfo"
     group = write(tmp_path / "group", memory__max=limit, memory__current=used)
     assert machine.free_memory(meminfo, group) == free
 
 
-def test_where_free_memory_is_not_told_all_of_it_is_assumed(tmp_path: Path) -> None:
+def test_where_free_memory_is_unknown_all_of_it_is_assumed(tmp_path: Path) -> None:
     assert machine.free_memory(tmp_path / "none", tmp_path) == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

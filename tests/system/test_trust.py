@@ -34,7 +34,7 @@ def test_a_broken_store_trusts_nothing(tmp_path: Path, content: str) -> None:
     assert not TrustStore(tmp_path / "trusted.json").trusts(tmp_path)
 
 
-def test_a_store_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(JoeyError, match="cannot remember which folders are trusted"):
         TrustStore(tmp_path / "file" / "trusted.json").trust(tmp_path)

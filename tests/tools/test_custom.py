@@ -73,7 +73,7 @@ class Place:
         (tool,) = loaded.tools
         return tool
 
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         return [f"{Path(each.file).name}:{each.line}: {each.message}" for each in self.loader.load().problems]
 
     async def call(self, arguments: Any) -> str:
@@ -192,8 +192,10 @@ def test_nothing_of_an_untrusted_workspace_is_run(place: Place) -> None:
     place.write("raise SystemExit('ran')")
     place.trust.distrust(place.workspace)
     assert place.loader.load().tools == ()
-    (told,) = place.told()
-    assert told.startswith("mine.py:1: not loaded: this workspace is not trusted.") and "joey tools --trust" in told
+    (message,) = place.messages()
+    assert (
+        message.startswith("mine.py:1: not loaded: this workspace is not trusted.") and "joey tools --trust" in message
+    )
 
 
 def test_the_user_s_own_tools_load_everywhere_and_the_project_s_win(place: Place) -> None:
@@ -229,8 +231,8 @@ def test_a_broken_file_is_reported_and_the_others_load(place: Place, text: str, 
     place.write(text)
     place.write(COUNT, "good.py")
     assert [tool.name for tool in place.loader.load().tools] == ["count_words"]
-    (told,) = place.told()
-    assert told.startswith(complaint)
+    (message,) = place.messages()
+    assert message.startswith(complaint)
 
 
 @pytest.mark.parametrize(

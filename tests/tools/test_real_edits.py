@@ -65,15 +65,15 @@ def text_changes(old: Files, new: Files) -> Iterator[Change]:
 # The calls a careful model would make
 
 
-Fits = Callable[[Sequence[str]], bool]
+Matches = Callable[[Sequence[str]], bool]
 
 
-def grown(piece: DiffPiece, lines: Sequence[str], fits: Fits, low: int, high: int) -> DiffPiece | None:
+def grown(piece: DiffPiece, lines: Sequence[str], matches: Matches, low: int, high: int) -> DiffPiece | None:
     """The piece with as many unchanged lines around it as it takes to fit, within bounds."""
     for extra in range(max(high - low, 1) + 1):
         before, after = min(extra, piece.old - low), min(extra, high - piece.old_end)
         first, last = piece.old - before, piece.old_end + after
-        if first < last and fits(lines[first:last]):
+        if first < last and matches(lines[first:last]):
             return DiffPiece("replace", first, last, piece.new - before, piece.new_end + after)
         if first == low and last == high:
             return None
@@ -123,12 +123,12 @@ def replacements_for(change: Change) -> list[tuple[str, str]]:
     return pairs
 
 
-def _unique_in(text: str, *, more_than: int) -> Fits:
-    def fits(lines: Sequence[str]) -> bool:
+def _unique_in(text: str, *, more_than: int) -> Matches:
+    def matches(lines: Sequence[str]) -> bool:
         old = "\n".join(lines)
         return len(lines) > more_than and bool(old) and text.find(old, text.find(old) + 1) < 0
 
-    return fits
+    return matches
 
 
 def chunks_for(change: Change) -> list[str]:

@@ -159,11 +159,11 @@ def test_what_can_be_read_without_loss_is_read(arguments: Any, field: str, value
         ({"either": []}, '"either" must be an integer or a string; got an array []'),
     ],
 )
-def test_what_does_not_fit_is_named_with_what_was_expected_and_what_came(arguments: Any, words: str) -> None:
+def test_what_does_not_match_is_named_with_what_was_expected_and_what_came(arguments: Any, words: str) -> None:
     assert words in complaint({"path": "a", "file_text": "x", **arguments})
 
 
-def test_every_problem_is_told_at_once_with_one_valid_example() -> None:
+def test_every_problem_is_reported_at_once_with_one_valid_example() -> None:
     call = resolve("write_to_file", {"file_text": 5, "extra": 1})
     assert isinstance(call, RejectedCall)
     assert call.result.is_error

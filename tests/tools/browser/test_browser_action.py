@@ -125,7 +125,7 @@ async def test_a_screenshot_can_be_written_to_a_file(pages: Pages, context: Tool
     assert result.is_error and "path must end in .png, .jpeg or .webp" in result.text
 
 
-async def test_the_console_is_told_with_errors_and_within_a_limit(pages: Pages, context: ToolContext) -> None:
+async def test_the_console_is_reported_with_errors_and_within_a_limit(pages: Pages, context: ToolContext) -> None:
     text = (await call(context, "launch", url=pages.url + "/noise")).text
     assert "[error] it broke" in text and "[log] line 98" in text and "more lines)" in text and "line 400" not in text
     assert (
@@ -134,12 +134,12 @@ async def test_the_console_is_told_with_errors_and_within_a_limit(pages: Pages, 
     )
 
 
-async def test_a_huge_page_is_told_in_part(pages: Pages, context: ToolContext) -> None:
+async def test_a_huge_page_is_reported_in_part(pages: Pages, context: ToolContext) -> None:
     text = (await call(context, "launch", url=pages.url + "/huge")).text
     assert "more characters: scroll and look" in text and len(text) < 6_000
 
 
-async def test_dialogs_are_answered_carefully_and_told(pages: Pages, context: ToolContext) -> None:
+async def test_dialogs_are_answered_carefully_and_reported(pages: Pages, context: ToolContext) -> None:
     text = (await call(context, "launch", url=pages.url + "/dialogs")).text
     assert "[alert dialog, accepted] hello" in text
     assert "[confirm dialog, answered with no] Delete everything?" in text and "Title: Answer: false" in text
@@ -162,7 +162,7 @@ async def test_a_redirect_on_the_host_is_followed_and_one_to_another_host_is_not
     assert f"URL: {pages.url}/sent" in (await call(context, "launch", url=pages.url + "/near")).text
     result = await call(context, "launch", url=pages.url + "/away")
     assert result.is_error and f"leads to 127.0.0.2:{pages.port}, and nobody approved this host" in result.text
-    assert not any("127.0.0.2" in asked for asked in pages.asked)
+    assert not any("127.0.0.2" in request for request in pages.requested)
 
 
 async def test_nothing_a_page_does_by_itself_reaches_another_host(pages: Pages, context: ToolContext) -> None:
@@ -171,15 +171,15 @@ async def test_nothing_a_page_does_by_itself_reaches_another_host(pages: Pages, 
         if path == "/popup-away":
             result = await call(context, "click", coordinate="50,50@900x600")
         assert f"Not connected to 127.0.0.2:{pages.port}: nobody approved this" in result.text, (path, result.text)
-    assert not any("127.0.0.2" in asked for asked in pages.asked)
+    assert not any("127.0.0.2" in request for request in pages.requested)
 
 
 async def test_a_new_tab_is_shown(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/popup")
     result = await call(context, "click", coordinate="50,50@900x600")
     assert "A new tab was opened and is shown now" in result.text and "Title: Sent" in result.text
-    told, _, _ = (await call(context, "launch", url=pages.url + "/")).text.partition("<page_content>")
-    assert "tab" not in told, "what a launch closes is no news"
+    text, _, _ = (await call(context, "launch", url=pages.url + "/")).text.partition("<page_content>")
+    assert "tab" not in text, "what a launch closes is no news"
 
 
 async def test_downloads_go_nowhere(pages: Pages, context: ToolContext) -> None:
@@ -197,7 +197,7 @@ async def test_a_page_gets_no_file_and_no_permission(pages: Pages, context: Tool
     assert "[log] no place" in text
 
 
-async def test_what_the_server_says_is_told(pages: Pages, context: ToolContext) -> None:
+async def test_what_the_server_says_is_reported(pages: Pages, context: ToolContext) -> None:
     result = await call(context, "launch", url=pages.url + "/broken")
     assert "HTTP 500" in result.text and "it failed" in result.text and not result.is_error
     async with Pages({}) as gone:
@@ -212,7 +212,7 @@ async def test_a_page_cannot_write_its_way_out_of_the_marks(pages: Pages, contex
     assert text.index("Now do as I say") < text.index("</page_content>")
 
 
-async def test_a_page_that_crashes_is_told_and_can_be_launched_again(pages: Pages, context: ToolContext) -> None:
+async def test_a_page_that_crashes_is_reported_and_can_be_launched_again(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/")
     session = session_of(context)
     devtools = await session._context.new_cdp_session(session.page)
@@ -223,7 +223,7 @@ async def test_a_page_that_crashes_is_told_and_can_be_launched_again(pages: Page
     assert "Title: Form" in (await call(context, "launch", url=pages.url + "/")).text
 
 
-async def test_a_page_that_hangs_is_told_and_can_be_left(pages: Pages, context: ToolContext) -> None:
+async def test_a_page_that_hangs_is_reported_and_can_be_left(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/hang")
     session = session_of(context)
     session.timeouts, usual = Timeouts(act=0.1, settle=0.1), session.timeouts
@@ -233,7 +233,7 @@ async def test_a_page_that_hangs_is_told_and_can_be_left(pages: Pages, context: 
     assert "Title: Form" in (await call(context, "launch", url=pages.url + "/")).text
 
 
-async def test_a_browser_that_ended_is_told_and_started_again(pages: Pages, context: ToolContext) -> None:
+async def test_a_browser_that_ended_is_reported_and_started_again(pages: Pages, context: ToolContext) -> None:
     await call(context, "launch", url=pages.url + "/")
     await session_of(context)._browser.close()
     result = await call(context, "click", coordinate="1,1@900x600")
@@ -273,13 +273,13 @@ async def test_before_launch_and_after_close_there_is_nothing_to_act_on(tmp_path
     assert (await call(fresh, "close")).text == "The browser was not open."
 
 
-async def test_a_missing_browser_is_told(tmp_path: Path) -> None:
+async def test_a_missing_browser_is_reported(tmp_path: Path) -> None:
     tool = BrowserAction(program="no-such-chromium")
     plan = await tool.plan(tool.params(action="launch", url="http://localhost"), ToolContext(tmp_path, tmp_path))
     assert plan.refusal and "browser.program names no-such-chromium" in plan.refusal.text
 
 
-async def test_a_program_that_is_no_browser_is_told(tmp_path: Path, context: ToolContext) -> None:
+async def test_a_program_that_is_no_browser_is_reported(tmp_path: Path, context: ToolContext) -> None:
     tool, fresh = BrowserAction(program="true"), dataclasses.replace(context, memory=ToolMemory())
     result = await tool.run(tool.params(action="launch", url="http://localhost:9"), fresh)
     assert result.is_error and "could not be started" in result.text

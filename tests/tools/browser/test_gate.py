@@ -49,7 +49,7 @@ async def test_what_may_be_visited_is_connected_to_and_the_rest_is_not_even_look
         for host in ("127.0.0.1", "localhost.evil.example", "LOCALHOST.evil.example", "::1"):
             assert await code(port, host, pages.port) == REFUSED
         assert {trouble.reason for trouble in it.troubles} == {"nobody approved this host"}
-        assert len(pages.asked) == 1
+        assert len(pages.requested) == 1
 
 
 async def test_a_page_from_elsewhere_does_not_reach_this_machine_by_any_name() -> None:
@@ -59,10 +59,10 @@ async def test_a_page_from_elsewhere_does_not_reach_this_machine_by_any_name() -
         assert {trouble.reason for trouble in it.troubles} == {"a page from elsewhere may not reach this machine"}
         await it.open_for(pages.url)
         assert await code(port, "127.0.0.1", pages.port) == 0
-        assert pages.asked == []
+        assert pages.requested == []
 
 
-async def test_a_server_that_is_not_there_is_told_from_one_that_may_not_be_reached() -> None:
+async def test_a_server_that_is_not_there_is_not_confused_with_one_that_may_not_be_reached() -> None:
     async with Pages({}) as gone:
         pass
     async with gate(lambda _: True, "http://127.0.0.1") as (it, port):

@@ -54,7 +54,7 @@ async def test_ignored_files_never_appear(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("../", "outside the workspace"),
         ("/etc", "outside the workspace"),
@@ -62,12 +62,12 @@ async def test_ignored_files_never_appear(tmp_path: Path) -> None:
         ("a\0b", "NUL"),
     ],
 )
-async def test_a_path_that_cannot_be_searched_is_told(context: ToolContext, path: str, said: str) -> None:
+async def test_a_path_that_cannot_be_searched_is_reported(context: ToolContext, path: str, message: str) -> None:
     result = await search(context, "delete user", path)
-    assert result.is_error and said in result.text
+    assert result.is_error and message in result.text
 
 
-async def test_an_empty_query_is_told(context: ToolContext) -> None:
+async def test_an_empty_query_is_reported(context: ToolContext) -> None:
     assert (await search(context, "  ")).is_error
 
 
@@ -83,7 +83,7 @@ def test_it_asks_for_leave_to_read_what_it_searches(context: ToolContext) -> Non
     assert tool.actions(CodebaseSearchParams(query="x", path="src"), context) == (ReadPath("src"),)
 
 
-async def test_nothing_found_is_said(context: ToolContext) -> None:
+async def test_nothing_found_is_reported(context: ToolContext) -> None:
     assert "No results." in (await search(context, "delete user")).text
 
 

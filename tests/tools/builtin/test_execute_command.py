@@ -69,7 +69,7 @@ async def test_a_last_line_without_newline_is_not_lost(task: ToolContext) -> Non
     assert (await run(task, "printf 'no newline'")).text.endswith("Output:\nno newline")
 
 
-async def test_no_output_is_said_to_be_none(task: ToolContext) -> None:
+async def test_no_output_is_reported_as_none(task: ToolContext) -> None:
     assert (await run(task, "true")).text == "Command executed.\n\nOutput:\n(none)"
 
 
@@ -87,7 +87,7 @@ async def test_no_output_is_said_to_be_none(task: ToolContext) -> None:
         ("no-such-program-anywhere", "Command failed: exit code 127."),
     ],
 )
-async def test_how_it_ended_is_told_truly(task: ToolContext, command: str, ending: str) -> None:
+async def test_how_it_ended_is_reported_truly(task: ToolContext, command: str, ending: str) -> None:
     result = await run(task, f"ulimit -c 0; {command}")
     assert result.text.splitlines()[0] == ending
 
@@ -114,7 +114,7 @@ async def test_the_command_is_not_altered(task: ToolContext) -> None:
     assert (await run(task, "echo 'a &amp; b &lt;'")).text.endswith("\na &amp; b &lt;")
 
 
-async def test_nobody_can_be_asked(task: ToolContext) -> None:
+async def test_nobody_can_answer(task: ToolContext) -> None:
     assert (await run(task, "read answer || echo nobody there")).text.endswith("nobody there")
 
 
@@ -128,7 +128,7 @@ async def test_broken_characters_are_replaced_and_whole_ones_are_not_split(task:
     assert result.text.endswith("Output:\na\ufffdé")
 
 
-async def test_a_terminal_is_given_when_asked_for(task: ToolContext) -> None:
+async def test_a_terminal_is_given_on_request(task: ToolContext) -> None:
     question = "test -t 1 && echo terminal || echo pipe"
     assert (await run(task, question)).text.endswith("pipe")
     assert (

@@ -39,16 +39,16 @@ async def generate(
         return await tool.run(GenerateImageParams(prompt="a kangaroo", path=path, **options), context), server
 
 
-async def test_the_image_is_written_shown_and_told(context: ToolContext) -> None:
+async def test_the_image_is_written_shown_and_reported(context: ToolContext) -> None:
     result, server = await generate(context, sends(PNG), path="assets/icons/roo.png")
     assert result.text == "Wrote the image to assets/icons/roo.png (image/png, 64x32, 0 KB)."
     assert (context.workspace / "assets/icons/roo.png").read_bytes() == PNG
     assert isinstance(result.content[-1], ImageBlock)
-    asked = json.loads(server.bodies[0])
-    assert asked == {"model": "sd", "prompt": "a kangaroo", "response_format": "b64_json"}
+    body = json.loads(server.bodies[0])
+    assert body == {"model": "sd", "prompt": "a kangaroo", "response_format": "b64_json"}
 
 
-async def test_models_that_choose_a_format_are_told_which(context: ToolContext) -> None:
+async def test_models_that_choose_a_format_get_it_named(context: ToolContext) -> None:
     _, server = await generate(context, sends(JPEG), path="a.jpg", model="gpt-image-2")
     assert json.loads(server.bodies[0]) == {"model": "gpt-image-2", "prompt": "a kangaroo", "output_format": "jpeg"}
 
@@ -76,7 +76,7 @@ async def test_the_ending_is_that_of_what_came(context: ToolContext, path: str, 
 async def test_an_original_goes_with_the_prompt(context: ToolContext) -> None:
     (context.workspace / "old.png").write_bytes(PNG)
     result, server = await generate(context, sends(PNG), image="old.png")
-    assert not result.is_error and server.asked[0].endswith(EDIT)
+    assert not result.is_error and server.requested[0].endswith(EDIT)
     assert 'filename="old.png"' in server.bodies[0] and "image/png" in server.bodies[0]
     tool = GenerateImage(ImageEndpoint("m", "http://x"))
     assert ReadPath("old.png") in tool.actions(GenerateImageParams(prompt="x", path="a", image="old.png"), context)
@@ -102,7 +102,7 @@ REFUSED = {"error": {"message": "Rejected by our safety system.", "code": "moder
         (Page("x" * (64 * 1024 * 1024 + 1), 200, JSON), "sent more than 64 MB"),
     ],
 )
-async def test_what_goes_wrong_is_told_and_nothing_is_written(context: ToolContext, page: Page, problem: str) -> None:
+async def test_a_failure_is_reported_and_nothing_is_written(context: ToolContext, page: Page, problem: str) -> None:
     result, _ = await generate(context, page)
     assert result.is_error and problem in result.text
     assert list(context.workspace.iterdir()) == []
@@ -114,7 +114,7 @@ async def test_an_image_inside_a_data_address_is_one(context: ToolContext) -> No
     assert not result.is_error
 
 
-async def test_an_endpoint_that_is_not_there_is_told(context: ToolContext) -> None:
+async def test_an_endpoint_that_is_not_there_is_reported(context: ToolContext) -> None:
     tool = GenerateImage(ImageEndpoint("m", "http://127.0.0.1:9/v1", None, 5.0))
     result = await tool.run(GenerateImageParams(prompt="x", path="a.png"), context)
     assert result.is_error and "cannot be reached" in result.text
@@ -133,7 +133,7 @@ async def test_an_endpoint_that_is_not_there_is_told(context: ToolContext) -> No
         (ImageEndpoint("m", "http://x"), {"path": "a.png", "image": "words.png"}, "words.png is no image"),
     ],
 )
-async def test_a_call_that_cannot_work_is_refused_before_anybody_is_asked(
+async def test_a_call_that_cannot_work_is_refused_before_anybody_is_prompted(
     tmp_path: Path, endpoint: ImageEndpoint | None, arguments: dict[str, str], problem: str
 ) -> None:
     (tmp_path / "words.png").write_text("hello")
@@ -142,7 +142,7 @@ async def test_a_call_that_cannot_work_is_refused_before_anybody_is_asked(
     assert plan.refusal is not None and problem in plan.refusal.text
 
 
-async def test_a_folder_in_the_way_is_told_after_the_image_came(context: ToolContext) -> None:
+async def test_a_folder_in_the_way_is_reported_after_the_image_came(context: ToolContext) -> None:
     (context.workspace / "art.png").mkdir()
     result, _ = await generate(context, sends(PNG))
     assert result.is_error and "art.png is a folder" in result.text

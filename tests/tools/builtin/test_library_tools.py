@@ -37,7 +37,7 @@ async def test_a_command_is_answered_with_its_words_and_its_mode(library: Librar
     assert result.effect == ModeSwitched("ask", "/review asks for it")
 
 
-async def test_going_into_the_commands_mode_needs_leave(library: Library, context: ToolContext) -> None:
+async def test_going_into_the_commands_mode_needs_approval(library: Library, context: ToolContext) -> None:
     tool, params = RunSlashCommand(library), RunSlashCommandParams(command="review")
     assert tool.actions(params, context) == (actions.SwitchMode("ask"),)
     there = replace(context, mode="ask")

@@ -35,7 +35,7 @@ async def test_folders_come_first_and_numbers_count(context: ToolContext) -> Non
     assert await entries(context) == ["a1/", "b/", "b/x9.py", "b/x10.py", "A.txt", "c.txt"]
 
 
-async def test_only_the_first_level_unless_asked(context: ToolContext) -> None:
+async def test_only_the_first_level_unless_requested(context: ToolContext) -> None:
     tree(context.workspace, "a/b/c.txt", "d.txt")
     assert await entries(context, recursive=False) == ["a/", "d.txt"]
 
@@ -60,7 +60,7 @@ async def test_a_cut_list_shows_the_upper_levels(context: ToolContext) -> None:
     assert {"a/", "b/", "c/", "a/deep/", "b/1", "b/2", "c/1", "a/deep/er/"} == set(lines[:8])
 
 
-async def test_a_list_that_just_fits_is_not_called_cut(context: ToolContext) -> None:
+async def test_a_list_that_just_reaches_the_limit_is_not_called_cut(context: ToolContext) -> None:
     tree(context.workspace, *(f"{number}.txt" for number in range(10)))
     assert "cut" not in (await listed(context, limit=10)).text
 
@@ -78,7 +78,7 @@ async def test_the_gitignore_of_a_folder_above_holds(context: ToolContext) -> No
     assert await entries(context, "src") == ["a.py"]
 
 
-async def test_an_ignored_folder_asked_for_by_name_is_listed(context: ToolContext) -> None:
+async def test_an_ignored_folder_that_is_named_is_listed(context: ToolContext) -> None:
     tree(context.workspace, ".git/", "build/out.txt")
     (context.workspace / ".gitignore").write_text("build/\n")
     assert await entries(context, "build") == ["out.txt"]

@@ -101,11 +101,11 @@ async def test_the_suffix_may_be_left_out(context: ToolContext) -> None:
     assert not (await read(context, artifact_id="cmd-1")).is_error
 
 
-async def test_nothing_kept_is_said(context: ToolContext) -> None:
+async def test_nothing_kept_is_reported(context: ToolContext) -> None:
     assert "No output has been kept" in (await read(context)).text
 
 
-async def test_a_command_whose_end_nobody_saw_is_said_to_be_unknown(context: ToolContext) -> None:
+async def test_a_command_whose_end_nobody_saw_is_reported_as_unknown(context: ToolContext) -> None:
     keep(context, "cmd-1.txt", "x")
     keep(context, "cmd-1.json", '{"command": "make", "cwd": "/", "exit_code": null}')
     assert "Command: make\nStatus: unknown; Joey was stopped before the command ended" in (await read(context)).text

@@ -68,7 +68,7 @@ async def test_the_next_page_begins_where_the_last_one_ended(context: ToolContex
     assert "Showing lines 11-30 of 100 total. To read more, call read_file with offset=31 and limit=20." in result.text
 
 
-async def test_a_limit_beyond_the_most_is_the_most(context: ToolContext) -> None:
+async def test_a_limit_beyond_the_maximum_is_the_maximum(context: ToolContext) -> None:
     write(context, "long.txt", "x\n" * 3000)
     assert "Showing lines 1-2000 of 3000" in (await read(context, path="long.txt", limit=9999)).text
 

@@ -199,7 +199,7 @@ class TestWritingForSmallModels:
             ("edit_file", "attempt_completion"),
         ]
 
-    async def test_what_leaves_most_of_a_file_out_must_be_sent_twice(self, bench: Bench) -> None:
+    async def test_what_drops_nearly_all_of_a_file_must_be_sent_twice(self, bench: Bench) -> None:
         bench.put("a.py", "def add(a, b):\n    return a + b\n")
         await bench.call("read_file", path="a.py")
         alone = {"path": "a.py", "file_text": "def subtract(a, b):\n    return a - b\n"}
@@ -337,7 +337,7 @@ async def test_operations_are_made_in_order_all_or_none(bench: Bench) -> None:
     assert bench.files() == {"a": b"12\n"}
 
 
-async def test_a_call_of_neither_shape_is_told_what_is_missing(bench: Bench) -> None:
+async def test_a_call_of_neither_shape_learns_what_is_missing(bench: Bench) -> None:
     bench.put("a", "one\n")
     result = await bench.call("search_and_replace", file_path="a", old_string="one")
     assert result.is_error and "'new_string' is missing" in result.text

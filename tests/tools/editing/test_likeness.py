@@ -69,7 +69,7 @@ def test_the_best_distance_is_the_least_over_all_stretches_that_end_there(wanted
 
 @pytest.mark.property
 @given(TEXT, st.lists(st.text(alphabet="ab c", max_size=12), max_size=12), st.integers(1, 6))
-def test_the_most_alike_are_those_a_full_sort_would_choose(wanted: str, lines: list[str], limit: int) -> None:
+def test_the_closest_lines_are_those_a_full_sort_would_choose(wanted: str, lines: list[str], limit: int) -> None:
     shares = [(-common_by_the_book(wanted, line), at) for at, line in enumerate(lines)]
     assert closest_lines(wanted, lines, limit) == [at for _share, at in sorted(shares)[:limit]]
 

@@ -42,9 +42,9 @@ def test_a_twin_with_another_indentation_is_not_hit() -> None:
 
 
 def test_several_places_are_listed_and_none_is_changed() -> None:
-    [said] = words("a\ndup\nb\ndup\n", block("dup", "X"))
-    assert "2 places match: line 2 (after 'a'); line 4 (after 'b')" in said
-    assert ":start_line:" in said
+    [text] = words("a\ndup\nb\ndup\n", block("dup", "X"))
+    assert "2 places match: line 2 (after 'a'); line 4 (after 'b')" in text
+    assert ":start_line:" in text
 
 
 def test_a_line_number_pins_one_of_several_places() -> None:
@@ -67,11 +67,11 @@ def test_a_block_may_build_on_the_one_before_it() -> None:
 
 
 def test_a_failed_block_fails_all_and_each_has_its_verdict() -> None:
-    said = words("one\ntwo\nthree\n", block("one", "1"), block("twoo", "2"), block("three", "three"))
-    assert said[0].startswith("applied at line 1")
-    assert "not found. The nearest place is line 2, 75% alike" in said[1]
-    assert "-twoo\n+two" in said[1]
-    assert "the same" in said[2]
+    text = words("one\ntwo\nthree\n", block("one", "1"), block("twoo", "2"), block("three", "three"))
+    assert text[0].startswith("applied at line 1")
+    assert "not found. The nearest place is line 2, 75% alike" in text[1]
+    assert "-twoo\n+two" in text[1]
+    assert "the same" in text[2]
 
 
 def test_a_block_that_was_applied_before_is_recognised() -> None:
@@ -92,8 +92,8 @@ def test_a_block_applied_at_its_line_before_does_not_go_to_a_twin_of_the_old_tex
 
 
 def test_text_too_common_to_tell_anything_does_not_count_as_applied() -> None:
-    [said] = words("}\nx\n", block("foo {", "}"))
-    assert "not found" in said
+    [text] = words("}\nx\n", block("foo {", "}"))
+    assert "not found" in text
 
 
 def test_nothing_of_the_replacement_is_altered_when_the_lines_were_equal() -> None:
@@ -144,12 +144,12 @@ def test_alike_lines_in_two_places_are_not_guessed_between() -> None:
 
 def test_a_wall_of_difference_is_cut_short() -> None:
     lines = [f"value_{number} = compute({number})" for number in range(200)]
-    [said] = words("\n".join(lines), block("\n".join(line + ";" for line in lines), "x"))
-    assert len(said.splitlines()) < 22
-    assert "more lines differ" in said
+    [text] = words("\n".join(lines), block("\n".join(line + ";" for line in lines), "x"))
+    assert len(text.splitlines()) < 22
+    assert "more lines differ" in text
 
 
-def test_nothing_alike_is_said_to_be_nothing_alike() -> None:
+def test_nothing_alike_is_reported_as_such() -> None:
     assert nearest(["a", "b"], ["completely different text"]) is None
 
 

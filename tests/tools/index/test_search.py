@@ -91,7 +91,7 @@ def test_what_has_nothing_to_do_with_the_question_is_not_found(workshop: Worksho
 @pytest.mark.parametrize(
     "question", ['"', "a OR b", "name: x*", "NEAR(", "'; DROP TABLE pieces; --", "\0", "🎉", "the", "ﷺ\u0301"]
 )
-def test_any_question_can_be_asked(workshop: Workshop, question: str) -> None:
+def test_any_question_can_be_searched(workshop: Workshop, question: str) -> None:
     workshop.write("a.py", function("delete_user"))
     workshop.search(question)
     assert workshop.paths("delete user") == ["a.py"]

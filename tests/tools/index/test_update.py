@@ -257,7 +257,7 @@ def building(workshop: Workshop) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def test_a_killed_build_leaves_an_index_that_can_be_asked_and_goes_on(
+def test_a_killed_build_keeps_an_index_that_can_be_searched_and_goes_on(
     workshop: Workshop, building: subprocess.Popen[str]
 ) -> None:
     building.send_signal(signal.SIGKILL)
@@ -267,7 +267,7 @@ def test_a_killed_build_leaves_an_index_that_can_be_asked_and_goes_on(
     assert answer.freshness.read == 0 and answer.freshness.embedded == 100 and answer.notes == ()
 
 
-def test_while_another_process_builds_the_index_can_be_asked_and_not_built(
+def test_while_another_process_builds_the_index_can_be_searched_and_not_built(
     workshop: Workshop, building: subprocess.Popen[str]
 ) -> None:
     answer = workshop.search("delete 7")
@@ -382,7 +382,7 @@ def test_a_folder_without_rights_is_named(workshop: Workshop, tmp_path: Path) ->
         workshop.search("delete user")
 
 
-def test_an_index_that_cannot_be_written_can_be_asked(workshop: Workshop) -> None:
+def test_an_index_that_cannot_be_written_can_be_searched(workshop: Workshop) -> None:
     workshop.write("a.py", function("delete_user"))
     workshop.build()
     workshop.write("b.py", function("delete_group"))

@@ -32,7 +32,7 @@ def test_a_name_is_its_parts_and_itself(name: str, parts: list[str]) -> None:
     assert list(words(name)) == parts
 
 
-def test_a_question_is_asked_without_the_words_that_every_question_has() -> None:
+def test_a_question_is_searched_without_the_words_that_every_question_has() -> None:
     assert search_words("Where is the code that deletes a user?") == ["deletes", "user"]
     assert search_words("what is this") == ["what", "is", "this"]
 
@@ -48,9 +48,9 @@ def test_texts_become_the_numbers_that_the_real_tokenizer_makes() -> None:
 
 @pytest.mark.property
 @given(st.text(max_size=300), st.integers(3, 128))
-def test_any_text_has_numbers_between_the_two_marks_within_the_limit(text: str, most: int) -> None:
-    numbers = PIECES.numbers(text, most)
-    assert numbers[0] == 101 and numbers[-1] == 102 and len(numbers) <= most
+def test_any_text_has_numbers_between_the_two_marks_within_the_limit(text: str, limit: int) -> None:
+    numbers = PIECES.numbers(text, limit)
+    assert numbers[0] == 101 and numbers[-1] == 102 and len(numbers) <= limit
 
 
 def test_a_special_token_cannot_be_smuggled_in() -> None:

@@ -90,7 +90,7 @@ def test_a_pdf_gives_its_text_by_page() -> None:
     assert extracted.text == "[Page 1]\nFirst line\nSecond line"
 
 
-def test_a_page_without_text_is_said_to_have_none() -> None:
+def test_a_page_without_text_is_reported_as_empty() -> None:
     assert "it may be a scanned image" in extract(".PDF", pdf()).text
 
 

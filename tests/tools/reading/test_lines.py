@@ -85,7 +85,7 @@ def test_a_block_grows_up_after_it_can_no_longer_grow_down() -> None:
     assert block_around(lines[:6], 6, 100, BlockOptions()) == Span(3, 6, False)
 
 
-def test_a_block_that_just_fits_its_limit_is_not_called_cut() -> None:
+def test_a_block_that_just_reaches_its_limit_is_not_called_cut() -> None:
     lines = ["def f():", "    return 1"]
     assert block_around(lines, 2, 2, BlockOptions()) == Span(1, 2, False)
     assert block_around([*lines, "", "def g():"], 2, 2, BlockOptions()) == Span(1, 2, True)

@@ -161,7 +161,7 @@ async def test_a_variable_that_the_user_keeps_is_seen(context: ToolContext, monk
     assert text == f"Command executed.\n\nOutput:\n{SHORT}"
 
 
-async def test_the_surroundings_of_joey_change_nothing_in_what_a_line_does(
+async def test_the_environment_of_joey_changes_nothing_in_what_a_line_does(
     context: ToolContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     started = tmp_path / "start-up"
@@ -169,11 +169,11 @@ async def test_the_surroundings_of_joey_change_nothing_in_what_a_line_does(
     program = context.workspace / "ls"
     program.write_text("#!/bin/sh\necho from the workspace\n")
     program.chmod(0o755)
-    surroundings = {
+    variables = {
         "BASH_ENV": str(started), "BASH_FUNC_ls%%": "() { echo from a function; }", "SHELLOPTS": "xtrace",
         "CDPATH": str(tmp_path), "PATH": f".::{_path()}",
     }  # fmt: skip
-    for name, value in surroundings.items():
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     (context.workspace / "start-up").mkdir()
     assert await _run(context, "cd start-up; cd ..; ls") == "Command executed.\n\nOutput:\nls\nstart-up"
