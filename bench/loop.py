@@ -7,7 +7,6 @@ import functools
 import resource
 import tempfile
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import Any, ClassVar
@@ -25,10 +24,11 @@ from joey.providers import open_model
 from joey.providers import openai_chat as openai_wire
 from joey.providers.base import ModelRequest, Provider
 from joey.providers.catalogue import abilities_of
+from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.history import HistoryEncoder
-from joey.task.parts import Parts
-from joey.task.settings import TaskSettings
-from joey.task.task import Task
+from joey.task.log import Watcher
+from joey.task.settings import TaskLimits
+from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer, ReceivedRequest
 from joey.tools.builtin import builtin_tools
@@ -51,19 +51,16 @@ def step(turn: int, last: int) -> Scripted:
     return reply(f"Turn {turn}.", ToolUseBlock(f"c{turn}", "update_todo_list", {"todos": f"[ ] step {turn}"}))
 
 
-def parts(folder: Path, provider: Provider) -> Parts:
+def config(folder: Path, provider: Provider, model: str = MODEL, watch: Watcher = lambda *_: None) -> TaskConfig:
     tools = builtin_tools()
-    return Parts(
-        provider=provider,
-        model=MODEL,
-        protocol=protocols.get("native"),
-        workspace=folder,
-        store=TaskStore(folder / "tasks"),
+    return TaskConfig(
+        Model(provider, model, protocols.get("native")),
+        TaskWorkspace(folder, TaskStore(folder / "tasks")),
+        tools=functools.cache(lambda mode: build_toolset(mode, tools)),
         modes={mode.slug: mode for mode in BUILTIN_MODES},
-        toolset=functools.cache(lambda mode: build_toolset(mode, tools)),
-        policy=Settings.for_profile("all"),
-        settings=TaskSettings(repetition_limit=0),
-        headless=True,
+        approvals=Settings.for_profile("all"),
+        limits=TaskLimits(repetition_limit=0),
+        hooks=Hooks(watch, headless=True),
     )
 
 
@@ -83,7 +80,7 @@ async def _compare() -> float:
         async with LocalServer(lambda request: step(_turn_of(request), TURNS)) as server:
             provider, model = open_model(f"anthropic/{MODEL}", base_url=server.anthropic_url, api_key="k")
             start = process_time()
-            await Task.start(replace(parts(Path(folder), provider), model=model), "Count.").run()
+            await TaskHandle.start(config(Path(folder), provider, model), "Count.").run()
             ours = process_time() - start
             bodies = [request.body for request in server.requests]
             start = process_time()
@@ -140,7 +137,7 @@ def growth() -> list[Table]:
             if isinstance(event, TurnStarted):
                 times.append(process_time())
 
-        asyncio.run(Task.start(replace(parts(Path(folder), CountingModel(LONG)), watch=watch), "Count.").run())
+        asyncio.run(TaskHandle.start(config(Path(folder), CountingModel(LONG), watch=watch), "Count.").run())
     first, last = times[100] - times[0], times[-1] - times[-101]
     table = Table(f"{LONG:,} turns: what the loop and the journal cost", ["", "ratio"])
     table.add("first hundred", "1.00")
@@ -195,6 +192,6 @@ def many_at_once() -> list[Table]:
 
 async def _many() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        tasks = [Task.start(parts(Path(folder), CountingModel(10)), f"Count {n}.") for n in range(AT_ONCE)]
+        tasks = [TaskHandle.start(config(Path(folder), CountingModel(10)), f"Count {n}.") for n in range(AT_ONCE)]
         finished = await asyncio.gather(*(task.run() for task in tasks))
     return sum(each.outcome == "completed" for each in finished)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console, RenderableType
 from textual.pilot import Pilot
 
-from joey.app.tasks import asker, read_image
+from joey.app.tasks import input_expander, read_image
 from joey.cli.checkpoints import undo
 from joey.events import Event
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.policy import Workspace
 from joey.prompts import Library
-from joey.task.parts import Watcher
-from joey.task.task import Task
+from joey.task.log import Watcher
+from joey.task.task import TaskHandle
 from joey.terminal.interactive import Interactive
 from joey.terminal.past import Past
 from joey.terminal.workshop import Choices, TaskLine
 from joey.testing.script import Scripted
-from task_kit import Kit
+from task_kit import Kit, changed
 
 
 class ScratchWorkshop:
@@ -32,8 +31,8 @@ class ScratchWorkshop:
     def __init__(self, folder: Path, script: Iterable[Scripted], policy: str = "all") -> None:
         self.kit = Kit(folder, script, policy=policy)
         library = Library(self.kit.workspace, folder / "user")
-        asked = asker(Workspace.of(self.kit.workspace), library, sees_images=True)
-        self.kit.parts = replace(self.kit.parts, asked=asked)
+        expand_input = input_expander(Workspace.of(self.kit.workspace), library, sees_images=True)
+        self.kit.change(expand_input=expand_input)
         self.events: list[Event] = []
 
     @property
@@ -46,7 +45,7 @@ class ScratchWorkshop:
 
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
-    ) -> AbstractAsyncContextManager[Task]:
+    ) -> AbstractAsyncContextManager[TaskHandle]:
         return self._open(prompt, choices, watch, images)
 
     def picture(self, path: Path) -> ImageBlock:
@@ -55,29 +54,29 @@ class ScratchWorkshop:
     @asynccontextmanager
     async def _open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock]
-    ) -> AsyncIterator[Task]:
+    ) -> AsyncIterator[TaskHandle]:
         def both(task_id: str, event: Event) -> None:
             self.events.append(event)
             watch(task_id, event)
 
-        parts = replace(self.kit.parts, watch=both, label=choices.model or "scripted/model")
+        config = changed(self.kit.config, watch=both, label=choices.model or "scripted/model")
         if choices.resume:
-            yield Task.resume(parts, choices.resume, text=prompt, mode=choices.mode, images=images)
+            yield TaskHandle.resume(config, choices.resume, text=prompt, mode=choices.mode, images=images)
         else:
-            yield Task.start(parts, prompt, mode=choices.mode or "code", images=images)
+            yield TaskHandle.start(config, prompt, mode=choices.mode or "code", images=images)
 
     def modes(self) -> Sequence[tuple[str, str]]:
-        return [(mode.slug, mode.name) for mode in self.kit.parts.modes.values()]
+        return [(mode.slug, mode.name) for mode in self.kit.config.modes.values()]
 
     def tools(self, mode: str) -> Sequence[tuple[str, str]]:
-        specs = self.kit.parts.toolset(self.kit.parts.modes[mode]).specs
+        specs = self.kit.config.tools(self.kit.config.modes[mode]).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
     def tasks(self) -> Sequence[TaskLine]:
-        return [TaskLine(entry.task_id, entry.status, entry.text) for entry in self.kit.parts.store.entries()]
+        return [TaskLine(entry.task_id, entry.status, entry.text) for entry in self.kit.store.entries()]
 
     def state(self, start: str) -> tuple[str, TaskState]:
-        entry = self.kit.parts.store.find(start)
+        entry = self.kit.store.find(start)
         assert entry.state is not None
         return entry.task_id, entry.state
 
@@ -94,7 +93,7 @@ class ScratchWorkshop:
         return {"review": "look at what changed"}
 
     def undo(self, task_id: str, *, do: bool) -> str:
-        return undo(self.kit.parts.store, task_id, do=do)
+        return undo(self.kit.store, task_id, do=do)
 
 
 def words(picture: RenderableType, width: int = 100) -> str:

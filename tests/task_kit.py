@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,36 @@ from joey.events import (
     Request,
     TaskFinished,
 )
+from joey.journal.journal import Journal
+from joey.journal.records import TaskOpened
+from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.messages import ToolUseBlock
 from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
 from joey.providers.retry import RetryPolicy
-from joey.task.parts import Parts
-from joey.task.settings import TaskSettings
-from joey.task.task import Task
+from joey.task.assembly import Assembly
+from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
+from joey.task.log import TaskLog
+from joey.task.profiles import choose_profile
+from joey.task.settings import Replies
+from joey.task.subtasks import Family
+from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, reply
 from joey.testing.scripted import ScriptedProvider
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
 
 NO_WAITING = RetryPolicy(retries=2, first_delay=0.0)
-SETTINGS = TaskSettings(retry=NO_WAITING)
+
+
+def _childless(*_: Any) -> Any:
+    raise AssertionError("this task has no children")
+
+
+NO_FAMILY = Family(_childless, _childless)
+SMALL: dict[str, Any] = {"prompt": "small", "context_window": 8192}
+"""What makes a kit's model a small one."""
 
 
 def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
@@ -50,8 +65,29 @@ def yes(request: Request) -> Answer:
     return Answer(request.request_id, yes=True, text=text)
 
 
+def changed(config: TaskConfig, **changes: Any) -> TaskConfig:
+    """The config with these fields changed, each in the part that has it: `changed(config, watch=…, max_turns=1)`."""
+    for name, value in changes.items():
+        config = _changed(config, name, value)
+    return config
+
+
+def _changed(config: TaskConfig, name: str, value: Any) -> TaskConfig:
+    model = config.model
+    if name in _fields(Replies):
+        return replace(config, model=replace(model, replies=replace(model.replies, **{name: value})))
+    for part in ("model", "workspace", "limits", "hooks"):
+        if name in _fields(type(getattr(config, part))):
+            return replace(config, **{part: replace(getattr(config, part), **{name: value})})
+    return replace(config, **{name: value})
+
+
+def _fields(kind: type[Any]) -> set[str]:
+    return {field.name for field in fields(kind)}
+
+
 class Kit:
-    """Parts, provider, user and a list of all events."""
+    """Config, provider, user and a list of all events."""
 
     def __init__(
         self,
@@ -61,9 +97,10 @@ class Kit:
         user: Callable[[Request], Answer | None] = yes,
         protocol: str = "native",
         policy: str = "all",
-        settings: TaskSettings = SETTINGS,
-        headless: bool = False,
+        prompt: str = "full",
+        **changes: Any,
     ) -> None:
+        """`changes` are fields of the config, whichever of its parts they belong to."""
         self.workspace = folder / "project"
         self.workspace.mkdir(parents=True, exist_ok=True)
         self.provider = ScriptedProvider(script)
@@ -71,21 +108,36 @@ class Kit:
         self._expected: list[tuple[type, asyncio.Event]] = []
         self.by_task: list[tuple[str, Event]] = []
         self.user = user
-        self.task: Task | None = None
+        self.task: TaskHandle | None = None
         tools = builtin_tools()
-        self.parts = Parts(
-            provider=self.provider,
-            model="claude-sonnet-4-5",
-            protocol=protocols.get(protocol),
-            workspace=self.workspace,
-            store=TaskStore(folder / "tasks"),
+        profile = choose_profile(prompt, changes.get("context_window"))  # type: ignore[arg-type]
+        replies = profile.replies(Replies(retry=NO_WAITING, context_window=changes.get("context_window")))
+        self.config = TaskConfig(
+            Model(self.provider, "claude-sonnet-4-5", protocols.get(protocol), replies=replies),
+            TaskWorkspace(self.workspace, TaskStore(folder / "tasks")),
+            tools=lambda mode: build_toolset(mode, tools),
             modes={mode.slug: mode for mode in BUILTIN_MODES},
-            toolset=lambda mode: build_toolset(mode, tools),
-            policy=Settings.for_profile(policy),
-            settings=settings,
-            headless=headless,
-            watch=self.watch,
+            approvals=Settings.for_profile(policy),
+            profile=profile,
+            hooks=Hooks(self.watch),
         )
+        self.change(**changes)
+
+    def change(self, **changes: Any) -> None:
+        self.config = changed(self.config, **changes)
+
+    def assemble(self, text: str = "Do it.") -> Assembly:
+        """The parts of a task with nothing in its conversation yet."""
+        folder, journal = self.store.folder("task"), Journal(self.store.journal_path("task"))
+        log = TaskLog("task", folder, journal, self.config.hooks.watch, TaskState())
+        log.record(TaskOpened("task", text, str(self.workspace), "code", "m", self.config.model.protocol.name))
+        assembly = Assembly.of(self.config, log, NO_FAMILY)
+        assembly.supervisor.new_request(text)
+        return assembly
+
+    @property
+    def store(self) -> TaskStore:
+        return self.config.workspace.store
 
     def watch(self, task_id: str, event: Event) -> None:
         self.events.append(event)
@@ -95,18 +147,18 @@ class Kit:
         self.by_task.append((task_id, event))
         if isinstance(event, (ApprovalRequested, QuestionRequested, CompletionRequested, ContinueRequested)):
             answer = self.user(event)
-            if answer is not None and self.task is not None and not self.parts.headless:
+            if answer is not None and self.task is not None and not self.config.hooks.headless:
                 # The request is emitted before anyone waits for the answer, as in a front end that answers at once.
                 task = self.task
                 asyncio.get_running_loop().call_soon(lambda: task.send(answer))
 
     async def run(self, text: str = "Do it.", **options: Any) -> TaskFinished:
-        self.task = Task.start(self.parts, text, **options)
+        self.task = TaskHandle.start(self.config, text, **options)
         return await self.task.run()
 
     async def resume(self, task_id: str, script: Iterable[Scripted], text: str = "") -> TaskFinished:
         self.provider = ScriptedProvider(script)
-        self.task = Task.resume(replace(self.parts, provider=self.provider), task_id, text=text)
+        self.task = TaskHandle.resume(changed(self.config, provider=self.provider), task_id, text=text)
         return await self.task.run()
 
     async def saw(self, kind: type) -> None:

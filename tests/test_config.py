@@ -22,7 +22,7 @@ from joey.errors import UsageError
 from joey.policy.settings import PROFILES, Settings
 from joey.providers import EngineOptions
 from joey.sandbox import ProcessLimits, SandboxSettings
-from joey.task.settings import TaskSettings
+from joey.task.settings import Replies, TaskLimits
 from joey.tools.builtin import BuiltinOptions
 from joey.tools.shell.environment import EnvironmentRules
 from joey.tools.toolset import ToolChoices
@@ -293,8 +293,8 @@ def test_every_approval_of_the_policy_is_a_setting() -> None:
 
 
 PARTS: dict[str, type] = {
-    "task": TaskSettings, "tools": BuiltinOptions, "choices": ToolChoices, "environment": EnvironmentRules,
-    "sandbox": SandboxSettings, "sandbox_limits": ProcessLimits, "engine": EngineOptions,
+    "replies": Replies, "limits": TaskLimits, "tools": BuiltinOptions, "choices": ToolChoices,
+    "environment": EnvironmentRules, "sandbox": SandboxSettings, "sandbox_limits": ProcessLimits, "engine": EngineOptions,
 }  # fmt: skip
 
 

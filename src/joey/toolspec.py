@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from joey.errors import UsageError
@@ -46,22 +46,6 @@ class ToolSpec:
     def summary(self) -> str:
         """The first sentence of the description, on one line."""
         return " ".join(_SENTENCE_END.split(self.description.strip(), maxsplit=1)[0].split())
-
-    @property
-    def compact(self) -> ToolSpec:
-        """The same tool for a model with little room: one sentence, and only the arguments no call can do without.
-
-        A file is called `path` by every tool that takes it by that name.
-        """
-        needed = {name: "path" if self.aliases.get("path") == name else name for name in self._required}
-        properties = {new: self.schema["properties"][old] for old, new in needed.items()}
-        schema = {**self.schema, "properties": properties, "required": list(properties)}
-        example = {new: self.example[old] for old, new in needed.items() if old in self.example}
-        return replace(self, description=self.summary, schema=schema, example=example)
-
-    @property
-    def _required(self) -> tuple[str, ...]:
-        return tuple(name for name in self.parameters if name in (self.schema.get("required") or ()))
 
     @classmethod
     def read(cls, data: Any) -> ToolSpec:

@@ -17,7 +17,7 @@ from joey.config import Config
 from joey.config.options import settings_from
 from joey.events import TaskFinished
 from joey.messages import ToolUseBlock
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer
 
@@ -42,7 +42,7 @@ class Folder:
 
     async def run(
         self, script: list[Scripted], prompt: str, *, resume: str | None = None, mode: str | None = None
-    ) -> tuple[Task, TaskFinished, LocalServer]:
+    ) -> tuple[TaskHandle, TaskFinished, LocalServer]:
         async with LocalServer(script) as server:
             flags = scripted(server) | settings_from({"mode": mode})
             chosen = TaskOptions(self.workspace, flags, resume, headless=True)

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -95,7 +94,7 @@ async def test_a_task_that_is_cancelled_while_a_page_loads_leaves_no_browser(tmp
     async with Pages(PAGES) as pages:
         kit = Kit(tmp_path, [reply(call("b", "browser_action", action="launch", url=pages.url + "/hours")), done()])
         choices = ToolChoices(features=frozenset({"browser"}))
-        kit.parts = replace(kit.parts, toolset=lambda mode: build_toolset(mode, builtin_tools(), choices=choices))
+        kit.change(tools=lambda mode: build_toolset(mode, builtin_tools(), choices=choices))
         running = asyncio.create_task(kit.run())
         await kit.saw(ToolRunStarted)
         await pages.was_requested("/hours")

@@ -59,13 +59,13 @@ async def test_an_attached_and_a_mentioned_picture_are_sent_as_large_as_the_mode
 async def test_an_attachment_that_cannot_be_sent_is_an_error_before_anything_is_asked(tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(made(3000, 2000)[:500])
     (tmp_path / "words.png").write_text("hello")
-    parts = Kit(tmp_path, []).parts
+    model = Kit(tmp_path, []).config.model
     with pytest.raises(UsageError, match=r"broken.png: Left out here: an image \(image/png, 3000x2000"):
-        await attached(tmp_path / "broken.png", parts)
+        await attached(tmp_path / "broken.png", model)
     with pytest.raises(UsageError, match=r"words.png is no picture that models take"):
-        await attached(tmp_path / "words.png", parts)
+        await attached(tmp_path / "words.png", model)
     with pytest.raises(UsageError, match=r"o1-mini takes no pictures"):
-        await attached(tmp_path / "words.png", replace(parts, model="o1-mini"))
+        await attached(tmp_path / "words.png", replace(model, name="o1-mini"))
 
 
 async def test_a_picture_is_made_only_with_the_leave_of_a_write_and_can_be_undone(tmp_path: Path) -> None:

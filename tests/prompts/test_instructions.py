@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from joey import protocols
-from joey.app.tasks import surroundings_of
+from joey.app.tasks import prompt_context
 from joey.modes import BUILTIN_MODES
 from joey.policy import Workspace
 from joey.prompts.instructions import LIMIT, InstructionFiles
@@ -146,14 +146,14 @@ def test_an_ignored_file_tells_nothing_and_the_model_knows_that_there_are_such(h
     home.write("work/AGENTS.md", "the plan")
     home.write("work/.rooignore", "AGENTS.md\n")
     paths = Workspace.of(home.workspace)
-    text = surroundings_of(paths, ["code"]).wishes("code")
+    text = prompt_context(paths, ["code"]).wishes("code")
     assert "the plan" not in text and ".rooignore in the workspace" in text
 
 
 def test_the_prompt_has_the_rules_of_its_mode(home: Home) -> None:
     home.write("work/AGENTS.md", "Use tabs.")
     home.write("work/.roo/rules-ask/a.md", "Be brief.")
-    around = surroundings_of(Workspace.of(home.workspace), ["ask", "code"])
+    around = prompt_context(Workspace.of(home.workspace), ["ask", "code"])
     modes = {mode.slug: mode for mode in BUILTIN_MODES}
     ask, code = (
         system_prompt(modes[slug], BUILTIN_MODES, protocols.get("native"), (), around) for slug in ("ask", "code")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from joey.chunks import ReasoningChunk, StopChunk, ToolCallChunk, UsageChunk
 from joey.events import StreamEvent, StreamFinished, TextDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
-from joey.protocols import Reply, ReplyBuilder, collect, parse
+from joey.protocols import Reply, collect, parse
 from joey.usage import Usage
 
 
@@ -36,12 +36,3 @@ def test_usage_is_reported_in_parts_and_only_grows() -> None:
 
 def test_no_events_are_an_empty_reply() -> None:
     assert collect([]) == Reply()
-
-
-def test_what_came_after_the_first_call_can_be_dropped() -> None:
-    builder = ReplyBuilder()
-    events: list[StreamEvent] = [ToolCallStarted("1", "f"), ToolCallFinished("1", "f", {})]
-    for event in [TextDelta("a"), *events, TextDelta("b")]:
-        builder.add(event)
-    builder.forget_after_first_call()
-    assert builder.build().content == (TextBlock("a"), ToolUseBlock("1", "f", {}))

@@ -13,7 +13,7 @@ from joey.tools.builtin import BuiltinOptions, builtin_tools
 
 EVERY_TOOL = [
     *builtin_tools(),
-    *builtin_tools(BuiltinOptions(completion_needs_closed_todos=True, subtask_needs_todos=True)),
+    *builtin_tools(BuiltinOptions(subtask_needs_todos=True)),
 ]
 
 

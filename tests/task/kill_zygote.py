@@ -27,7 +27,7 @@ from joey.journal.journal import read_journal
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import ModelRequest, Provider
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.testing.script import reply
 from task_kit import Kit, call
 
@@ -52,23 +52,24 @@ class CountingModel(Provider):
 
 
 def make(folder: Path) -> Kit:
-    from dataclasses import replace
 
     kit = Kit(folder, [], headless=True)
-    kit.parts = replace(kit.parts, provider=CountingModel(), new_id=lambda: "task")
+    kit.change(provider=CountingModel(), new_id=lambda: "task")
     return kit
 
 
 def child(folder: Path) -> None:
     kit = make(folder)
-    fresh = not kit.parts.store.journal_path("task").exists()
-    task = Task.start(kit.parts, "Count.") if fresh or not _opened(kit) else Task.resume(kit.parts, "task")
+    fresh = not kit.store.journal_path("task").exists()
+    task = (
+        TaskHandle.start(kit.config, "Count.") if fresh or not _opened(kit) else TaskHandle.resume(kit.config, "task")
+    )
     finished = asyncio.run(task.run())
     os._exit(0 if finished.outcome == "completed" else 7)
 
 
 def _opened(kit: Kit) -> bool:
-    return replay(read_journal(kit.parts.store.journal_path("task"))).opened is not None
+    return replay(read_journal(kit.store.journal_path("task"))).opened is not None
 
 
 def fork(folder: Path) -> int:
@@ -89,7 +90,7 @@ def one_round(folder: Path, delay: float) -> dict[str, Any]:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     kit = make(folder)
-    journal = kit.parts.store.journal_path("task")
+    journal = kit.store.journal_path("task")
     before = replay(read_journal(journal)).messages if journal.exists() else []
     code = os.waitstatus_to_exitcode(os.waitpid(fork(folder), 0)[1])
     state = replay(read_journal(journal))

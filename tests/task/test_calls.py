@@ -20,7 +20,7 @@ from joey.policy.settings import Settings
 from joey.policy.shell.lines import read_line
 from joey.task.calls import Approved, Grants, Judged, Refused, Rules, approve, execute, judge, resolve
 from joey.testing.script import reply
-from joey.tools.base import Params, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, Permissions, Plan, Tool, ToolContext, failed, ok
 from joey.tools.builtin import builtin_tools
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.toolset import build_toolset
@@ -100,7 +100,7 @@ async def judged(tool: Tool[Any], folder: Path, profile: str = "ask") -> Judged:
 async def test_two_reads_in_a_turn_are_resolved_declared_and_planned_once_each_and_judged_twice(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply(call("1", "counted", path="a"), call("2", "counted", path="b")), done()])
     paths, tools = CountingWorkspace(str(kit.workspace)), [*builtin_tools(), Counted()]
-    kit.parts = replace(kit.parts, paths=paths, toolset=lambda mode: build_toolset(mode, tools))
+    kit.change(paths=paths, tools=lambda mode: build_toolset(mode, tools))
     assert (await kit.run()).outcome == "completed"
     assert seen == {"resolved": 2, "declared": 2, "planned": 2, "run": 2}
     assert paths.judged == ["a", str(kit.workspace / "a"), "b", str(kit.workspace / "b")]
@@ -186,9 +186,13 @@ async def test_what_runs_is_the_plan_that_was_approved(tmp_path: Path) -> None:
 
 
 async def test_a_call_is_by_the_user_only_if_somebody_was_asked_about_it(tmp_path: Path) -> None:
-    grants, call, policy = Grants(), await judged(Counted(), tmp_path, "edits"), Settings.for_profile("auto")
+    grants, call = Grants(), await judged(Counted(), tmp_path, "edits")
+
+    def given(profile: str, call_id: str = "c") -> Permissions:
+        return grants.permissions(call_id, lambda: rules(tmp_path, profile))
+
     grants.add(Approved(call))
-    assert grants.approved_by("c", policy) == "sandbox" and grants.approved_by("c", Settings()) == "rule"
+    assert given("auto").approved_by() == "sandbox" and given("ask").approved_by() == "rule"
     grants.add(Approved(call, by_user=True))
-    assert grants.approved_by("c", policy) == "user" and grants.approved_by("other", policy) == "sandbox"
-    assert not grants.may_widen("c", "network", rules(tmp_path)) and grants.may_widen("c", "x", rules(tmp_path, "all"))
+    assert given("auto").approved_by() == "user" and given("auto", "other").approved_by() == "sandbox"
+    assert not given("ask").may_widen("network") and given("all").may_widen("network")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
             done(),
         ],
     )
-    kit.parts = replace(kit.parts, store=TaskStore(tmp_path / "joey" / "tasks"), checkpoints=CheckpointLimits())
+    kit.change(store=TaskStore(tmp_path / "joey" / "tasks"), checkpoints=CheckpointLimits())
     (kit.workspace / "a.txt").write_text("old\n")
     (kit.workspace / "kept").mkdir()
     (kit.workspace / "kept" / "b.txt").write_text("b\n")
@@ -43,11 +42,11 @@ def task_id(kit: Kit) -> str:
 async def test_each_change_has_a_checkpoint_written_down_before_it(kit: Kit) -> None:
     assert (await kit.run()).outcome == "completed"
     assert list(kit.workspace.iterdir()) == []
-    records = list(read_journal(kit.parts.store.journal_path(task_id(kit))))
+    records = list(read_journal(kit.store.journal_path(task_id(kit))))
     steps = [record for record in records if isinstance(record, (CheckpointMade, RunBegan))]
     assert steps[:3] == [CheckpointMade(1, "w"), RunBegan("w", "write_to_file"), RunBegan("r", "read_file")]
     assert steps[3:5] == [CheckpointMade(2, "x"), RunBegan("x", "execute_command")]
-    store = CheckpointStore(kit.parts.store.folder(task_id(kit)) / "checkpoints", kit.workspace)
+    store = CheckpointStore(kit.store.folder(task_id(kit)) / "checkpoints", kit.workspace)
     assert [(c.id, c.turn, c.label) for c in store.checkpoints] == [
         (1, 1, "write_to_file: a.txt"),
         (2, 2, "execute_command: rm -rf *"),
@@ -60,15 +59,15 @@ async def test_each_change_has_a_checkpoint_written_down_before_it(kit: Kit) -> 
 
 
 async def test_a_task_without_checkpoints_keeps_nothing(kit: Kit) -> None:
-    kit.parts = replace(kit.parts, checkpoints=None)
+    kit.change(checkpoints=None)
     await kit.run()
-    assert not (kit.parts.store.folder(task_id(kit)) / "checkpoints").exists()
+    assert not (kit.store.folder(task_id(kit)) / "checkpoints").exists()
 
 
 async def test_a_checkpoint_that_cannot_be_taken_does_not_stop_the_task(kit: Kit) -> None:
-    kit.parts = replace(kit.parts, new_id=lambda: "t1")
-    kit.parts.store.folder("t1").mkdir(parents=True)
-    (kit.parts.store.folder("t1") / "checkpoints").write_text("a file where the folder should be")
+    kit.change(new_id=lambda: "t1")
+    kit.store.folder("t1").mkdir(parents=True)
+    (kit.store.folder("t1") / "checkpoints").write_text("a file where the folder should be")
     assert (await kit.run()).outcome == "completed"
     assert any("no checkpoint could be taken" in getattr(event, "text", "") for event in kit.events)
 
@@ -90,7 +89,7 @@ async def test_the_conversation_goes_back_as_a_task_of_its_own(kit: Kit, capsys:
     await kit.run()
     assert main(["checkpoints", "restore", "2", "--yes", "--what", "both", "--task", task_id(kit)]) == 0
     forked = capsys.readouterr().out.splitlines()[-1]
-    state = replay(read_journal(kit.parts.store.journal_path(forked)))
+    state = replay(read_journal(kit.store.journal_path(forked)))
     assert [message.role for message in state.messages] == ["user", "assistant", "user"]
     assert (kit.workspace / "a.txt").read_text() == "new\n"
     assert state.checkpoint is None
@@ -100,7 +99,7 @@ async def test_nobody_to_ask_and_a_running_task_are_refused(kit: Kit, capsys: py
     await kit.run()
     assert main(["checkpoints", "restore", "1"]) == 2
     assert "--yes" in capsys.readouterr().err
-    with Journal(kit.parts.store.journal_path(task_id(kit))):
+    with Journal(kit.store.journal_path(task_id(kit))):
         assert main(["checkpoints", "restore", "1", "--yes"]) == 2
     assert "open elsewhere" in capsys.readouterr().err
     assert list(kit.workspace.iterdir()) == []

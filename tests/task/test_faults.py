@@ -17,12 +17,12 @@ from joey.events import Event, RetryScheduled, TaskFinished, ToolRunStarted
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.base import Provider
 from joey.providers.openai_chat import OpenAIProvider
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.terminal.headless import EXIT_CODES
 from joey.testing import wire_formats
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.server import LocalServer
-from task_kit import Kit, call, done
+from task_kit import Kit, call, changed, done
 
 WRITE = reply("Let me write that file.", call("w", "write_to_file", path="a.txt", file_text="some words\n" * 5))
 PATIENCE = 0.2
@@ -94,7 +94,7 @@ async def run(folder: Path, wire: Wire, script: Iterable[Scripted]) -> tuple[Kit
             assert len(kit.events) < TOO_MANY_EVENTS, "the task goes round in circles"
             kit.watch(task_id, event)
 
-        task = Task.start(replace(kit.parts, provider=provider, model="scripted", watch=watch), "Do it.")
+        task = TaskHandle.start(changed(kit.config, provider=provider, name="scripted", watch=watch), "Do it.")
         async with asyncio.timeout(120):  # a hang must fail the test, not the whole run
             finished = await task.run()
         await provider.close()
@@ -162,7 +162,7 @@ async def test_a_server_that_is_not_there_ends_the_task_after_the_last_attempt(t
         port = unused.getsockname()[1]
     provider = wire.provider(f"http://127.0.0.1:{port}", timeout=10.0)
     kit = Kit(tmp_path, [], headless=True)
-    finished = await Task.start(replace(kit.parts, provider=provider, model="scripted"), "Do it.").run()
+    finished = await TaskHandle.start(changed(kit.config, provider=provider, name="scripted"), "Do it.").run()
     await provider.close()
     assert finished.outcome == "error" and "could not be reached" in finished.message
     assert len(kit.of(RetryScheduled)) == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,11 +15,11 @@ from joey import protocols
 from joey.events import Event, TurnStarted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.testing import LocalServer, ReceivedRequest, Scripted, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
-from task_kit import SETTINGS, Kit
+from task_kit import Kit, changed
 
 LAST = 24
 EARLY, LATE = 6, 22
@@ -53,15 +52,14 @@ def _step(protocol: str, asked: ReceivedRequest) -> Scripted:
 
 
 async def _run(folder: Path, protocol: str, wire: str) -> Work:
-    work, settings = Work(), replace(SETTINGS, repetition_limit=0)
-    kit = Kit(folder, [], protocol=protocol, headless=True, settings=settings)
+    work, kit = Work(), Kit(folder, [], protocol=protocol, headless=True, repetition_limit=0)
     tools = builtin_tools()
     async with LocalServer(lambda asked: _step(protocol, asked)) as server:
         url = server.anthropic_url if wire == "anthropic" else server.openai_url
         provider, model = open_model(f"{wire}/m", base_url=url)
         toolset = functools.cache(lambda mode: build_toolset(mode, tools))
-        parts = replace(kit.parts, provider=provider, model=model, toolset=toolset, watch=work.watch)
-        task = Task.start(parts, "Go.")
+        config = changed(kit.config, provider=provider, name=model, tools=toolset, watch=work.watch)
+        task = TaskHandle.start(config, "Go.")
         before = sys.getprofile()
         sys.setprofile(work.profile)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,9 @@ from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.retry import RetryPolicy
 from joey.task import wording
 from joey.task.approvals import SKIPPED
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.testing.script import Failure, Faults, Scripted, reply
-from task_kit import SETTINGS, Kit, call, done, yes
+from task_kit import Kit, call, done, yes
 
 SUBTASK = call("n", "new_task", mode="code", message="Look into it.")
 
@@ -84,7 +83,7 @@ async def _cancelled_at(folder: Path, number: int) -> list[Event]:
             assert kit.task is not None
             kit.task.send(Cancel("enough"))
 
-    kit.parts = replace(kit.parts, watch=watch)
+    kit.change(watch=watch)
     finished = await kit.run()
     assert kit.events[-1] == finished
     assert finished in (TaskFinished("cancelled", "enough"), TaskFinished("completed", "All done."))
@@ -92,7 +91,8 @@ async def _cancelled_at(folder: Path, number: int) -> list[Event]:
     assert current is not None and current.cancelling() == 0
     if finished.outcome == "cancelled":
         assert kit.of(TaskAborted) == [TaskAborted("enough")]
-        task_id, kit.parts = kit.task.id if kit.task else "", replace(kit.parts, watch=kit.watch)
+        task_id = kit.task.id if kit.task else ""
+        kit.change(watch=kit.watch)
         assert (await kit.resume(task_id, [done()] * 4)).outcome == "completed"
     return kit.events
 
@@ -111,8 +111,8 @@ async def _cancelled_at(folder: Path, number: int) -> list[Event]:
 )
 async def test_cancel_ends_every_wait(tmp_path: Path, script: list[Scripted], moment: type) -> None:
     asks = moment is ApprovalRequested
-    slow = replace(SETTINGS, retry=RetryPolicy(first_delay=60.0))
-    kit = Kit(tmp_path, script, policy="ask" if asks else "all", user=nobody, settings=slow)
+    slow = RetryPolicy(first_delay=60.0)
+    kit = Kit(tmp_path, script, policy="ask" if asks else "all", user=nobody, retry=slow)
     running = asyncio.ensure_future(kit.run())
     await kit.saw(moment)
     await asyncio.sleep(0)
@@ -126,7 +126,7 @@ async def test_cancel_ends_every_wait(tmp_path: Path, script: list[Scripted], mo
 
 async def test_cancel_before_the_task_began(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [done()])
-    task = Task.start(kit.parts, "Do it.")
+    task = TaskHandle.start(kit.config, "Do it.")
     task.send(Cancel("changed my mind"))
     assert await task.run() == TaskFinished("cancelled", "changed my mind")
     assert kit.provider.requests == []
@@ -147,7 +147,7 @@ async def test_a_subtask_stopped_alone_tells_its_parent_which_goes_on(tmp_path: 
 
 
 def written(kit: Kit, task_id: str, *records: Record) -> str:
-    with Journal(kit.parts.store.journal_path(task_id)) as journal:
+    with Journal(kit.store.journal_path(task_id)) as journal:
         for record in records:
             journal.append(record)
     return task_id
@@ -173,7 +173,7 @@ async def test_a_subtask_goes_on_after_a_crash_and_its_result_returns(tmp_path: 
     assert await kit.resume("parent", script, "hurry") == TaskFinished("completed", "Used it.")
     assert "hurry" in text_in(kit.provider.requests[0].messages[-1])
     assert "Subtask child completed.\n\nResult:\nFound it." in text_in(kit.sent[-1])
-    assert replay(read_journal(kit.parts.store.journal_path("child"))).ended == TaskEnded("completed", "Found it.")
+    assert replay(read_journal(kit.store.journal_path("child"))).ended == TaskEnded("completed", "Found it.")
 
 
 async def test_a_result_that_a_crash_kept_from_the_parent_is_not_worked_out_again(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ async def test_what_is_said_while_the_model_finishes_is_heard_before_it_may(tmp_
         if isinstance(event, ToolRunStarted) and event.call_id == "x" and kit.task is not None:
             kit.task.send(Say("yes"))
 
-    kit.parts = replace(kit.parts, watch=watch)
+    kit.change(watch=watch)
     assert await kit.run() == TaskFinished("completed", "2")
     assert wording.HEAR_FIRST in text_in(kit.sent[-1])
     assert "<user_message>\nyes\n</user_message>" in text_in(kit.sent[-1])
@@ -232,7 +232,7 @@ async def test_what_is_said_meanwhile_goes_to_the_subtask_that_works(tmp_path: P
         if isinstance(event, CompletionRequested) and event.result == "Looked." and kit.task is not None:
             kit.task.send(Say("too late for the child"))
 
-    kit.parts = replace(kit.parts, watch=watch)
+    kit.change(watch=watch)
     assert (await kit.run()).outcome == "completed"
     heard = [text_in(request.messages[-1]) for request in kit.provider.requests]
     assert "for the child" in heard[2] and "for the child" not in heard[3].replace("too late for the child", "")

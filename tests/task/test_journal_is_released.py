@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from joey.errors import JoeyError
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from task_kit import Kit, done
 
 FILES = Path("/proc/self/fd")
@@ -26,24 +26,24 @@ def _open_files(folder: Path) -> list[str]:
     return [path for path in found if path.startswith(str(folder))]
 
 
-def _drop(task: Task) -> None:
+def _drop(task: TaskHandle) -> None:
     del task
     gc.collect()
 
 
 @pytest.mark.skipif(not FILES.is_dir(), reason="needs /proc")
-@pytest.mark.parametrize("let_go", [Task.close, _drop])
-def test_a_task_that_is_never_run_lets_go_of_its_journal(tmp_path: Path, let_go: Callable[[Task], None]) -> None:
+@pytest.mark.parametrize("let_go", [TaskHandle.close, _drop])
+def test_a_task_that_is_never_run_lets_go_of_its_journal(tmp_path: Path, let_go: Callable[[TaskHandle], None]) -> None:
     kit = Kit(tmp_path, [])
     for _ in range(3):
-        let_go(Task.start(kit.parts, "Do it."))
+        let_go(TaskHandle.start(kit.config, "Do it."))
     gc.collect()
     assert _open_files(tmp_path) == []
 
 
 async def test_a_task_that_was_closed_can_be_resumed(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [])
-    task = Task.start(kit.parts, "Do it.")
+    task = TaskHandle.start(kit.config, "Do it.")
     task.close()
     assert (await kit.resume(task.id, [done()])).outcome == "completed"
 
@@ -51,13 +51,13 @@ async def test_a_task_that_was_closed_can_be_resumed(tmp_path: Path) -> None:
 @pytest.mark.skipif(not FILES.is_dir(), reason="needs /proc")
 def test_a_task_that_cannot_be_resumed_lets_go_of_its_journal(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [])
-    task = Task.start(kit.parts, "Do it.")
+    task = TaskHandle.start(kit.config, "Do it.")
     task.close()
-    journal = kit.parts.store.journal_path(task.id)
+    journal = kit.store.journal_path(task.id)
     journal.write_text(journal.read_text().replace('"native"', '"unknown"'))
     for task_id in (task.id, "another"):
         with pytest.raises(JoeyError) as error:
-            Task.resume(kit.parts, task_id)
+            TaskHandle.resume(kit.config, task_id)
         del error
     assert _open_files(tmp_path) == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ def seeing(folder: Path, script: list[Any]) -> Kit:
     """A task whose model is shown what it reads."""
     kit = Kit(folder, script)
     tools = builtin_tools(BuiltinOptions(sees_images=True))
-    kit.parts = replace(kit.parts, toolset=lambda mode: build_toolset(mode, tools))
+    kit.change(tools=lambda mode: build_toolset(mode, tools))
     return kit
 
 
@@ -59,7 +58,7 @@ async def test_what_the_user_says_meanwhile_is_made_to_fit(tmp_path: Path) -> No
         if isinstance(event, ToolRunFinished) and event.name == "list_files" and kit.task:
             kit.task.send(Say("and this", images=(block(LARGE),)))
 
-    kit.parts = replace(kit.parts, watch=say, headless=True)
+    kit.change(watch=say, headless=True)
     await kit.run()
     assert [size(picture) for picture in sent_pictures(kit)] == [(1568, 523)]
 

@@ -18,11 +18,11 @@ from joey.commands import Answer
 from joey.events import CompletionRequested, Request, TaskCompleted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.providers import open_model
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.testing.conversations import EXPRESS_SERVER, EXPRESS_TASK, Turn
 from joey.testing.script import ScriptedReply, reply
 from joey.testing.server import LocalServer
-from task_kit import SETTINGS, Kit, yes
+from task_kit import Kit, yes
 
 # The model of the seed is an old one by now; the SDK says so.
 pytestmark = pytest.mark.filterwarnings("ignore:The model .* is deprecated:DeprecationWarning")
@@ -55,10 +55,10 @@ async def play(
     """Run the task and return the bodies of the requests that the server got."""
     async with LocalServer(replies) as server:
         provider, model = open_model("anthropic/claude-sonnet-4-5-20250929", base_url=server.anthropic_url, api_key="k")
-        kit = Kit(tmp_path, [], protocol=protocol, user=user, settings=replace(SETTINGS, temperature=0.0))
-        kit.parts = replace(kit.parts, provider=provider, model=model)
+        kit = Kit(tmp_path, [], protocol=protocol, user=user, temperature=0.0)
+        kit.change(provider=provider, name=model)
         (kit.workspace / "package.json").write_text(PACKAGE)
-        kit.task = Task.start(kit.parts, EXPRESS_TASK)
+        kit.task = TaskHandle.start(kit.config, EXPRESS_TASK)
         await kit.task.run()
         await provider.close()
         return kit, [request.body for request in server.requests]
@@ -145,6 +145,6 @@ async def test_the_same_task_in_a_text_protocol(tmp_path: Path, protocol: str) -
     # What the model wrote goes back to it in its own words: the same parser reads the same call in it.
     for number, turn in enumerate(EXPRESS_SERVER[:-1]):
         said = bodies[-1]["messages"][1 + 2 * number]["content"][0]["text"]
-        tools = kit.parts.toolset(kit.parts.modes["code"]).specs
+        tools = kit.config.tools(kit.config.modes["code"]).specs
         (found,) = protocols.parse(said, protocol=protocol, tools=tools).calls
         assert (found.name, found.arguments) == (turn.tool, use(turn).arguments)

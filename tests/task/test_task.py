@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.task import wording
 from joey.task.approvals import SKIPPED
 from joey.testing.script import Failure, Faults, reply
-from task_kit import SETTINGS, Kit, call, done, yes
+from task_kit import Kit, call, done, yes
 
 
 def write(path: str, text: str = "x", call_id: str = "w") -> ToolUseBlock:
@@ -145,7 +144,7 @@ async def test_a_reply_without_a_call_is_reminded_in_the_words_of_the_protocol(t
 
 
 async def test_a_plain_answer_may_be_the_result_by_setting(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [reply("It is 42.")], settings=replace(SETTINGS, plain_answers="finish"))
+    kit = Kit(tmp_path, [reply("It is 42.")], plain_answers="finish")
     assert await kit.run("What is it?") == TaskFinished("completed", "It is 42.")
 
 
@@ -181,7 +180,7 @@ async def test_when_the_model_refuses_the_user_is_asked_at_once_and_may_guide(tm
 async def test_nobody_there_and_never_leave_means_refused(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply(write("a")), reply(write("b")), reply(write("c"))], policy="ask", headless=True)
     assert await kit.run() == TaskFinished(
-        "refused", "Nothing went right in the last 3 turns, and the last call had no leave."
+        "refused", "Nothing went right in the last 3 turns, and the last call was not approved."
     )
 
 
@@ -245,7 +244,7 @@ async def test_a_conversation_that_is_too_long_is_summed_up_and_goes_on(tmp_path
     uses = {b.id for m in kit.sent for b in m.content if isinstance(b, ToolUseBlock)}
     answers = {b.tool_use_id for m in kit.sent for b in m.content if isinstance(b, ToolResultBlock)}
     assert uses == answers
-    state = replay(read_journal(kit.parts.store.journal_path(kit.task.id if kit.task else "")))
+    state = replay(read_journal(kit.store.journal_path(kit.task.id if kit.task else "")))
     assert len(state.messages) == 14
 
 
@@ -311,18 +310,18 @@ async def test_the_same_call_with_the_same_result_is_refused_in_the_end(tmp_path
 
 async def test_a_call_written_as_text_is_made_by_setting(tmp_path: Path) -> None:
     text = "Sure.\n<write_to_file>\n<path>a.txt</path>\n<file_text>hi</file_text>\n</write_to_file>"
-    kit = Kit(tmp_path, [reply(text), done()], settings=replace(SETTINGS, text_calls="run"))
+    kit = Kit(tmp_path, [reply(text), done()], text_calls="run")
     await kit.run()
     assert (kit.workspace / "a.txt").read_text() == "hi"
     assert [type(b).__name__ for b in kit.sent[-2].content] == ["TextBlock", "ToolUseBlock"]
-    ignored = Kit(tmp_path / "2", [reply(text), done()], settings=replace(SETTINGS, text_calls="ignore"))
+    ignored = Kit(tmp_path / "2", [reply(text), done()], text_calls="ignore")
     await ignored.run()
     assert not (ignored.workspace / "a.txt").exists()
 
 
 async def test_a_call_explained_in_a_code_fence_is_not_made(tmp_path: Path) -> None:
     text = "For example:\n```xml\n<write_to_file>\n<path>a.txt</path>\n<file_text>hi</file_text>\n</write_to_file>\n```"
-    kit = Kit(tmp_path, [reply(text), done()], settings=replace(SETTINGS, text_calls="run"))
+    kit = Kit(tmp_path, [reply(text), done()], text_calls="run")
     await kit.run()
     assert not (kit.workspace / "a.txt").exists()
 
@@ -387,7 +386,7 @@ async def test_the_journal_says_that_a_call_began_before_it_touches_anything(tmp
     kit = Kit(tmp_path, [reply(write("a.txt")), done()])
     await kit.run()
     assert kit.task is not None
-    records = list(read_journal(kit.parts.store.journal_path(kit.task.id)))
+    records = list(read_journal(kit.store.journal_path(kit.task.id)))
     assert [r.call_id for r in records if isinstance(r, RunBegan)] == ["w", "done"]
     finished = [event for event in kit.events if isinstance(event, ToolRunFinished)]
     assert finished[0].result.text

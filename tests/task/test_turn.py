@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from joey.events import TextDelta
+from joey.messages import ToolResult
 from joey.providers import ModelRequest
-from joey.task.request import request_for
 from joey.task.settings import Calls
-from joey.task.task import Task
 from joey.testing import ScriptedProvider, reply
+from joey.tools.base import Plan, failed
 from joey.toolspec import ToolChoice
-from task_kit import SETTINGS, Kit, done
+from task_kit import Kit, done
 
 ONE_CALL = ToolChoice("required", parallel=False)
 DONE = "<attempt_completion>\n<result>done</result>\n</attempt_completion>"
@@ -23,10 +22,10 @@ DONE = "<attempt_completion>\n<result>done</result>\n</attempt_completion>"
 async def _first_request(
     folder: Path, protocol: str, *, takes_grammar: bool, tool_choice: Calls = "auto"
 ) -> ModelRequest:
-    kit = Kit(folder, [], protocol=protocol, settings=replace(SETTINGS, tool_choice=tool_choice))
+    kit = Kit(folder, [], protocol=protocol, tool_choice=tool_choice)
     answer = done() if protocol == "native" else reply(DONE)
     provider = ScriptedProvider([answer], takes_grammar=takes_grammar)
-    kit.parts = replace(kit.parts, provider=provider)
+    kit.change(provider=provider)
     assert (await kit.run()).outcome == "completed"
     return provider.requests[0]
 
@@ -60,10 +59,9 @@ async def test_tools_that_were_called_in_vain_are_left_out_until_a_call_goes_wel
     read = reply("<read_file>\n<path>a.txt</path>\n</read_file>")
     write = reply("<write_to_file>\n<path>b.txt</path>\n<content>new</content>\n</write_to_file>")
     look = reply("<list_files>\n<path>.</path>\n</list_files>")
-    settings = replace(SETTINGS, compact=True, mistake_limit=9)
-    kit = Kit(tmp_path, [], protocol="xml", settings=settings)
+    kit = Kit(tmp_path, [], protocol="xml", prompt="small", tool_choice="auto", mistake_limit=9)
     provider = ScriptedProvider([read, read, write, write, look, reply(DONE), reply(DONE)], takes_grammar=True)
-    kit.parts = replace(kit.parts, provider=provider)
+    kit.change(provider=provider)
     (kit.workspace / "a.txt").write_text("hello\n")
     (kit.workspace / "b.txt").write_text("new")
     assert (await kit.run()).outcome == "completed"
@@ -80,8 +78,7 @@ async def test_where_a_reply_should_be_one_call_it_ends_with_the_first(tmp_path:
     """What a small model makes up behind it, the answer and the next call, is not even read."""
     look = "<list_files>\n<path>.</path>\n</list_files>"
     made_up = f"{look}\n[list_files] Result:\nNo files.\n{DONE}"
-    settings = replace(SETTINGS, tool_choice="required")
-    kit = Kit(tmp_path, [reply(made_up), reply(DONE)], protocol="xml", settings=settings)
+    kit = Kit(tmp_path, [reply(made_up), reply(DONE)], protocol="xml", tool_choice="required")
     assert (await kit.run()).outcome == "completed"
     assert len(kit.provider.requests) == 2
     assert not any("No files" in event.text for event in kit.of(TextDelta))
@@ -90,14 +87,19 @@ async def test_where_a_reply_should_be_one_call_it_ends_with_the_first(tmp_path:
 
 def test_the_next_reply_is_held_to_what_can_help(tmp_path: Path) -> None:
     """Files that are there are looked at before they are written; after a refusal, the tools it names are left."""
-    kit = Kit(tmp_path, [], protocol="xml", settings=replace(SETTINGS, compact=True, tool_choice="required"))
+    kit = Kit(tmp_path, [], protocol="xml", prompt="small")
     (kit.workspace / "a.py").write_text("x = 1\n")
-    kit.parts = replace(kit.parts, provider=ScriptedProvider([], takes_grammar=True))
-    task = Task.start(kit.parts, "Fix a.py")
-    core = task._core
-    first = request_for(core).grammar or ""
+    kit.change(provider=ScriptedProvider([], takes_grammar=True))
+    task = kit.assemble("Fix a.py")
+    first = task.builder.build().grammar or ""
     assert "<read_file>" in first and "<write_to_file>" not in first
-    core.bar("write_to_file", ("read_file",))
-    second = request_for(core).grammar or ""
+    refused = failed("Nothing was written.")
+    plan = Plan((), unreached, refusal=refused, suggested=("read_file",))
+    task.supervisor.on_refusal("write_to_file", "write_to_file", {}, plan, refused)
+    second = task.builder.build().grammar or ""
     assert "<read_file>" in second and "<execute_command>" not in second
-    task.close()
+    task.log.close()
+
+
+async def unreached() -> ToolResult:
+    raise AssertionError("a plan that refuses is not carried out")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ from joey.journal.journal import read_journal
 from joey.journal.records import TaskEnded
 from joey.messages import ToolResult
 from joey.providers.base import ModelRequest, Provider
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.task.unexpected import LOG, write_down
 from joey.testing.script import reply
 from joey.tools.base import Params, Plan, Tool, ToolContext, ok
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
-from task_kit import Kit, call, done
+from task_kit import Kit, call, changed, done
 
 
 class Where(Params):
@@ -67,12 +66,12 @@ class Broken(Tool[Where]):
 
 def kit_with_broken_tool(folder: Path, *script: Any) -> Kit:
     kit, tools = Kit(folder, [*script, done()]), [*builtin_tools(), Broken()]
-    kit.parts = replace(kit.parts, toolset=lambda mode: build_toolset(mode, tools))
+    kit.change(tools=lambda mode: build_toolset(mode, tools))
     return kit
 
 
-def end_of(kit: Kit, task: Task) -> TaskEnded:
-    last = list(read_journal(kit.parts.store.journal_path(task.id)))[-1]
+def end_of(kit: Kit, task: TaskHandle) -> TaskEnded:
+    last = list(read_journal(kit.store.journal_path(task.id)))[-1]
     assert isinstance(last, TaskEnded)
     return last
 
@@ -87,7 +86,7 @@ async def test_a_tool_that_breaks_is_an_answer_to_the_model(tmp_path: Path, part
     assert results[0].is_error and "broken failed unexpectedly: " in results[0].text
     assert [result.text for result in results[1:calls]] == ["well"] * (calls - 1)
     assert kit.task is not None
-    log = kit.parts.store.folder(kit.task.id) / LOG
+    log = kit.store.folder(kit.task.id) / LOG
     assert str(log) in results[0].text and "Traceback" in log.read_text()
 
 
@@ -100,10 +99,10 @@ class BrokenProvider(Provider):
 
 async def test_a_provider_that_breaks_ends_the_task_in_words(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [])
-    kit.parts = replace(kit.parts, provider=BrokenProvider())
+    kit.change(provider=BrokenProvider())
     finished = await kit.run()
     assert kit.task is not None
-    log = kit.parts.store.folder(kit.task.id) / LOG
+    log = kit.store.folder(kit.task.id) / LOG
     words = f"the task failed unexpectedly: ZeroDivisionError: in the provider (details: {log})"
     assert finished == TaskFinished("error", words)
     assert end_of(kit, kit.task) == TaskEnded("error", words)
@@ -119,12 +118,12 @@ async def test_a_front_end_that_breaks_ends_the_task_in_words(tmp_path: Path, at
             raise ZeroDivisionError("in the front end")
         kit.watch(task_id, event)
 
-    kit.parts = replace(kit.parts, watch=watch)
+    kit.change(watch=watch)
     finished = await kit.run()
     assert kit.task is not None
     assert finished.outcome == ("error" if at is TurnStarted else "completed")
     assert end_of(kit, kit.task).outcome == finished.outcome
-    assert "in the front end" in (kit.parts.store.folder(kit.task.id) / LOG).read_text()
+    assert "in the front end" in (kit.store.folder(kit.task.id) / LOG).read_text()
 
 
 async def test_a_reader_who_went_away_is_no_bug(tmp_path: Path) -> None:
@@ -133,19 +132,19 @@ async def test_a_reader_who_went_away_is_no_bug(tmp_path: Path) -> None:
     def watch(task_id: str, event: Event) -> None:
         raise BrokenPipeError
 
-    kit.parts = replace(kit.parts, watch=watch)
+    kit.change(watch=watch)
     with pytest.raises(BrokenPipeError):
         await kit.run()
     assert kit.task is not None and end_of(kit, kit.task).outcome == "cancelled"
-    assert not (kit.parts.store.folder(kit.task.id) / LOG).exists()
+    assert not (kit.store.folder(kit.task.id) / LOG).exists()
 
 
 async def test_condensing_that_breaks_leaves_the_conversation_as_it_was(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [*(reply(call(f"c{n}", "update_todo_list", todos=f"[ ] {n}")) for n in range(5)), done()])
     await kit.run()
     assert kit.task is not None
-    task = Task.resume(replace(kit.parts, provider=BrokenProvider()), kit.task.id)
-    await task.condense()
+    task = TaskHandle.resume(changed(kit.config, provider=BrokenProvider()), kit.task.id)
+    await task.compact()
     assert "ZeroDivisionError: in the provider (details: " in kit.of(ContextKept)[0].reason
 
 

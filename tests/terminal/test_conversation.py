@@ -6,7 +6,6 @@ import asyncio
 import io
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,10 +21,10 @@ from joey.events import (
     TaskFinished,
 )
 from joey.messages import ToolResultBlock, ToolUseBlock
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.terminal.conversation import Conversation, answer_to, converse
 from joey.testing.script import Scripted, reply
-from task_kit import Kit, call, done
+from task_kit import Kit, call, changed, done
 
 LEAVE = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt")
 QUESTION = QuestionRequested("1", "Which?", (Suggestion("red"), Suggestion("blue")))
@@ -78,7 +77,7 @@ class Typist(io.StringIO):
 async def talk(folder: Path, script: list[Scripted], lines: list[str | None]) -> tuple[TaskFinished, Typist, Kit]:
     typist = Typist(lines)
     kit = Kit(folder, script, policy="ask")
-    task = Task.start(replace(kit.parts, watch=typist.conversation.watch), "Do it.")
+    task = TaskHandle.start(changed(kit.config, watch=typist.conversation.watch), "Do it.")
     typist.conversation.attend(task)
     return await task.run(), typist, kit
 
@@ -127,7 +126,7 @@ async def test_the_end_of_the_input_cancels(tmp_path: Path) -> None:
 async def test_what_was_typed_before_the_question_is_a_message_and_no_answer(tmp_path: Path) -> None:
     typist = Typist(["n", "y"])
     kit = Kit(tmp_path, [reply(write("a.txt")), done()], policy="ask")
-    task = Task.start(replace(kit.parts, watch=typist.conversation.watch), "Do it.")
+    task = TaskHandle.start(changed(kit.config, watch=typist.conversation.watch), "Do it.")
     typist.conversation.attend(task)
     typist.conversation.heard("y")
     assert (await task.run()).outcome == "completed"
@@ -151,7 +150,7 @@ async def test_lines_come_from_a_file_descriptor_in_any_pieces(tmp_path: Path) -
         if isinstance(event, (QuestionRequested, CompletionRequested)):
             asked.set()
 
-    task = Task.start(replace(kit.parts, watch=watch), "Do it.")
+    task = TaskHandle.start(changed(kit.config, watch=watch), "Do it.")
     running = asyncio.ensure_future(converse(task, conversation, reading))
     for line in ("Jörg\n", "y\n"):
         await asked.wait()

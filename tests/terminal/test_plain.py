@@ -49,7 +49,7 @@ async def test_commands_work_while_something_is_asked(tmp_path: Path) -> None:
     code, out, workshop = await piped(tmp_path, lines, WRITE, done())
     assert code == 0
     for told in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Now in ask mode",
-                 "nothing was condensed: there is nothing to sum up yet", "have no theme"):  # fmt: skip
+                 "nothing was condensed: there is nothing to summarize yet", "have no theme"):  # fmt: skip
         assert told in out
     assert (workshop.folder / "a.txt").exists(), "a command is no answer"
 

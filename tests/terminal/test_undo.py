@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from joey.checkpoints import CheckpointLimits
@@ -17,7 +16,7 @@ SIZE = (120, 40)
 async def test_undo_says_what_it_would_do_and_does_it_when_told(tmp_path: Path) -> None:
     write = reply(call("w", "write_to_file", path="a.txt", file_text="new\n"))
     workshop = ScratchWorkshop(tmp_path, [write, done()])
-    workshop.kit.parts = replace(workshop.kit.parts, checkpoints=CheckpointLimits())
+    workshop.kit.change(checkpoints=CheckpointLimits())
     file = workshop.folder / "a.txt"
     file.write_text("old\n")
     app = Interactive(workshop)

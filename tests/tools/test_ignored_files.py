@@ -9,8 +9,9 @@ import pytest
 from joey.messages import TextBlock, ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.policy.paths import Workspace
-from joey.task.environment import brief_details, project_structure
+from joey.task.environment import project_structure
 from joey.task.mentions import WorkspaceSources
+from joey.task.profiles.small.details import brief_details
 from joey.tools.base import ToolContext
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.registry import Registry, ResolvedCall

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from joey.actions import VisitUrl
 from joey.commands import Answer
 from joey.messages import ImageBlock, ToolResult, ToolUseBlock
 from joey.policy import Settings, Workspace
-from joey.policy.guarded import is_guarded
 from joey.task.calls import Approved, Grants, Judged, Refused, Rules, approve, execute, judge, resolve
-from joey.tools.base import Permissions, ToolContext
+from joey.tools.base import ToolContext
 from joey.tools.registry import Registry, RejectedCall
 
 Ask: TypeAlias = Callable[[Judged], bool]
@@ -36,15 +34,7 @@ class CallRunner:
             return resolved.result
         mode, grants = self.registry.toolset.mode, Grants()
         rules = Rules(mode, self.context.workspace, self.settings, self.workspace, headless=self.ask is None)
-        context = replace(
-            self.context,
-            permissions=Permissions(
-                may_visit=lambda url: rules.allows(VisitUrl(url)),
-                may_widen=lambda need: grants.may_widen(call.id, need, rules),
-                guarded=is_guarded,
-                approved_by=lambda: grants.approved_by(call.id, self.settings),
-            ),
-        )
+        context = replace(self.context, permissions=grants.permissions(call.id, lambda: rules))
         judged = await judge(resolved, context, rules)
         approved = judged if isinstance(judged, Refused) else await approve(judged, self._answer)
         if not isinstance(approved, Approved):

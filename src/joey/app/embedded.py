@@ -60,8 +60,8 @@ from joey.events import (
     TaskFinished,
 )
 from joey.messages import ImageBlock
-from joey.task import task as handles
-from joey.task.core import unattended
+from joey.task.requests import unattended
+from joey.task.task import TaskHandle
 from joey.terminal.headless import run_within
 
 NOBODY = "Nobody is there to approve this call."
@@ -158,7 +158,7 @@ class Task:
         self._unanswered = unanswered
         self._stack = AsyncExitStack()
         self._setup: TaskSetup | None = None
-        self._handle: handles.Task | None = None
+        self._handle: TaskHandle | None = None
         self._running: asyncio.Task[TaskFinished] | None = None
         self._result: TaskResult | None = None
         self._events: asyncio.Queue[tuple[str, Event] | None] = asyncio.Queue()
@@ -219,7 +219,7 @@ class Task:
         return self._setup
 
     @property
-    def _opened(self) -> handles.Task:
+    def _opened(self) -> TaskHandle:
         if self._handle is None:
             raise UsageError(NOT_OPEN)
         return self._handle
@@ -268,7 +268,7 @@ class Task:
             self._running = asyncio.create_task(self._run(self._opened))
         return self._running
 
-    async def _run(self, handle: handles.Task) -> TaskFinished:
+    async def _run(self, handle: TaskHandle) -> TaskFinished:
         try:
             finished = await run_within(handle, self._prepared.config.value("limits.timeout"))
             self._finish(finished)

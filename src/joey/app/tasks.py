@@ -33,15 +33,18 @@ from joey.policy import Settings, Workspace
 from joey.policy.verdict import Decision
 from joey.prompts import Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
-from joey.protocols import Parser, debug
+from joey.protocols import Parser, Protocol, debug
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import LOCAL, EngineOptions, Prices, Provider, open_model
 from joey.system.folders import close_to_others, state_folder
+from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
+from joey.task.log import Watcher
 from joey.task.mentions import WorkspaceSources
-from joey.task.parts import Parts, Watcher
-from joey.task.prompt import Surroundings as TaskSurroundings
-from joey.task.settings import Calls, TaskSettings
-from joey.task.task import Task
+from joey.task.profiles import choose_profile
+from joey.task.profiles.base import Profile
+from joey.task.prompt import PromptContext
+from joey.task.settings import Calls, Replies, TaskLimits
+from joey.task.task import TaskHandle
 from joey.terminal.outlet import unfiltered
 from joey.tools.base import Tool
 from joey.tools.shell.job import shell
@@ -143,74 +146,82 @@ def prepare_task(
 @asynccontextmanager
 async def open_task(
     setup: TaskSetup, prompt: str, watch: Watcher, images: Sequence[ImageBlock] = ()
-) -> AsyncIterator[Task]:
+) -> AsyncIterator[TaskHandle]:
     """A task with everything this folder and this user have, new or resumed; what it holds is closed at the end."""
-    options, given, config, entry = setup.options, setup.given, setup.config, setup.entry
+    options, settings, entry = setup.options, setup.config, setup.entry
     servers = McpServers(setup.servers.enabled)
-    parts = make_parts(setup, watch, servers)
-    parts = replace(parts, policy=replace(parts.policy, mcp_allow=(*parts.policy.mcp_allow, *setup.servers.allowed)))
-    await check_profile(parts.policy, sandbox_settings(config), setup.workspace)
-    images = [*[await attached(Path(name), parts) for name in options.attach], *images]
+    config = make_config(setup, watch, servers)
+    await check_profile(config.approvals, sandbox_settings(settings), setup.workspace)
+    images = [*[await attached(Path(name), config.model) for name in options.attach], *images]
     servers.start()
     try:
         if entry is not None:
-            asked = await asked_for(prompt, parts, mode=entry.state.mode if entry.state else "code")
-            mode = options.flag("mode") or asked.mode
-            task = Task.resume(parts, entry.task_id, text=prompt, images=images, mode=mode, attached=asked.attached)
+            request = await expanded(prompt, config, mode=entry.state.mode if entry.state else "code")
+            mode, more = options.flag("mode") or request.mode, request.attached
+            task = TaskHandle.resume(config, entry.task_id, text=prompt, images=images, mode=mode, attached=more)
         else:
-            setting = config.settings["mode"]
-            asked = await asked_for(prompt, parts, mode=setting.value)
+            setting = settings.settings["mode"]
+            request = await expanded(prompt, config, mode=setting.value)
             with said_in(setting):
-                mode = options.flag("mode") or asked.mode or setting.value
-                task = Task.start(parts, prompt, mode=mode, images=images, attached=asked.attached)
+                mode = options.flag("mode") or request.mode or setting.value
+                task = TaskHandle.start(config, prompt, mode=mode, images=images, attached=request.attached)
         with contextlib.closing(task):
             yield task
     finally:
-        await asyncio.gather(servers.close(), *(() if given.model else (parts.provider.close(),)))
+        await asyncio.gather(servers.close(), *(() if setup.given.model else (config.model.provider.close(),)))
 
 
-def make_parts(setup: TaskSetup, watch: Watcher, servers: McpServers | None = None) -> Parts:
-    options, given, config, workspace = setup.options, setup.given, setup.config, setup.workspace
-    grammar = config.value("grammar")
-    if given.model is not None:
-        provider, model = given.model
-        name = f"{provider.name}/{model}"
-    else:
-        before = setup.opened.model if setup.opened else None
-        name = options.flag("model") or before or config.value("model") or default_model()
-        provider, model = open_configured(name, config)
-    abilities = provider.abilities(model)
+def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = None) -> TaskConfig:
+    """The pieces of a task, as the settings choose them."""
+    config, workspace = setup.config, setup.workspace
+    provider, name, label = _chosen_model(setup)
+    abilities = provider.abilities(name)
     around = look_around(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
-    with said_in(config.settings["protocol"]):
-        protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=abilities.tools))
-    if grammar not in (None, "off") and not protocol.in_text:
-        raise UsageError(f"a grammar needs a protocol in text, not {protocol.name}: --protocol xml, or --grammar off")
+    protocol = _protocol(config, supports_native=abilities.tools)
+    profile = choose_profile(config.value("task.prompt"), abilities.context_window)
+    prices = Prices().extended(({name: _FREE} if provider.name == LOCAL else {}) | config.prices)
     mcp = mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
-    settings = task_settings(config, context_window=abilities.context_window)
-    return Parts(
-        provider=provider,
-        model=model,
-        label=name,
-        protocol=protocol,
-        workspace=workspace,
-        store=setup.store,
-        modes=modes,
-        toolset=tools_of(
-            around, name, config, sees_images=abilities.images, mcp=mcp, compact=settings.compact, given=given.tools
+    sees, given = abilities.images, setup.given.tools
+    return TaskConfig(
+        Model(provider, name, protocol, label, prices, replies_of(config, profile, abilities.context_window)),
+        TaskWorkspace(workspace, setup.store, paths, prompt_context(paths, modes, setup.sources), CheckpointLimits()),
+        tools_of(around, label, config, sees_images=sees, mcp=mcp, profile=profile, given=given),
+        modes,
+        _approvals(setup),
+        TaskLimits(**config.part("limits")),
+        profile,
+        Hooks(
+            watch,
+            headless=setup.options.headless,
+            expand_input=input_expander(paths, around.library, sees_images=sees, check=config.value("check")),
+            wrap_parser=parser_watcher(),
         ),
-        policy=given.approved(approvals_in_force(config).settings),
-        settings=settings,
-        surroundings=surroundings_of(paths, modes, setup.sources),
-        paths=paths,
-        checkpoints=CheckpointLimits(),
-        asked=asker(paths, around.library, sees_images=abilities.images, check=config.value("check")),
-        prices=Prices().extended(({model: _FREE} if provider.name == LOCAL else {}) | config.prices),
-        headless=options.headless,
-        watch_parser=parser_watcher(),
-        watch=watch,
     )
+
+
+def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:
+    """The provider, its model, and the full name of that."""
+    if setup.given.model is not None:
+        provider, name = setup.given.model
+        return provider, name, f"{provider.name}/{name}"
+    before = setup.opened.model if setup.opened else None
+    label = setup.options.flag("model") or before or setup.config.value("model") or default_model()
+    return (*open_configured(label, setup.config), label)
+
+
+def _protocol(config: Config, *, supports_native: bool) -> Protocol:
+    with said_in(config.settings["protocol"]):
+        protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=supports_native))
+    if config.value("grammar") not in (None, "off") and not protocol.in_text:
+        raise UsageError(f"a grammar needs a protocol in text, not {protocol.name}: --protocol xml, or --grammar off")
+    return protocol
+
+
+def _approvals(setup: TaskSetup) -> Settings:
+    approvals = setup.given.approved(approvals_in_force(setup.config).settings)
+    return replace(approvals, mcp_allow=(*approvals.mcp_allow, *setup.servers.allowed))
 
 
 def open_configured(name: str, config: Config) -> tuple[Provider, str]:
@@ -225,14 +236,14 @@ def open_configured(name: str, config: Config) -> tuple[Provider, str]:
         )
 
 
-def task_settings(config: Config, *, context_window: int | None) -> TaskSettings:
+def replies_of(config: Config, profile: Profile, context_window: int | None) -> Replies:
+    """How replies are requested: by the profile, unless the user decided."""
     calls: Calls | None = config.value("task.tool_choice")
-    settings = TaskSettings(context_window=context_window, **config.part("task"))
-    settings = settings.in_form("compact" if config.value("task.prompt") == "small" else config.value("task.prompt"))
-    return replace(settings, tool_choice=calls) if calls else settings
+    replies = profile.replies(Replies(context_window=context_window, **config.part("replies")))
+    return replace(replies, tool_choice=calls) if calls else replies
 
 
-def surroundings_of(paths: Workspace, modes: Collection[str], sources: Sources | None = None) -> TaskSurroundings:
+def prompt_context(paths: Workspace, modes: Collection[str], sources: Sources | None = None) -> PromptContext:
     """What the model is told of the machine, and what the user's files say: read here, once for the task."""
     workspace = Path(paths.root)
     sources = sources or Sources.of(workspace)
@@ -244,7 +255,7 @@ def surroundings_of(paths: Workspace, modes: Collection[str], sources: Sources |
         hidden=paths.hides,
         ignore_files=tuple(name for name, _ in paths.ignore.specs),
     )
-    return TaskSurroundings(
+    return PromptContext(
         str(workspace),
         platform.platform(),
         shell(),
@@ -260,35 +271,35 @@ def parser_watcher(environment: Mapping[str, str] = os.environ) -> Callable[[Par
     return lambda parser: debug.wrap(parser, mode, style, unfiltered(sys.stderr).write)
 
 
-async def asked_for(text: str, parts: Parts, *, mode: str) -> UserInput:
-    """The request that a task begins with, or goes on with."""
-    asked = await parts.asked(text, mode)
-    if asked.mode is not None and asked.mode not in parts.modes:
-        raise UsageError(f"a slash command wants the mode {asked.mode!r}; there are: {', '.join(parts.modes)}")
-    return asked
+async def expanded(text: str, config: TaskConfig, *, mode: str) -> UserInput:
+    """The request that a task begins or continues with."""
+    request = await config.hooks.expand_input(text, mode)
+    if request.mode is not None and request.mode not in config.modes:
+        raise UsageError(f"a slash command wants the mode {request.mode!r}; there are: {', '.join(config.modes)}")
+    return request
 
 
-def asker(
+def input_expander(
     paths: Workspace, library: Library, *, sees_images: bool, check: str | None = None
 ) -> Callable[[str, str], Awaitable[UserInput]]:
     """Finds the slash commands, skills and mentions in what a person typed (joey.prompts). The answers of tools never
     come here."""
 
-    async def asked(text: str, mode: str) -> UserInput:
+    async def expand(text: str, mode: str) -> UserInput:
         return await expand_input(text, library, WorkspaceSources(paths, sees_images, check), mode)
 
-    return asked
+    return expand
 
 
-async def attached(path: Path, parts: Parts) -> ImageBlock:
-    """A picture that goes with a request. One that cannot be given is an error now, not a note to the model."""
-    abilities = parts.provider.abilities(parts.model)
+async def attached(path: Path, model: Model) -> ImageBlock:
+    """An image that goes with a request. One that cannot be given is an error now, not a note to the model."""
+    abilities = model.provider.abilities(model.name)
     if not abilities.images:
-        raise UsageError(f"{path} is not sent: {parts.label or parts.model} takes no pictures")
-    picture = await asyncio.to_thread(resize_image, read_image(path), abilities.image_limits)
-    if isinstance(picture, TextBlock):
-        raise UsageError(f"{path}: {picture.text.strip('[]')}")
-    return picture
+        raise UsageError(f"{path} is not sent: {model.full_name} takes no pictures")
+    image = await asyncio.to_thread(resize_image, read_image(path), abilities.image_limits)
+    if isinstance(image, TextBlock):
+        raise UsageError(f"{path}: {image.text.strip('[]')}")
+    return image
 
 
 def read_image(path: Path) -> ImageBlock:

@@ -22,13 +22,14 @@ from joey.prompts import Library
 from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.system.keyring import find_key
 from joey.system.trust import TrustStore
+from joey.task.profiles import FULL
+from joey.task.profiles.base import Profile
 from joey.tools.base import Feature, Tool
 from joey.tools.browser.chromium import why_no_browser
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.custom import CustomToolLoader, CustomTools
 from joey.tools.images import ImageEndpoint
 from joey.tools.index.store import has_full_text
-from joey.tools.model_preferences import choices_for
 from joey.tools.shell.environment import EnvironmentRules
 from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
 
@@ -156,18 +157,18 @@ def tools_of(
     *,
     sees_images: bool,
     mcp: Callable[[], McpOffer] | None = None,
-    compact: bool = False,
+    profile: Profile = FULL,
     given: tuple[Tool[Any], ...] = (),
 ) -> Callable[[Mode], Toolset]:
     """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes.
 
     `given` are tools of the program that the task is part of."""
     options = builtin_options(config, around.library, sees_images=sees_images)
-    builtin = builtin_tools(replace(options, for_small_models=compact))
+    builtin = profile.tools(options)
     _check_names(given, builtin)
     choices = around.choices(tool_choices(config))
     choices = replace(choices, include=(*choices.include, *(tool.name for tool in given)))
-    choices = replace(choices, core_only=True) if compact else choices_for(model, choices)
+    choices = profile.choices(choices, model)
     if not sees_images:
         choices = replace(choices, features=choices.features - {"browser"})
     made: dict[str, tuple[Any, Toolset]] = {}

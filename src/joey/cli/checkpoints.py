@@ -29,7 +29,7 @@ from joey.journal.records import CheckpointMade
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.filenames import quoted
 from joey.system.folders import state_folder
-from joey.task.parts import new_task_id
+from joey.task.config import new_task_id
 
 ACTIONS = ("list", "diff", "show", "restore", "undo")
 

@@ -33,11 +33,10 @@ from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, Request, TaskFinished
 from joey.journal.store import TaskStore
 from joey.modes.builtin import BUILTIN_MODES
-from joey.protocols import Protocol
-from joey.providers import Provider, open_model
-from joey.task.parts import Parts, Watcher
-from joey.task.prompt import Surroundings
-from joey.task.task import Task
+from joey.providers import open_model
+from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
+from joey.task.log import Watcher
+from joey.task.task import TaskHandle
 from joey.terminal.console import SafeConsole
 from joey.terminal.headless import EXIT_CODES, run_headless
 from joey.terminal.keyboard import forget_typed_ahead, read_line
@@ -112,8 +111,7 @@ async def _demo(args: argparse.Namespace, folder: Path, console: Screen, show: S
     async with LocalServer(HelloModel(protocol, port, _python(), faults)) as server:
         url = server.anthropic_url if args.provider == "anthropic" else server.openai_url
         provider, model = open_model(f"{args.provider}/scripted", base_url=url, api_key="none-needed")
-        parts = _parts(provider, model, protocol, workspace, show.watch)
-        task = Task.start(parts, TASK)
+        task = TaskHandle.start(_config(Model(provider, model, protocol), workspace, show.watch), TASK)
         show.follow(task)
         console.hang_up = show.hang_up
         if console.reader_left:
@@ -126,20 +124,16 @@ async def _demo(args: argparse.Namespace, folder: Path, console: Screen, show: S
             await provider.close()
 
 
-def _parts(provider: Provider, model: str, protocol: Protocol, workspace: Path, watch: Watcher) -> Parts:
+def _config(model: Model, workspace: Path, watch: Watcher) -> TaskConfig:
     """What every task is made of, except that nothing is the user's own: no settings, no history, no custom tools."""
     tools = builtin_tools()
     toolsets = {mode.slug: build_toolset(mode, tools) for mode in BUILTIN_MODES}
-    return Parts(
-        provider=provider,
-        model=model,
-        protocol=protocol,
-        workspace=workspace,
-        store=TaskStore(workspace.parent / "tasks"),
+    return TaskConfig(
+        model,
+        TaskWorkspace(workspace, TaskStore(workspace.parent / "tasks")),
+        tools=lambda mode: toolsets[mode.slug],
         modes={mode.slug: mode for mode in BUILTIN_MODES},
-        toolset=lambda mode: toolsets[mode.slug],
-        surroundings=Surroundings(str(workspace)),
-        watch=watch,
+        hooks=Hooks(watch),
     )
 
 

@@ -33,8 +33,8 @@ from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
 from joey.system.folders import state_folder
-from joey.task.parts import Watcher
-from joey.task.task import Task
+from joey.task.log import Watcher
+from joey.task.task import TaskHandle
 from joey.terminal.past import Past
 from joey.terminal.workshop import Choices, TaskLine
 from joey.tools.searching.listing import list_folder
@@ -98,7 +98,7 @@ class HomeWorkshop:
 
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
-    ) -> AbstractAsyncContextManager[Task]:
+    ) -> AbstractAsyncContextManager[TaskHandle]:
         options = self._options.with_flags({"mode": choices.mode, "model": choices.model})
         return open_task(prepare_task(replace(options, resume=choices.resume)), prompt, watch, images)
 

@@ -28,8 +28,8 @@ from joey.config import Config
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.frames import framed
-from joey.task.parts import Watcher
-from joey.task.task import Task
+from joey.task.log import Watcher
+from joey.task.task import TaskHandle
 from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES, printing, printing_json, run_headless
 
@@ -86,11 +86,11 @@ async def run_attended(options: TaskOptions, prompt: str) -> int:
     return EXIT_CODES[finished.outcome]
 
 
-def print_notices(task: Task, config: Config) -> None:
+def print_notices(task: TaskHandle, config: Config) -> None:
     """What the user should know about the settings before the task starts."""
-    parts = task.parts
-    unpriced = parts.policy.max_cost is not None and parts.prices.of(parts.model) is None
-    unlimited = [f"the price of {parts.label} is unknown, so max_cost has no effect"] if unpriced else []
+    model = task.config.model
+    unpriced = task.config.approvals.max_cost is not None and model.prices.of(model.name) is None
+    unlimited = [f"the price of {model.label} is unknown, so max_cost has no effect"] if unpriced else []
     for notice in (*notices(config), *unlimited):
         print(f"note: {notice}", file=sys.stderr)
 

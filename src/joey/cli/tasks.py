@@ -27,7 +27,7 @@ from joey.journal.markdown import as_markdown
 from joey.journal.records import Record
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.folders import state_folder
-from joey.task.parts import new_task_id
+from joey.task.config import new_task_id
 
 ACTIONS = ("list", "search", "show", "export", "delete", "fork", "import")
 

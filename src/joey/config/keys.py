@@ -156,7 +156,7 @@ KEYS: tuple[Key, ...] = (
         "maximum number of turns in a task",
         in_project="stricter",
         flag=Flag("--max-turns", ("run", "resume"), "N"),
-        sets="task.max_turns",
+        sets="limits.max_turns",
     ),
     Key(
         "limits.max_cost",
@@ -177,7 +177,7 @@ KEYS: tuple[Key, ...] = (
         WHOLE,
         "failed turns in a row before you are asked; 0 never asks",
         3,
-        sets="task.mistake_limit",
+        sets="limits.mistake_limit",
     ),
     Key(
         "task.plain_answers",
@@ -186,7 +186,7 @@ KEYS: tuple[Key, ...] = (
         "remind",
         in_project="free",
         flag=Flag("--plain-answers", HEADLESS),
-        sets="task.plain_answers",
+        sets="replies.plain_answers",
     ),
     Key(
         "task.text_calls",
@@ -194,7 +194,7 @@ KEYS: tuple[Key, ...] = (
         "on a call that a native model wrote as text: ignore it, offer to run it, or run it",
         "offer",
         flag=Flag("--text-calls", HEADLESS),
-        sets="task.text_calls",
+        sets="replies.text_calls",
     ),
     Key(
         "task.tool_choice",
@@ -214,9 +214,9 @@ KEYS: tuple[Key, ...] = (
         SHARE,
         "share of the context window that may be full before old turns are summarized",
         0.8,
-        sets="task.condense_at",
+        sets="limits.compact_at",
     ),
-    Key("task.max_tokens", COUNT, "maximum number of tokens in a reply", 8192, sets="task.max_tokens"),
+    Key("task.max_tokens", COUNT, "maximum number of tokens in a reply", 8192, sets="replies.max_tokens"),
     Key(
         "local.threads",
         COUNT,
@@ -241,7 +241,7 @@ KEYS: tuple[Key, ...] = (
         "refuse completion while todos are open",
         False,
         in_project="free",
-        sets="tools.completion_needs_closed_todos",
+        sets="limits.needs_closed_todos",
     ),
     Key(
         "tools.kill_commands_after",

@@ -93,11 +93,6 @@ class ReplyBuilder:
         """Whether a call is complete."""
         return bool(self._calls)
 
-    def forget_after_first_call(self) -> None:
-        """Drop what came after the first call."""
-        self._parts = self._parts[: self._places[self._calls[0].call_id] + 1]
-        self._calls, self._malformed = self._calls[:1], []
-
     def build(self) -> Reply:
         content = tuple(_blocks(self._parts))
         return Reply(content, tuple(self._calls), tuple(self._malformed), self._stop, self._usage)

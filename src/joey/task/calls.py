@@ -22,18 +22,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from joey.actions import Action, ReadPath, WidenSandbox, WritePath
+from joey.actions import Action, ReadPath, VisitUrl, WidenSandbox, WritePath
 from joey.commands import Answer
 from joey.events import ToolCallFinished
 from joey.messages import ToolResult, ToolUseBlock
 from joey.modes.mode import Mode
+from joey.policy.guarded import is_guarded
 from joey.policy.judge import judge as judge_actions
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict, combine
 from joey.task.approvals import denied
 from joey.task.unexpected import write_down
-from joey.tools.base import ApprovedBy, Plan, ToolContext, failed
+from joey.tools.base import ApprovedBy, Permissions, Plan, ToolContext, failed
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
 
@@ -164,10 +165,19 @@ class Grants:
         if judged.verdict.network:
             self._network.add(judged.call.id)
 
-    def approved_by(self, call_id: str, policy: Settings) -> ApprovedBy:
+    def permissions(self, call_id: str, rules: Callable[[], Rules]) -> Permissions:
+        """What a call may do while it runs; `rules` are those that hold by then."""
+        return Permissions(
+            may_visit=lambda url: rules().allows(VisitUrl(url)),
+            may_widen=lambda need: self._may_widen(call_id, need, rules()),
+            guarded=is_guarded,
+            approved_by=lambda: self._approved_by(call_id, rules().policy),
+        )
+
+    def _approved_by(self, call_id: str, policy: Settings) -> ApprovedBy:
         return "user" if call_id in self._by_user else "sandbox" if policy.confined else "rule"
 
-    def may_widen(self, call_id: str, need: str, rules: Rules) -> bool:
+    def _may_widen(self, call_id: str, need: str, rules: Rules) -> bool:
         """Whether a command may have this beyond its sandbox: its rule gives it the network, or the policy does."""
         return (need == "network" and call_id in self._network) or rules.allows(WidenSandbox(need))
 

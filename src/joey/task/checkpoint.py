@@ -2,7 +2,7 @@
 
 Files that a call names are kept by name. A command, somebody's code, a server or a subtask may change anything in the
 workspace: before those, the whole of it is looked at. Keeping is a service to the user, not a condition: a full disk
-must not stop the task, so a checkpoint that cannot be taken is told of, and the call goes ahead.
+must not stop the task, so a checkpoint that cannot be taken is reported, and the call goes ahead.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from joey.actions import Action, CallServer, RunCode, RunCommand, StartSubtask, 
 from joey.checkpoints import Checkpoint, CheckpointStore
 from joey.events import ToolCallFinished, ToolRunProgressed
 from joey.journal.records import CheckpointMade
-from joey.task.core import TaskCore
+from joey.task.log import TaskLog
+from joey.task.toolbox import Toolbox
 
 _LABEL_LENGTH = 100
 
 
-async def keep_files(core: TaskCore, call: ToolCallFinished, actions: Sequence[Action]) -> None:
+async def keep_files(log: TaskLog, toolbox: Toolbox, call: ToolCallFinished, actions: Sequence[Action]) -> None:
     """Take a checkpoint if these actions change something. It is written down before the call begins."""
     if not any(isinstance(action, (WritePath, RunCommand, RunCode, CallServer, StartSubtask)) for action in actions):
         return
     try:
-        store = core.checkpoints
+        store = toolbox.checkpoints
         if store is None:
             return
-        turn = sum(message.role == "assistant" for message in core.state.messages)
+        turn = sum(message.role == "assistant" for message in log.state.messages)
         made = await asyncio.to_thread(_take, store, call, actions, turn)
     except (OSError, ValueError) as error:
         text = f"no checkpoint could be taken ({error}); this step cannot be undone\n"
-        core.emit(ToolRunProgressed(call.call_id, text))
+        log.emit(ToolRunProgressed(call.call_id, text))
         return
-    core.record(CheckpointMade(made.id, call.call_id))
+    log.record(CheckpointMade(made.id, call.call_id))
 
 
 def _take(store: CheckpointStore, call: ToolCallFinished, actions: Sequence[Action], turn: int) -> Checkpoint:

@@ -1,4 +1,4 @@
-"""What the model is told about its surroundings with its task, and, when there is something new, with each turn."""
+"""What the model is told about its workspace with its task, and, when there is something new, with each turn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from joey.tools.shell.jobs import finished_jobs, running_jobs
 from joey.tools.todos import render_checklist
 
 MAX_ENTRIES = 200
-_BRIEF_ENTRIES = 40
 _SECTIONS = "project_structure|actively_running_terminals|finished_in_the_background|mode|time|todos"
 _SECTION_END = re.compile(rf"(?m)(^[ \t]*)<(?=\\*/?(?:{_SECTIONS})>)")
 """A line that would begin or end a section, in what a section says."""
@@ -30,18 +29,6 @@ def first_details(context: ToolContext, now: datetime, todos: Sequence[Todo] = (
         _section("mode", context.mode),
         _section("time", now.isoformat(timespec="minutes") + f" ({now.tzname() or 'local'})"),
         _section("todos", render_checklist(todos)),
-    )
-
-
-def brief_details(context: ToolContext) -> str:
-    """With the task, for a model with little room: the files there are."""
-    listing = list_folder(context.workspace, recursive=True, limit=_BRIEF_ENTRIES, hidden=context.ignored, seconds=2.0)
-    files = [entry for entry in listing.entries if not entry.endswith("/")]
-    more = " and more" if listing.cut else ""
-    return (
-        f"Files in this folder: {', '.join(map(quoted, files))}{more}"
-        if files
-        else "There are no files in this folder yet."
     )
 
 
@@ -84,5 +71,5 @@ def _section(name: str, text: str) -> str:
 
 
 def _wrapped(*sections: str) -> str:
-    said = "\n".join(section for section in sections if section)
-    return f"<environment_details>\n{said}\n</environment_details>" if said else ""
+    details = "\n".join(section for section in sections if section)
+    return f"<environment_details>\n{details}\n</environment_details>" if details else ""

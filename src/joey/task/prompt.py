@@ -2,8 +2,6 @@
 
 It is the same for every request of a mode, so that prompt caches hold; what changes from turn to turn is in the
 environment details of the user's messages.
-
-This is the full form, for models with room to read. The one for small models is `joey.task.compact`.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from joey.toolspec import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PromptContext:
     """What the model is told about the machine and the user's wishes. Facts only; nothing here changes in a task."""
 
     workspace: str
@@ -60,18 +58,18 @@ itself it has none."""
 
 
 def system_prompt(
-    mode: Mode, modes: Iterable[Mode], protocol: Protocol, tools: Sequence[ToolSpec], surroundings: Surroundings
+    mode: Mode, modes: Iterable[Mode], protocol: Protocol, tools: Sequence[ToolSpec], context: PromptContext
 ) -> str:
     sections = [
         mode.role.strip(),
         _WORK,
         protocol.describe(tools).strip(),
         _modes(mode, modes),
-        _skills(surroundings.skills_in.get(mode.slug, ()), tools),
+        _skills(context.skills_in.get(mode.slug, ()), tools),
         _DATA,
-        _where(surroundings),
+        _where(context),
         mode.instructions.strip() and f"# In this mode\n\n{mode.instructions.strip()}",
-        surroundings.wishes(mode.slug) and f"# What the user wants\n\n{surroundings.wishes(mode.slug)}",
+        context.wishes(mode.slug) and f"# What the user wants\n\n{context.wishes(mode.slug)}",
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -93,11 +91,11 @@ def first_sentence(text: str) -> str:
     return text.strip().partition(". ")[0].rstrip(".")
 
 
-def _where(surroundings: Surroundings) -> str:
+def _where(context: PromptContext) -> str:
     facts = [
-        ("Workspace", quoted(surroundings.workspace)),
-        ("Operating system", surroundings.system),
-        ("Shell", surroundings.shell),
-        ("Home", quoted(surroundings.home)),
+        ("Workspace", quoted(context.workspace)),
+        ("Operating system", context.system),
+        ("Shell", context.shell),
+        ("Home", quoted(context.home)),
     ]
     return "\n".join(["# Where you are\n", *(f"- {name}: {value}" for name, value in facts if value)])

@@ -3,8 +3,8 @@
 A call is remembered with what it answered. The same call with the same answer again and again leads nowhere, and so
 does a cycle of two or three such calls. The same call with a new answer each time is polling, and is left alone.
 
-`at_once` is for small models, which repeat themselves more and see it less: a call is refused when it was made before
-and nothing has been changed or run since, and a cycle after two rounds.
+`at_once` is for models that repeat themselves more and see it less: a call is refused when it was made before and
+nothing has been changed or run since, and a cycle after two rounds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeAlias
 from joey.wire import JsonValue
 
 _Step: TypeAlias = tuple[str, str]
-_LONGEST_CYCLE = 3
+_MAX_CYCLE = 3
 
 
 class Repetition:
@@ -28,7 +28,7 @@ class Repetition:
         self._at_once = at_once
         self._since_change: set[str] = set()
         """The calls since something was last changed or run, and the one that did it."""
-        self._steps: deque[_Step] = deque(maxlen=max(limit, 1) * _LONGEST_CYCLE)
+        self._steps: deque[_Step] = deque(maxlen=max(limit, 1) * _MAX_CYCLE)
 
     def refusal(self, name: str, arguments: JsonValue) -> str | None:
         """Why this call must not run once more, in words for the model; None if it may."""
@@ -37,7 +37,7 @@ class Repetition:
         call = _call(name, arguments)
         if self._at_once and call in self._since_change:
             return "This call was just made. Its answer is above. Do the next step."
-        for length in range(1, _LONGEST_CYCLE + 1):
+        for length in range(1, _MAX_CYCLE + 1):
             if self._cycles(call, length):
                 self._steps.clear()
                 round_ = "This call" if length == 1 else f"This round of {length} calls"

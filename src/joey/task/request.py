@@ -1,35 +1,65 @@
-"""The next request, from what the task is made of and what was said so far."""
+"""The next request, from what the task is made of and the conversation so far."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from joey.events import RetryScheduled
 from joey.journal.replay import TaskState
 from joey.providers.base import ModelRequest
-from joey.task.compact import compact_prompt
-from joey.task.core import TaskCore
-from joey.task.history import visible
-from joey.task.prompt import Surroundings, system_prompt
-from joey.toolspec import ToolChoice, ToolSpec
+from joey.providers.retry import Retry, with_retries
+from joey.task.config import TaskConfig
+from joey.task.history import HistoryEncoder, visible
+from joey.task.log import TaskLog
+from joey.task.profiles.base import Supervisor
+from joey.task.prompt import PromptContext
+from joey.task.toolbox import Toolbox
+from joey.toolspec import ToolChoice
+
+T = TypeVar("T")
 
 
-def request_for(core: TaskCore, state: TaskState | None = None) -> ModelRequest:
-    """The next request, of the task as it is or of a state of it.
+class RequestBuilder:
+    """Makes the requests of one task. What was made of a message is remembered."""
 
-    For a text protocol the tools are described in the system prompt and not given as such.
-    """
-    parts, specs = core.parts, core.tools.specs
-    required = parts.settings.tool_choice == "required" and bool(specs)
-    choice = ToolChoice("required", parallel=False) if required else ToolChoice()
-    constrained = parts.protocol.in_text and parts.provider.takes_grammar
-    return ModelRequest(
-        model=parts.model,
-        messages=core.history.encode(visible(state or core.state), specs),
-        system=_system(core, specs),
-        tools=() if parts.protocol.in_text else specs,
-        tool_choice=choice,
-        max_tokens=parts.settings.max_tokens,
-        temperature=parts.settings.temperature,
-        grammar=parts.protocol.grammar(_callable(core, specs), choice) if constrained else None,
-    )
+    def __init__(self, config: TaskConfig, log: TaskLog, toolbox: Toolbox, supervisor: Supervisor) -> None:
+        self._config = config
+        self._log = log
+        self._toolbox = toolbox
+        self._supervisor = supervisor
+        self._history = HistoryEncoder(config.model.protocol)
+
+    def build(self, state: TaskState | None = None) -> ModelRequest:
+        """The next request, of the task as it is or of a state of it.
+
+        For a text protocol the tools are described in the system prompt and not given as such.
+        """
+        model, specs = self._config.model, self._toolbox.registry.specs
+        required = model.replies.tool_choice == "required" and bool(specs)
+        choice = ToolChoice("required", parallel=False) if required else ToolChoice()
+        constrained = model.protocol.in_text and model.provider.takes_grammar
+        callable_tools = self._supervisor.callable_tools(specs) if constrained else specs
+        return ModelRequest(
+            model=model.name,
+            messages=self._history.encode(visible(state or self._log.state), specs),
+            system=self.system_prompt(),
+            tools=() if model.protocol.in_text else specs,
+            tool_choice=choice,
+            max_tokens=model.replies.max_tokens,
+            temperature=model.replies.temperature,
+            grammar=model.protocol.grammar(callable_tools, choice) if constrained else None,
+        )
+
+    def system_prompt(self) -> str:
+        config, specs = self._config, self._toolbox.registry.specs
+        context = config.workspace.prompt_context or PromptContext(str(config.workspace.folder))
+        modes, protocol = config.modes.values(), config.model.protocol
+        return config.profile.system_prompt(self._toolbox.mode, modes, protocol, specs, context)
+
+    def reminder(self) -> str:
+        """How tools are called, for a model that did it wrong."""
+        return self._config.profile.reminder(self._config.model.protocol, self._toolbox.registry.specs)
 
 
 def size_of(request: ModelRequest) -> int:
@@ -37,15 +67,10 @@ def size_of(request: ModelRequest) -> int:
     return len(request.system) + len(repr(request.tools)) + len(repr(request.messages))
 
 
-def _callable(core: TaskCore, specs: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-    """The tools that a constrained reply may call: all but those that were just called in vain, or would be."""
-    vain = core.barred | (core.claims.too_early if core.claims else frozenset())
-    return tuple(spec for spec in specs if spec.name not in vain) or specs
+async def persist(attempt: Callable[[], Awaitable[T]], config: TaskConfig, log: TaskLog) -> T:
+    """What the attempt returns, tried again where that can help, visibly. Raises the last ProviderError."""
 
+    def report(retry: Retry) -> None:
+        log.emit(RetryScheduled(retry.attempt, retry.delay, str(retry.error)))
 
-def _system(core: TaskCore, specs: tuple[ToolSpec, ...]) -> str:
-    parts = core.parts
-    surroundings = parts.surroundings or Surroundings(str(parts.workspace))
-    if parts.settings.compact:
-        return compact_prompt(core.mode, parts.protocol, specs, surroundings)
-    return system_prompt(core.mode, parts.modes.values(), parts.protocol, specs, surroundings)
+    return await with_retries(attempt, policy=config.model.replies.retry, on_retry=report)

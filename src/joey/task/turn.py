@@ -8,59 +8,66 @@ from joey.events import TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message
 from joey.protocols import Reply, ReplyBuilder
+from joey.protocols.first_call import FirstCallOnly
 from joey.providers.errors import ContextTooLongError
-from joey.task.context_window import KEPT_MESSAGES, condense, nearly_full, shorten
-from joey.task.core import TaskCore
-from joey.task.request import request_for
+from joey.task.config import TaskConfig
+from joey.task.log import TaskLog
+from joey.task.request import RequestBuilder, persist
+from joey.task.toolbox import Toolbox
+from joey.task.window import KEPT_MESSAGES, Window
 
 
-async def take_turn(core: TaskCore) -> Reply:
-    """Ask the model, and record what it answered. Raises ProviderError when it cannot be had."""
-    if core.condenses:
-        core.condenses = False
-        await condense(core)
-    if nearly_full(core):
-        await shorten(core)
-    number = core.state.turns + 1
-    core.emit(TurnStarted(number))
-    reply = await _with_shorter_context(core)
-    if reply.content:
-        core.record(MessageAdded(Message("assistant", reply.content)))
-    cost = core.parts.prices.cost(core.parts.model, reply.usage)
-    core.record(TurnEnded(reply.usage, cost))
-    core.emit(TurnFinished(number, reply.usage, cost))
-    return reply
+class Turns:
+    """The turns of one task."""
 
+    def __init__(
+        self, config: TaskConfig, log: TaskLog, toolbox: Toolbox, requests: RequestBuilder, window: Window
+    ) -> None:
+        self._config = config
+        self._log = log
+        self._toolbox = toolbox
+        self._requests = requests
+        self._window = window
 
-async def _with_shorter_context(core: TaskCore) -> Reply:
-    """The reply; if the provider finds the conversation too long, it is shortened, each time to fewer messages."""
-    keep = KEPT_MESSAGES
-    while True:
-        try:
-            return await core.persist(lambda: _attempt(core))
-        except ContextTooLongError:
-            if keep < 1 or not await shorten(core, keep=keep):
-                raise
-            keep //= 2
+    async def take(self) -> Reply:
+        """Ask the model, and record what it answered. Raises ProviderError when there is no answer."""
+        await self._window.make_room()
+        number = self._log.state.turns + 1
+        self._log.emit(TurnStarted(number))
+        reply = await self._with_shorter_context()
+        if reply.content:
+            self._log.record(MessageAdded(Message("assistant", reply.content)))
+        cost = self._config.model.cost(reply.usage)
+        self._log.record(TurnEnded(reply.usage, cost))
+        self._log.emit(TurnFinished(number, reply.usage, cost))
+        return reply
 
+    async def _with_shorter_context(self) -> Reply:
+        """The reply; if the provider finds the conversation too long, it is shortened, each time to fewer messages."""
+        keep = KEPT_MESSAGES
+        while True:
+            try:
+                return await persist(self._attempt, self._config, self._log)
+            except ContextTooLongError:
+                if keep < 1 or not await self._window.shorten(keep=keep):
+                    raise
+                keep //= 2
 
-async def _attempt(core: TaskCore) -> Reply:
-    """One reply. Where it should be one call, and no grammar sees to that, it ends with the first: a small model would
-    go on with what it thinks the tool answers, and with the next call."""
-    parts, request = core.parts, request_for(core)
-    parser = parts.watch_parser(parts.protocol.parser(core.tools.specs))
-    builder = ReplyBuilder()
-    one_is_enough = parts.settings.tool_choice == "required" and parts.protocol.in_text and request.grammar is None
-    async with aclosing(parts.provider.stream(request)) as chunks:
-        async for chunk in chunks:
-            for event in parser.feed(chunk):
-                core.emit(event)
-                builder.add(event)
-            if one_is_enough and builder.has_call:
-                break
-    for event in parser.finish():
-        core.emit(event)
-        builder.add(event)
-    if one_is_enough and builder.has_call:
-        builder.forget_after_first_call()
-    return builder.build()
+    async def _attempt(self) -> Reply:
+        """One reply. Where it should be one call, and no grammar sees to that, it ends with the first."""
+        model, request = self._config.model, self._requests.build()
+        parser = self._config.hooks.wrap_parser(model.protocol.parser(self._toolbox.registry.specs))
+        one_call = model.replies.tool_choice == "required" and model.protocol.in_text and request.grammar is None
+        reader = FirstCallOnly(parser) if one_call else parser
+        reply = ReplyBuilder()
+        async with aclosing(model.provider.stream(request)) as chunks:
+            async for chunk in chunks:
+                for event in reader.feed(chunk):
+                    self._log.emit(event)
+                    reply.add(event)
+                if one_call and reply.has_call:
+                    break
+        for event in reader.finish():
+            self._log.emit(event)
+            reply.add(event)
+        return reply.build()

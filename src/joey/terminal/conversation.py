@@ -32,8 +32,8 @@ from joey.events import (
     Request,
     TaskFinished,
 )
-from joey.task.core import unattended
-from joey.task.task import Task
+from joey.task.requests import unattended
+from joey.task.task import TaskHandle
 from joey.terminal.headless import run_headless
 from joey.terminal.lines import Lines
 from joey.terminal.visible import visible
@@ -52,9 +52,9 @@ class Conversation:
         self._open: deque[Request] = deque()
         self.asks = asyncio.Event()
         """Set while something waits for an answer."""
-        self._task: Task | None = None
+        self._task: TaskHandle | None = None
 
-    def attend(self, task: Task) -> None:
+    def attend(self, task: TaskHandle) -> None:
         self._task = task
 
     def watch(self, _task_id: str, event: Event) -> None:
@@ -158,7 +158,7 @@ def _leave(request_id: str, line: str) -> Answer:
 
 
 async def converse(
-    task: Task, conversation: Conversation, keyboard: int, *, seconds: float | None = None
+    task: TaskHandle, conversation: Conversation, keyboard: int, *, seconds: float | None = None
 ) -> TaskFinished:
     """Run a task to its end with what comes from this file descriptor. Ctrl-C cancels it cleanly."""
     conversation.attend(task)

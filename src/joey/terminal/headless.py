@@ -19,8 +19,8 @@ from typing import TextIO
 
 from joey.commands import Cancel
 from joey.events import Event, Outcome, TaskFinished
-from joey.task.parts import Watcher
-from joey.task.task import Task
+from joey.task.log import Watcher
+from joey.task.task import TaskHandle
 from joey.terminal.lines import Lines
 from joey.wire import encode
 
@@ -54,7 +54,7 @@ def printing_json(out: TextIO) -> Watcher:
 
 
 async def run_headless(
-    task: Task, *, seconds: float | None = None, at_the_last: Callable[[], None] = lambda: None
+    task: TaskHandle, *, seconds: float | None = None, at_the_last: Callable[[], None] = lambda: None
 ) -> TaskFinished:
     """Run a task to its end, with Ctrl-C and a time limit that both cancel it cleanly.
 
@@ -64,7 +64,7 @@ async def run_headless(
         return await run_within(task, seconds)
 
 
-async def run_within(task: Task, seconds: float | None) -> TaskFinished:
+async def run_within(task: TaskHandle, seconds: float | None) -> TaskFinished:
     """Run a task to its end, or cancel it after this time."""
     if not seconds:
         return await task.run()
@@ -78,7 +78,7 @@ async def run_within(task: Task, seconds: float | None) -> TaskFinished:
 
 
 @contextmanager
-def interruptible(task: Task, at_the_last: Callable[[], None] = lambda: None) -> Iterator[None]:
+def interruptible(task: TaskHandle, at_the_last: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Meanwhile Ctrl-C cancels the task, and a second one ends the process."""
     loop = asyncio.get_running_loop()
     stop = _stopper(task, at_the_last)
@@ -91,7 +91,7 @@ def interruptible(task: Task, at_the_last: Callable[[], None] = lambda: None) ->
             loop.remove_signal_handler(number)
 
 
-def _stopper(task: Task, at_the_last: Callable[[], None]) -> Callable[[], None]:
+def _stopper(task: TaskHandle, at_the_last: Callable[[], None]) -> Callable[[], None]:
     pressed = 0
 
     def stop() -> None:

@@ -30,7 +30,7 @@ from joey.errors import JoeyError
 from joey.events import Event, TaskFinished, ToolRunFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.terminal.asking import RequestPanel, answer_by_words
 from joey.terminal.attaching import Picture
 from joey.terminal.drawing import Look, attached_picture, completions_picture
@@ -171,14 +171,14 @@ class Interactive(App[None]):
             self._show_request()
 
     def _run(self, prompt: str = "", images: Sequence[ImageBlock] = ()) -> None:
-        self._worker = self._with_task(prompt, images, Task.run)
+        self._worker = self._with_task(prompt, images, TaskHandle.run)
 
     def condense(self) -> None:
-        self._worker = self._with_task("", (), Task.condense)
+        self._worker = self._with_task("", (), TaskHandle.compact)
 
     @work
     async def _with_task(
-        self, prompt: str, images: Sequence[ImageBlock], what: Callable[[Task], Awaitable[object]]
+        self, prompt: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle], Awaitable[object]]
     ) -> None:
         try:
             async with self.session.workshop.open(prompt, self.session.choices, self.watch_task, images) as task:

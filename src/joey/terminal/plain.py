@@ -24,7 +24,7 @@ from joey.errors import JoeyError
 from joey.events import Event, TaskFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.terminal.attaching import pictures_in
 from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES, run_headless
@@ -90,7 +90,7 @@ class Plain:
             self._print(told)
             if self._condensing:
                 self._condensing = False
-                await self._with_task("", (), lambda task, _: task.condense())
+                await self._with_task("", (), lambda task, _: task.compact())
         elif text or self.session.choices.resume:
             try:
                 named = [each for each in pictures_in(text, workshop.folder) if not each.mentioned]
@@ -105,7 +105,7 @@ class Plain:
         return run_command(self, line) if is_for_the_terminal(line, self.session.workshop.commands()) else None
 
     async def _with_task(
-        self, text: str, images: Sequence[ImageBlock], what: Callable[[Task, Conversation], Awaitable[None]]
+        self, text: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle, Conversation], Awaitable[None]]
     ) -> None:
         talk = self._talk = Conversation(self._out, self._command)
 
@@ -123,7 +123,7 @@ class Plain:
         finally:
             self.session.ended()
 
-    async def _converse(self, task: Task, talk: Conversation, lines: LineSource) -> None:
+    async def _converse(self, task: TaskHandle, talk: Conversation, lines: LineSource) -> None:
         finished = await (converse(task, talk, lines.fd) if lines.is_keyboard else _read_to(task, talk, lines))
         self._code = EXIT_CODES[finished.outcome]
 
@@ -153,7 +153,7 @@ class Plain:
             self.session.task.send(Cancel("the terminal was closed"))
 
 
-async def _read_to(task: Task, talk: Conversation, lines: LineSource) -> TaskFinished:
+async def _read_to(task: TaskHandle, talk: Conversation, lines: LineSource) -> TaskFinished:
     """Run a task with one line of the input for each thing that it asks."""
     talk.attend(task)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from joey.journal.replay import TaskState
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.terminal.status import Status
 from joey.terminal.workshop import Choices, Workshop
 
@@ -17,14 +17,14 @@ class Session:
         self.workshop = workshop
         self.choices = choices or Choices()
         self.status = Status(mode=self.choices.mode or "code", model=self.choices.model or "")
-        self.task: Task | None = None
+        self.task: TaskHandle | None = None
         """The task that runs."""
 
-    def began(self, task: Task) -> None:
+    def began(self, task: TaskHandle) -> None:
         self.task = task
         self.choices = replace(self.choices, resume=task.id, mode=None)
-        parts = task.parts
-        self.status = replace(self.status, model=parts.label or parts.model, window=parts.settings.context_window)
+        model = task.config.model
+        self.status = replace(self.status, model=model.full_name, window=model.replies.context_window)
 
     def ended(self) -> None:
         self.task = None
@@ -51,6 +51,6 @@ class Session:
         """The tools of the task that runs, its servers' included; otherwise those of the mode."""
         if self.task is None:
             return [*self.workshop.tools(self.status.mode)]
-        parts = self.task.parts
-        specs = parts.toolset(parts.modes[self.task.state.mode]).specs
+        config = self.task.config
+        specs = config.tools(config.modes[self.task.state.mode]).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]

@@ -24,7 +24,7 @@ from joey.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from joey.task.task import Task
+from joey.task.task import TaskHandle
 from joey.terminal.picture import Picture, picture_of
 
 Answering: TypeAlias = Callable[[Request], Awaitable[Answer]]
@@ -40,13 +40,13 @@ class Show:
     def __init__(self, console: Console, answer: Answering) -> None:
         self._console = console
         self._answer = answer
-        self._task: Task | None = None
+        self._task: TaskHandle | None = None
         self._picture = Picture()
         self._live: Live | None = None
         self._drawn = 0.0
         self._answering: set[asyncio.Task[None]] = set()
 
-    def follow(self, task: Task) -> None:
+    def follow(self, task: TaskHandle) -> None:
         self._task = task
 
     def hang_up(self) -> None:

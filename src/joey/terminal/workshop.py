@@ -10,8 +10,8 @@ from typing import Protocol
 
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
-from joey.task.parts import Watcher
-from joey.task.task import Task
+from joey.task.log import Watcher
+from joey.task.task import TaskHandle
 from joey.terminal.past import Past
 
 
@@ -49,7 +49,7 @@ class Workshop(Protocol):
 
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
-    ) -> AbstractAsyncContextManager[Task]:
+    ) -> AbstractAsyncContextManager[TaskHandle]:
         """A task, new or resumed. It is run by whoever opened it."""
         ...
 

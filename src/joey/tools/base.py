@@ -94,8 +94,6 @@ class ToolContext:
     """The slugs of all modes; empty if unknown."""
     todos: tuple[Todo, ...] = ()
     """The todo list of the task as this call finds it."""
-    failed_this_turn: tuple[str, ...] = ()
-    """The tools that failed since the model last spoke. The task loop makes a context for each turn."""
     ignored: Callable[[Path], bool] = lambda _path: False
     """Whether an ignore file hides this (resolved, absolute) path from the model."""
     permissions: Permissions = Permissions()
@@ -117,14 +115,14 @@ class ToolContext:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How a call would be carried out. `actions` are what it does besides what it declared. `refusal` is set when the
-    call cannot work: nothing to ask. Then `instead` may name the tools that can help; a model that is held to a grammar
-    calls one of these next."""
+    call cannot work: nothing to ask. Then `suggested` may name the tools that can help; a model that is held to a
+    grammar calls one of these next."""
 
     actions: tuple[Action, ...]
     execute: Callable[[], Awaitable[ToolResult]]
     shown: tuple[Shown, ...] = ()
     refusal: ToolResult | None = None
-    instead: tuple[str, ...] = ()
+    suggested: tuple[str, ...] = ()
     targets: tuple[Path, ...] = ()
     """The files it would change, resolved. They are judged like the actions: a path may lead elsewhere by then."""
     sources: tuple[Path, ...] = ()

@@ -5,7 +5,7 @@ A tool is withheld for the first of these reasons, and the reason is kept for wh
 1. the settings disable it (by name or alias);
 2. the feature it needs is off;
 3. the mode does not have its group;
-4. the tools are only the core ones, and it is none of them;
+4. only a selection is offered, and it is not in it;
 5. the model has it on its exclude list, or it is offered only to models that have it on their include list.
 
 An include list beats an exclude list, and naming a tool there by an alias offers it under that alias: some models
@@ -14,7 +14,7 @@ were trained on one name or the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -33,17 +33,17 @@ _FEATURE_OFF: dict[Feature, str] = {
     "mcp_resources": "No MCP server offers resources.",
     "browser": "There is no browser to drive (`joey doctor` says what is missing), or the model takes no images.",
 }
-CORE = (
-    "read_file",
-    "write_to_file",
-    "edit_file",
-    "search_files",
-    "execute_command",
-    "ask_followup_question",
-    "attempt_completion",
-)
-"""What small work needs, in the order in which a small model is told of it."""
 DEFAULT_FEATURES: frozenset[Feature] = frozenset({"todo_list"})
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Only these tools and those on the include list, in this order, described in a way of its own."""
+
+    names: tuple[str, ...]
+    reason: str
+    """Why the others are not offered."""
+    describe: Callable[[ToolSpec], ToolSpec] = lambda spec: spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,7 @@ class ToolChoices:
     """Tools this model should not have."""
     disabled: tuple[str, ...] = ()
     """Tools the user does not want at all."""
-    core_only: bool = False
-    """Only the core tools and those on the include list, all in their compact form: for a model with little room."""
+    selection: Selection | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +93,12 @@ class Toolset:
     mode: Mode
     offered: tuple[Offered, ...]
     withheld: tuple[Withheld, ...] = ()
-    compact: bool = False
+    describe: Callable[[ToolSpec], ToolSpec] = lambda spec: spec
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as the model sees them."""
-        specs = (offered.spec for offered in self.offered if offered.tool.listed)
-        return tuple(spec.compact for spec in specs) if self.compact else tuple(specs)
+        return tuple(self.describe(offered.spec) for offered in self.offered if offered.tool.listed)
 
 
 def build_toolset(
@@ -124,10 +122,11 @@ def build_toolset(
             offered[name] = Offered(tool, name, origin)
         else:
             withheld.append(Withheld(tool, origin, reason))
-    if choices.core_only:
-        places = {name: place for place, name in enumerate(CORE)}
-        offered = dict(sorted(offered.items(), key=lambda item: places.get(item[1].tool.name, len(CORE))))
-    return Toolset(mode, tuple(offered.values()), tuple(withheld), compact=choices.core_only)
+    if choices.selection is None:
+        return Toolset(mode, tuple(offered.values()), tuple(withheld))
+    names = choices.selection.names
+    in_order = sorted(offered.values(), key=lambda each: names.index(each.tool.name) if each.tool.name in names else 99)
+    return Toolset(mode, tuple(in_order), tuple(withheld), choices.selection.describe)
 
 
 def _in_order(
@@ -146,11 +145,11 @@ def _why_not(tool: Tool[Any], mode: Mode, choices: ToolChoices) -> str | None:
         return _FEATURE_OFF[tool.feature]
     if mode.rule(tool.group) is None:
         return f"It is in the group {tool.group!r}, which this mode does not have."
-    if choices.core_only and tool.name not in CORE and not included:
-        return "The compact prompt has the core tools only; tools.include adds others."
+    if choices.selection is not None and tool.name not in choices.selection.names and not included:
+        return choices.selection.reason
     if _names(tool, choices.exclude) and not included:
         return "The settings for this model leave it out."
-    if tool.opt_in and not included and not choices.core_only:
+    if tool.opt_in and not included and choices.selection is None:
         return "It is offered only to models whose settings include it."
     return None
 

@@ -80,25 +80,8 @@ async def test_a_completion_is_proposed(tmp_path: Path) -> None:
     assert result.effect == CompletionProposed("Done.") and not result.is_error
 
 
-async def test_a_completion_is_refused_after_a_failure_in_the_same_turn(tmp_path: Path) -> None:
-    failing = context(tmp_path, failed_this_turn=("apply_diff",))
-    result = await call("attempt_completion", {"result": "Done."}, failing)
-    assert result.is_error and result.effect is None and "apply_diff" in result.text
-
-
-async def test_a_completion_is_refused_while_todos_are_open_if_the_setting_says_so(tmp_path: Path) -> None:
-    task = context(tmp_path, todos=parse_checklist("[x] one\n[-] two"))
-    strict = BuiltinOptions(completion_needs_closed_todos=True)
-    refused = await call("attempt_completion", {"result": "Done."}, task, strict)
-    assert refused.is_error and "[-] two" in refused.text and "[x] one" not in refused.text
-    assert not (await call("attempt_completion", {"result": "Done."}, task)).is_error
-    task = context(tmp_path, todos=parse_checklist("[x] one\n[x] two"))
-    assert not (await call("attempt_completion", {"result": "Done."}, task, strict)).is_error
-
-
-@pytest.mark.parametrize("arguments", [{}, {"result": ""}, {"result": " \n"}])
-async def test_a_completion_needs_a_result(tmp_path: Path, arguments: Any) -> None:
-    result = await call("attempt_completion", arguments, context(tmp_path))
+async def test_a_completion_needs_a_result(tmp_path: Path) -> None:
+    result = await call("attempt_completion", {}, context(tmp_path))
     assert result.is_error and '"result"' in result.text
 
 

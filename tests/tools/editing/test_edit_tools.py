@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from joey.actions import WritePath
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
-from joey.tools.base import Plan, ToolContext
+from joey.task.profiles.small import Small
+from joey.tools.base import Plan, Tool, ToolContext
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.seen_files import note_seen
@@ -26,11 +28,12 @@ EDIT_TOOLS = ("apply_diff", "search_and_replace", "search_replace", "edit_file",
 class Bench:
     """A workspace and the tools."""
 
-    def __init__(self, workspace: Path, options: BuiltinOptions | None = None) -> None:
+    def __init__(self, workspace: Path, tools: Sequence[Tool[Any]] | None = None) -> None:
         self.workspace = workspace
         self.context = ToolContext(workspace, workspace)
-        tools = builtin_tools(options or BuiltinOptions())
-        self._registry = Registry(build_toolset(CODE, tools, choices=ToolChoices(include=EDIT_TOOLS)))
+        self._registry = Registry(
+            build_toolset(CODE, tools or builtin_tools(), choices=ToolChoices(include=EDIT_TOOLS))
+        )
 
     async def plan(self, name: str, **arguments: Any) -> Plan:
         resolved = self._registry.resolve(ToolUseBlock("1", name, arguments))
@@ -178,13 +181,13 @@ class TestWritingForSmallModels:
 
     @pytest.fixture
     def bench(self, tmp_path: Path) -> Bench:
-        return Bench(tmp_path, BuiltinOptions(for_small_models=True))
+        return Bench(tmp_path, Small(8192).tools(BuiltinOptions()))
 
     async def test_a_file_must_have_been_read(self, bench: Bench) -> None:
         bench.put("a", "x\n")
         plan = await bench.plan("write_to_file", path="a", file_text="x\ny\n")
         assert plan.refusal is not None and "have not read it" in plan.refusal.text
-        assert plan.instead == ("read_file",)
+        assert plan.suggested == ("read_file",)
         await bench.call("read_file", path="a")
         await bench.call("write_to_file", path="a", file_text="x\ny")
         assert bench.files() == {"a": b"x\ny\n"}
@@ -194,7 +197,7 @@ class TestWritingForSmallModels:
         await bench.call("read_file", path="a")
         plans = [await bench.plan("write_to_file", path="a", file_text="x") for _ in range(2)]
         assert all(plan.refusal and "holds exactly this already" in plan.refusal.text for plan in plans)
-        assert [plan.instead for plan in plans] == [
+        assert [plan.suggested for plan in plans] == [
             ("write_to_file", "edit_file", "attempt_completion"),
             ("edit_file", "attempt_completion"),
         ]

@@ -29,8 +29,8 @@ from joey.modes.builtin import ARCHITECT, CODE
 from joey.policy import Settings, Workspace
 from joey.policy.paths import Located
 from joey.task.calls import Judged
-from joey.task.claims import Claims
 from joey.task.mentions import WorkspaceSources
+from joey.task.profiles.small.completion_checks import CompletionChecks
 from joey.tools.base import Plan, Tool, ToolContext
 from joey.tools.builtin import BuiltinOptions, builtin_tools
 from joey.tools.builtin.read_file import ReadFile
@@ -253,11 +253,15 @@ def test_a_checkpoint_does_not_read_through_a_link_that_came_since(scene: Scene,
 
 def test_a_small_model_is_not_shown_what_a_link_leads_to(scene: Scene) -> None:
     paths = Workspace.of(scene.work)
-    claims = Claims("Write src/a.txt.", scene.work, 4000, hidden=lambda path: not paths.locate(str(path)).inside)
-    claims.ran([WritePath("src/a.txt")])
+
+    def outside(path: Path) -> bool:
+        return not paths.locate(str(path)).inside
+
+    checks = CompletionChecks("Write src/a.txt.", scene.work, 4000, hidden=outside)
+    checks.ran([WritePath("src/a.txt")])
     scene.swap_file()
-    doubt = claims.doubt("I wrote it.")
-    assert doubt is not None and SECRET not in doubt.words
+    objection = checks.objection("I wrote it.")
+    assert objection is not None and SECRET not in objection.text
 
 
 @pytest.mark.parametrize(

@@ -42,16 +42,14 @@ from joey.tools.shell.environment import NO_RULES, EnvironmentRules
 class BuiltinOptions:
     """What changes how the built-in tools look or behave."""
 
-    completion_needs_closed_todos: bool = False
-    """Refuse attempt_completion while todos are open."""
     subtask_needs_todos: bool = False
     """Make `todos` a required argument of new_task."""
     edit_likeness: float | None = None
     """How alike (0 to 1) lines must be that apply_diff finds nowhere as they are; None: only equal ones are found."""
     sees_images: bool = False
     """The model can look at images: read_file shows them."""
-    for_small_models: bool = False
-    """read_file shows lines without numbers, which would be copied into files; write_to_file is careful."""
+    line_numbers: bool = True
+    """Whether read_file shows the lines of a file with their numbers."""
     kill_commands_after: float | None = None
     """End commands that take longer than so many seconds. Commands in the background have no limit."""
     commands_never_killed: tuple[str, ...] = ()
@@ -77,7 +75,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         ApplyDiff(fuzzy=options.edit_likeness),
         ApplyPatch(),
         AskFollowupQuestion(),
-        AttemptCompletion(needs_closed_todos=options.completion_needs_closed_todos),
+        AttemptCompletion(),
         CodebaseSearch(),
         BrowserAction(program=options.browser_program, sandbox=options.browser_sandbox),
         ExecuteCommand(
@@ -91,7 +89,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         ListFiles(),
         NewTask(needs_todos=options.subtask_needs_todos),
         ReadCommandOutput(),
-        ReadFile(sees_images=options.sees_images, line_numbers=not options.for_small_models),
+        ReadFile(sees_images=options.sees_images, line_numbers=options.line_numbers),
         RunSlashCommand(options.library),
         LoadSkill(options.library),
         SearchReplace(),
@@ -100,5 +98,5 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         SearchFiles(),
         SwitchModeTool(),
         UpdateTodoList(),
-        WriteToFile(careful=options.for_small_models),
+        WriteToFile(),
     )

@@ -35,11 +35,11 @@ _STALE = "Note: {} had been changed by somebody else since you last read it. The
 
 
 class EditRefused(Exception):  # noqa: N818 - carries the answer to the model
-    """The edit cannot be made; the text says why and what to do, and `instead` with which tools."""
+    """The edit cannot be made; the text says why and what to do, and `suggested` with which tools."""
 
-    def __init__(self, words: str, *, instead: tuple[str, ...] = ()) -> None:
+    def __init__(self, words: str, *, suggested: tuple[str, ...] = ()) -> None:
         super().__init__(words)
-        self.instead = instead
+        self.suggested = suggested
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ async def plan_edit(context: ToolContext, prepare: Callable[[], Prepared], call:
     try:
         prepared = await asyncio.to_thread(prepare)
     except EditRefused as refused:
-        return refusal(str(refused), refused.instead)
+        return refusal(str(refused), refused.suggested)
     except ChangeFailed as failure:
         return refusal(str(failure))
     changes = tuple(change for change in prepared.changes if not change.is_void)
@@ -174,9 +174,9 @@ async def plan_edit(context: ToolContext, prepare: Callable[[], Prepared], call:
     return Plan((), execute, shown, targets=tuple(change.path for change in changes))
 
 
-def refusal(text: str, instead: tuple[str, ...] = ()) -> Plan:
+def refusal(text: str, suggested: tuple[str, ...] = ()) -> Plan:
     result = failed(text)
-    return Plan((), _answering(result), refusal=result, instead=instead)
+    return Plan((), _answering(result), refusal=result, suggested=suggested)
 
 
 def diff_of(change: FileChange) -> str:

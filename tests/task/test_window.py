@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,14 @@ from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.providers import EngineOptions
 from joey.providers.local.provider import LocalProvider
-from joey.task.context_window import KEPT_MESSAGES, nearly_full
-from joey.task.task import Task
+from joey.task.task import TaskHandle
+from joey.task.window import KEPT_MESSAGES
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import ToolChoices, build_toolset
 from joey.usage import Usage
 from local_kit import SMOL, needs_model
-from task_kit import SETTINGS, Kit, call, done
+from task_kit import SMALL, Kit, call, changed, done
 
 
 def looks(number: int, tokens: int) -> Scripted:
@@ -33,8 +32,7 @@ def looks(number: int, tokens: int) -> Scripted:
 async def filled(folder: Path, *summary: Scripted) -> Kit:
     """Eight small turns, a big one, then whatever answers the request for a summary, and the end."""
     script = [*(looks(number, 100) for number in range(8)), looks(8, 90_000), *summary, done()]
-    settings = replace(SETTINGS, context_window=100_000, repetition_limit=0, mistake_limit=0)
-    kit = Kit(folder, script, settings=settings)
+    kit = Kit(folder, script, context_window=100_000, repetition_limit=0, mistake_limit=0)
     assert (await kit.run("The task itself.")).outcome == "completed"
     return kit
 
@@ -75,21 +73,21 @@ async def test_a_summary_is_tried_again_before_it_is_done_without(tmp_path: Path
     ],
 )
 def test_full_is_what_leaves_no_room_for_a_reply(tmp_path: Path, window: int | None, used: int, full: bool) -> None:
-    kit = Kit(tmp_path, [], settings=replace(SETTINGS, context_window=window, max_tokens=8192))
-    task = Task.start(kit.parts, "x")
-    task.state.last_usage = replace(task.state.last_usage, input_tokens=used)
-    assert nearly_full(task._core) is full
-    task.close()
+    kit = Kit(tmp_path, [], context_window=window, max_tokens=8192)
+    task = kit.assemble("x")
+    task.log.state.last_usage = Usage(input_tokens=used)
+    assert task.window.nearly_full() is full
+    task.log.close()
 
 
 def test_where_nothing_was_counted_the_characters_are(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [], settings=replace(SETTINGS, context_window=10_000, max_tokens=1000))
-    task = Task.start(kit.parts, "x" * 40_000)
-    assert not nearly_full(task._core)
-    task._core.record(MessageAdded(Message("user", (TextBlock("x" * 40_000),))))
-    task._core.record(TurnEnded(Usage(), None))
-    assert nearly_full(task._core)
-    task.close()
+    kit = Kit(tmp_path, [], context_window=10_000, max_tokens=1000)
+    task = kit.assemble("x" * 40_000)
+    assert not task.window.nearly_full()
+    task.log.record(MessageAdded(Message("user", (TextBlock("x" * 40_000),))))
+    task.log.record(TurnEnded(Usage(), None))
+    assert task.window.nearly_full()
+    task.log.close()
 
 
 # On demand
@@ -99,24 +97,24 @@ def worked(*rest: Scripted) -> list[Scripted]:
     return [*(looks(number, 1_000 * (number + 1)) for number in range(5)), done(), *rest]
 
 
-async def resumed(folder: Path, *script: Scripted) -> tuple[Kit, Task]:
+async def resumed(folder: Path, *script: Scripted) -> tuple[Kit, TaskHandle]:
     """A finished task of five turns, opened again."""
-    kit = Kit(folder, worked(*script), settings=replace(SETTINGS, repetition_limit=0, mistake_limit=0))
+    kit = Kit(folder, worked(*script), repetition_limit=0, mistake_limit=0)
     await kit.run("The task itself.")
     assert kit.task is not None
     kit.events.clear()
-    return kit, Task.resume(kit.parts, kit.task.id)
+    return kit, TaskHandle.resume(kit.config, kit.task.id)
 
 
 async def test_a_task_that_rests_is_condensed_and_goes_on_from_the_summary(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("They looked around.", usage=UsageChunk(700, 30)), done("d2"))
     before = task.state.usage
-    await task.condense()
+    await task.compact()
     (event,) = kit.of(ContextShortened)
     assert event.hidden_messages == 8 and event.summary == "They looked around."
     assert 0 < event.tokens_after < event.tokens_before
     assert task.state.usage.input_tokens == before.input_tokens + 700, "the summary is paid for, and counted"
-    again = Task.resume(kit.parts, task.id, text="On with it.")
+    again = TaskHandle.resume(kit.config, task.id, text="On with it.")
     kit.task = again
     assert again.state.last_usage.total == event.tokens_after
     assert (await again.run()).outcome == "completed"
@@ -126,21 +124,21 @@ async def test_a_task_that_rests_is_condensed_and_goes_on_from_the_summary(tmp_p
 @pytest.mark.parametrize("answer", [reply(""), Failure(400, "no", "invalid_request_error")])
 async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Scripted) -> None:
     kit, task = await resumed(tmp_path, answer)
-    await task.condense()
+    await task.compact()
     assert len(kit.of(ContextKept)) == 1 and not kit.of(ContextShortened)
     assert task.state.hidden == 0
-    Task.resume(kit.parts, task.id).close()  # and the task is free again
+    TaskHandle.resume(kit.config, task.id).close()  # and the task is free again
 
 
 async def test_what_is_condensed_already_is_left_alone(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("Short."))
-    await task.condense()
-    await Task.resume(kit.parts, task.id).condense()
-    assert [event.reason for event in kit.of(ContextKept)] == ["there is nothing to sum up yet"]
+    await task.compact()
+    await TaskHandle.resume(kit.config, task.id).compact()
+    assert [event.reason for event in kit.of(ContextKept)] == ["there is nothing to summarize yet"]
 
 
 async def test_a_busy_task_condenses_before_its_next_request(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, worked(reply("In short."), done("d2")), settings=replace(SETTINGS, mistake_limit=0))
+    kit = Kit(tmp_path, worked(reply("In short."), done("d2")), mistake_limit=0)
     asked: list[str] = []
 
     def user(request: Request) -> Answer:
@@ -159,7 +157,7 @@ async def test_a_busy_task_condenses_before_its_next_request(tmp_path: Path) -> 
 
 async def test_a_summary_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("Slowly.", faults=Faults(latency=60)))
-    condensing = asyncio.create_task(task.condense())
+    condensing = asyncio.create_task(task.compact())
     for _ in range(100):
         await asyncio.sleep(0)
     assert kit.provider.requests[-1].system.startswith("You sum up")
@@ -173,9 +171,8 @@ async def test_a_summary_that_is_interrupted_changes_nothing(tmp_path: Path) -> 
 
 
 async def test_a_small_model_is_not_asked_for_a_summary_but_told_what_it_called(tmp_path: Path) -> None:
-    settings = replace(SETTINGS, context_window=8192, mistake_limit=0).in_form("auto")
     script = [*(looks(number, 100) for number in range(8)), looks(8, 7_000), done()]
-    kit = Kit(tmp_path, script, settings=settings)
+    kit = Kit(tmp_path, script, **SMALL, mistake_limit=0)
     (kit.workspace / "1").mkdir()
     assert (await kit.run("The task itself.")).outcome == "completed"
     (shortened,) = kit.of(ContextShortened)
@@ -191,21 +188,22 @@ async def test_a_small_model_is_not_asked_for_a_summary_but_told_what_it_called(
 @needs_model
 async def test_a_task_that_outgrows_the_window_of_a_real_model_goes_on(tmp_path: Path) -> None:
     """Only the server knows how many tokens there are: it refuses, old turns are hidden, and the model answers."""
-    settings = replace(replace(SETTINGS, max_turns=8, mistake_limit=0).in_form("compact"), max_tokens=24)
     reads = [reply(f"<read_file>\n<path>{number}.txt</path>\n</read_file>") for number in range(8)]
-    kit = Kit(tmp_path, reads, protocol="xml", settings=settings, headless=True)
+    kit = Kit(
+        tmp_path, reads, protocol="xml", prompt="small", max_turns=8, mistake_limit=0, max_tokens=24, headless=True
+    )
     for number in range(8):
         (kit.workspace / f"{number}.txt").write_text(f"line {number}\n" * 12)
-    tools = build_toolset(CODE, builtin_tools(), choices=ToolChoices(core_only=True))
-    kit.parts = replace(kit.parts, toolset=lambda _mode: tools)
+    tools = build_toolset(CODE, builtin_tools(), choices=kit.config.profile.choices(ToolChoices(), ""))
+    kit.change(tools=lambda _mode: tools)
     assert (await kit.run("Which of these files is the longest?")).outcome == "limit"
     assert kit.task is not None and not kit.of(ContextShortened)
 
     small = LocalProvider(str(SMOL), options=EngineOptions(threads=1, context=1280))
-    parts = replace(kit.parts, provider=small, settings=replace(settings, max_turns=9))
+    config = changed(kit.config, provider=small, max_turns=9)
     kit.events.clear()
     try:
-        finished = await Task.resume(parts, kit.task.id).run()
+        finished = await TaskHandle.resume(config, kit.task.id).run()
     finally:
         await small.close()
     assert kit.of(ContextShortened) and "- read_file 0.txt" in kit.of(ContextShortened)[0].summary

@@ -11,11 +11,15 @@ from joey.messages import TextBlock
 from joey.modes.builtin import ASK, CODE
 from joey.modes.mode import Mode
 from joey.protocols import collect
-from joey.task.compact import compact_prompt, describe_briefly
-from joey.task.prompt import Surroundings
-from joey.task.settings import SMALL_WINDOW, TaskSettings
+from joey.task.profiles import SMALL_WINDOW, choose_profile
+from joey.task.profiles.small import Small
+from joey.task.profiles.small.prompt import describe_briefly, small_prompt
+from joey.task.profiles.small.tools import CORE, short_spec
+from joey.task.prompt import PromptContext
+from joey.task.settings import Replies
+from joey.tools.base import ToolContext, ok
 from joey.tools.builtin import BuiltinOptions, builtin_tools
-from joey.tools.toolset import CORE, ToolChoices, Toolset, build_toolset
+from joey.tools.toolset import ToolChoices, Toolset, build_toolset
 from joey.toolspec import ToolSpec
 
 IN_TEXT = ("xml", "json_mix", "morph_xml")
@@ -23,13 +27,17 @@ TOKENS_A_CHARACTER = {"xml": 0.2545, "json_mix": 0.2297, "morph_xml": 0.2576}
 """Slightly more than the tokenizer of Qwen2.5-Coder makes of these prompts, which are 598, 594 and 595 tokens long."""
 
 
+SMALL = Small(8192)
+
+
 def core_tools(mode: Mode = CODE, include: tuple[str, ...] = ()) -> Toolset:
-    return build_toolset(mode, builtin_tools(), choices=ToolChoices(core_only=True, include=include))
+    choices = SMALL.choices(ToolChoices(include=include), "")
+    return build_toolset(mode, builtin_tools(), choices=choices)
 
 
 def prompt_in(protocol: str, mode: Mode = CODE, wishes: str = "") -> str:
     specs = core_tools(mode).specs
-    return compact_prompt(mode, protocols.get(protocol), specs, Surroundings("/w", instructions=wishes))
+    return small_prompt(mode, protocols.get(protocol), specs, PromptContext("/w", instructions=wishes))
 
 
 @pytest.mark.parametrize("protocol", IN_TEXT)
@@ -90,21 +98,20 @@ def test_a_tool_besides_the_core_is_told_why_it_is_missing_and_can_be_added() ->
     assert [spec.name for spec in core_tools(include=("list_files",)).specs] == [*CORE, "list_files"]
 
 
-def test_a_compact_tool_is_called_by_its_shown_names_and_by_its_own() -> None:
-    spec = ToolSpec(
+def test_a_short_tool_is_called_by_its_shown_names_and_by_its_own() -> None:
+    whole = ToolSpec(
         "f", "Does it. And more.\n\nMuch more.",
         {"type": "object", "properties": {"file_path": {"type": "string"}, "how": {}}, "required": ["file_path"]},
         {"path": "file_path"}, {"file_path": "a.txt", "how": 1},
-    ).compact  # fmt: skip
+    )  # fmt: skip
+    spec = short_spec(whole)
     assert (spec.description, spec.parameters, spec.example) == ("Does it.", ("path",), {"path": "a.txt"})
     assert spec.schema["required"] == ["path"]
 
 
 async def test_without_line_numbers_a_file_is_shown_as_it_is(tmp_path: Path) -> None:
-    from joey.tools.base import ToolContext
-
     (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
-    reader = next(tool for tool in builtin_tools(BuiltinOptions(for_small_models=True)) if tool.name == "read_file")
+    reader = next(tool for tool in SMALL.tools(BuiltinOptions()) if tool.name == "read_file")
     result = await reader.run(reader.params(path="a.py"), ToolContext(tmp_path, tmp_path))
     assert result.content == (TextBlock("File: a.py\nx = 1\ny = 2"),)
 
@@ -113,33 +120,34 @@ async def test_without_line_numbers_a_file_is_shown_as_it_is(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("form", "window", "compact"),
+    ("name", "window", "small"),
     [
         ("auto", None, False),
         ("auto", SMALL_WINDOW, True),
         ("auto", SMALL_WINDOW + 1, False),
         ("full", 4096, False),
-        ("compact", None, True),
-        ("compact", 200_000, True),
+        ("small", None, True),
+        ("small", 200_000, True),
     ],
 )
-def test_the_form_goes_by_the_window_unless_it_is_named(form: str, window: int | None, compact: bool) -> None:
-    settings = TaskSettings(context_window=window).in_form(form)  # type: ignore[arg-type]
-    assert settings.compact is compact
-    assert (settings.most_of_a_result is not None) is compact
+def test_the_profile_goes_by_the_window_unless_it_is_named(name: str, window: int | None, small: bool) -> None:
+    profile = choose_profile(name, window)  # type: ignore[arg-type]
+    assert (profile.name == "small") is small
+    long = ok("x" * 200_000)
+    assert (profile.limited(long) != long) is small
 
 
 def test_a_small_window_is_shared_out() -> None:
-    settings = TaskSettings(context_window=4096).in_form("auto")
-    assert (settings.max_tokens, settings.most_of_a_result, settings.tool_choice) == (1024, 2048, "required")
+    replies = Small(4096).replies(Replies())
+    assert (replies.max_tokens, replies.tool_choice, replies.temperature) == (1024, "required", 0.0)
+    assert Small(4096).result_limit == 2048
+    assert Small(4096).replies(Replies(temperature=0.7, max_tokens=9)).temperature == 0.7
 
 
 async def test_a_small_model_must_read_a_file_before_it_writes_it_anew_and_must_change_it(tmp_path: Path) -> None:
-    from joey.tools.base import ToolContext
-
     (tmp_path / "a.py").write_text("x = 1\n")
     context = ToolContext(tmp_path, tmp_path)
-    tools = {tool.name: tool for tool in builtin_tools(BuiltinOptions(for_small_models=True))}
+    tools = {tool.name: tool for tool in SMALL.tools(BuiltinOptions())}
     reader, writer = tools["read_file"], tools["write_to_file"]
 
     async def write(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,78 +9,79 @@ import pytest
 from joey.actions import ReadPath, RunCommand, WritePath
 from joey.commands import Answer
 from joey.events import CompletionRequested, TaskCompleted, ToolRunFinished
-from joey.task.claims import Claims, problem_in
-from joey.task.settings import TaskSettings
+from joey.task.profiles.small.completion_checks import CompletionChecks, problem_in
 from joey.testing.script import reply
-from task_kit import SETTINGS, Kit, call, done
-
-SMALL: TaskSettings = replace(SETTINGS, context_window=8192).in_form("auto")
+from task_kit import SMALL, Kit, call, done
 
 
-def claims(folder: Path, task: str = "Do it.") -> Claims:
-    return Claims(task, folder, 4000)
+def checks(folder: Path, task: str = "Do it.") -> CompletionChecks:
+    return CompletionChecks(task, folder, 4000)
 
 
-def words(kept: Claims, claim: str = "It is well.") -> str:
-    doubt = kept.doubt(claim)
-    return doubt.words if doubt else ""
+def words(kept: CompletionChecks, claim: str = "It is well.") -> str:
+    objection = kept.objection(claim)
+    return objection.text if objection else ""
 
 
 def test_a_file_that_was_written_and_not_looked_at_is_shown_once(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    kept = claims(tmp_path)
+    kept = checks(tmp_path)
     kept.ran([WritePath("a.py", "create")])
-    doubt = words(kept)
-    assert "a.py is now:\nx = 1" in doubt and "Do it." not in doubt
+    objection = words(kept)
+    assert "a.py is now:\nx = 1" in objection and "Do it." not in objection
     kept.ran([WritePath("a.py", "modify")])
-    assert kept.doubt("It is well.") is None
+    assert kept.objection("It is well.") is None
 
 
 @pytest.mark.parametrize("looked", [ReadPath("a.py"), RunCommand("python3 a.py", None)])
 def test_a_file_that_was_read_or_run_is_not_in_doubt(tmp_path: Path, looked: ReadPath | RunCommand) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    kept = claims(tmp_path)
+    kept = checks(tmp_path)
     kept.ran([WritePath("a.py", "create")])
     kept.ran([looked])
-    assert kept.doubt("I wrote a.py.") is None
+    assert kept.objection("I wrote a.py.") is None
 
 
 def test_a_file_that_the_task_names_and_nobody_made_is_named_once(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("")
-    kept = claims(tmp_path, "Write a.py and tests/test_a.py. See https://example.com/b.html, e.g. version 1.2.")
+    kept = checks(tmp_path, "Write a.py and tests/test_a.py. See https://example.com/b.html, e.g. version 1.2.")
     kept.ran([WritePath("a.py", "modify"), ReadPath("a.py")])
-    doubt = words(kept)
-    assert doubt.startswith("tests/test_a.py does not exist.")
-    assert doubt.count("does not exist") == 1
-    assert kept.doubt("It is well.") is None
+    objection = words(kept)
+    assert objection.startswith("tests/test_a.py does not exist.")
+    assert objection.count("does not exist") == 1
+    assert kept.objection("It is well.") is None
 
 
 def test_a_file_that_was_there_and_is_gone_is_not_missed(tmp_path: Path) -> None:
     (tmp_path / "old.log").write_text("")
-    kept = claims(tmp_path, "Delete old.log")
+    kept = checks(tmp_path, "Delete old.log")
     (tmp_path / "old.log").unlink()
     kept.ran([RunCommand("rm old.log")])
-    assert kept.doubt("I deleted old.log.") is None
+    assert kept.objection("I deleted old.log.") is None
 
 
 def test_a_file_that_the_task_names_is_to_be_looked_at_before_the_task_is_called_done(tmp_path: Path) -> None:
-    kept = claims(tmp_path, "Run make.py, then tell me how many lines data.txt has.")
+    kept = checks(tmp_path, "Run make.py, then tell me how many lines data.txt has.")
     (tmp_path / "make.py").write_text("")
     (tmp_path / "data.txt").write_text("1\n")
     kept.ran([RunCommand("python3 make.py")])
-    doubt = kept.doubt("make.py ran.")
-    assert doubt is not None and "not looked at data.txt" in doubt.words and doubt.instead == ("read_file",)
+    objection = kept.objection("make.py ran.")
+    assert (
+        objection is not None and "not looked at data.txt" in objection.text and objection.suggested == ("read_file",)
+    )
     kept.ran([ReadPath("data.txt")])
-    assert kept.doubt("data.txt has one line.") is None
+    assert kept.objection("data.txt has one line.") is None
 
 
 def test_a_file_that_does_not_parse_is_to_be_put_right(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def f(:\n")
-    kept = claims(tmp_path)
+    kept = checks(tmp_path)
     kept.ran([WritePath("a.py", "create"), RunCommand("python3 a.py")])
-    doubt = kept.doubt("a.py has a syntax error. Please fix it.")
-    assert doubt is not None and doubt.words == "a.py has a syntax error in line 1: invalid syntax\nPut it right."
-    assert kept.doubt("I insist.") is None
+    objection = kept.objection("a.py has a syntax error. Please fix it.")
+    assert (
+        objection is not None and objection.text == "a.py has a syntax error in line 1: invalid syntax\nPut it right."
+    )
+    assert kept.objection("I insist.") is None
 
 
 @pytest.mark.parametrize(
@@ -94,31 +94,31 @@ def test_a_file_that_does_not_parse_is_to_be_put_right(tmp_path: Path) -> None:
 )
 def test_a_deed_is_not_believed_where_nothing_was_done(tmp_path: Path, task: str, claim: str, doubted: bool) -> None:
     (tmp_path / "old.log").write_text("Ada\n")
-    kept = claims(tmp_path, task)
+    kept = checks(tmp_path, task)
     kept.ran([ReadPath("old.log")])
-    doubt = kept.doubt(claim)
-    assert (doubt is not None) == doubted
+    objection = kept.objection(claim)
+    assert (objection is not None) == doubted
     # What it cannot do is overwrite a file because it was told to do something.
-    assert doubt is None or doubt.instead == ("execute_command",)
-    assert kept.doubt(claim) is None
+    assert objection is None or objection.suggested == ("execute_command",)
+    assert kept.objection(claim) is None
 
 
 def test_a_model_that_says_again_what_it_was_shown_means_what_it_said_before(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    kept = claims(tmp_path)
+    kept = checks(tmp_path)
     kept.ran([WritePath("a.py", "create")])
-    assert kept.meant("I wrote a.py.") == "I wrote a.py."
+    assert kept.claimed("I wrote a.py.") == "I wrote a.py."
     words(kept, "I wrote a.py.")
-    assert kept.meant("a.py is now:\nx = 1\n") == "I wrote a.py."
-    assert kept.meant("I set x to 1.") == "I set x to 1."
+    assert kept.claimed("a.py is now:\nx = 1\n") == "I wrote a.py."
+    assert kept.claimed("I set x to 1.") == "I set x to 1."
 
 
 def test_files_that_are_there_are_looked_at_before_they_are_changed(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    assert "write_to_file" in claims(tmp_path, "Fix a.py").too_early
+    assert "write_to_file" in checks(tmp_path, "Fix a.py").too_early
     for task in ("Write b.py", "Write test_a.py for a.py", "Write a haiku"):
-        assert not claims(tmp_path, task).too_early
-    kept = claims(tmp_path, "Fix a.py")
+        assert not checks(tmp_path, task).too_early
+    kept = checks(tmp_path, "Fix a.py")
     kept.ran([ReadPath("a.py")])
     assert not kept.too_early
 
@@ -133,7 +133,7 @@ async def test_the_first_claim_after_a_write_comes_back_with_the_file_and_the_se
     tmp_path: Path,
 ) -> None:
     write = reply(call("w", "write_to_file", path="a.py", file_text="print(1)\n"))
-    kit = Kit(tmp_path, [write, done("one"), done("two")], settings=SMALL)
+    kit = Kit(tmp_path, [write, done("one"), done("two")], **SMALL)
     finished = await kit.run("Write a.py")
     assert finished.outcome == "completed"
     results = {event.call_id: event.result.text for event in kit.of(ToolRunFinished)}
@@ -151,7 +151,7 @@ async def test_a_claim_is_about_what_was_asked_for_last(tmp_path: Path) -> None:
         reply(call("rm", "execute_command", command="rm old.log")),
         done("true", "I deleted old.log."),
     ]
-    kit = Kit(tmp_path, script, settings=SMALL, user=lambda _request: next(answers))
+    kit = Kit(tmp_path, script, **SMALL, user=lambda _request: next(answers))
     (kit.workspace / "old.log").write_text("Ada\n")
     assert (await kit.run("Who wrote old.log?")).outcome == "completed"
     results = {event.call_id: event.result.text for event in kit.of(ToolRunFinished)}
@@ -160,11 +160,11 @@ async def test_a_claim_is_about_what_was_asked_for_last(tmp_path: Path) -> None:
 
 
 async def test_a_task_that_was_interrupted_is_not_told_that_nothing_was_done(tmp_path: Path) -> None:
-    settings = replace(SMALL, max_turns=1)
-    kit = Kit(tmp_path, [reply(call("w", "execute_command", command="touch done"))], settings=settings, headless=True)
+    touch = reply(call("w", "execute_command", command="touch done"))
+    kit = Kit(tmp_path, [touch], **SMALL, max_turns=1, headless=True)
     assert (await kit.run("Make a file called done.")).outcome == "limit"
     assert kit.task is not None
-    kit.parts = replace(kit.parts, settings=SMALL)
+    kit.change(max_turns=None)
     assert (await kit.resume(kit.task.id, [done("d", "I created it.")])).outcome == "completed"
 
 
@@ -176,7 +176,7 @@ async def test_a_model_with_room_is_taken_at_its_word(tmp_path: Path) -> None:
 
 async def test_the_same_call_is_refused_at_once(tmp_path: Path) -> None:
     read = [reply(call(f"r{n}", "read_file", path="a.txt")) for n in range(2)]
-    kit = Kit(tmp_path, [*read, done()], settings=SMALL)
+    kit = Kit(tmp_path, [*read, done()], **SMALL)
     (kit.workspace / "a.txt").write_text("hello\n")
     await kit.run("Read a.txt")
     results = [event.result for event in kit.of(ToolRunFinished)]
@@ -184,7 +184,7 @@ async def test_the_same_call_is_refused_at_once(tmp_path: Path) -> None:
 
 
 async def test_a_long_result_is_cut_in_its_middle_for_the_model(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [reply(call("r", "read_file", path="a.txt")), done()], settings=SMALL)
+    kit = Kit(tmp_path, [reply(call("r", "read_file", path="a.txt")), done()], **SMALL)
     (kit.workspace / "a.txt").write_text("first\n" + "middle\n" * 1500 + "last\n")
     await kit.run("Read a.txt")
     text = kit.of(ToolRunFinished)[0].result.text
@@ -192,7 +192,7 @@ async def test_a_long_result_is_cut_in_its_middle_for_the_model(tmp_path: Path) 
 
 
 async def test_what_a_task_is_resumed_for_is_what_is_to_be_done(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [reply(call("r", "read_file", path="old.log")), done()], settings=SMALL, headless=True)
+    kit = Kit(tmp_path, [reply(call("r", "read_file", path="old.log")), done()], **SMALL, headless=True)
     (kit.workspace / "old.log").write_text("Ada\n")
     await kit.run("Who wrote old.log?")
     assert kit.task is not None

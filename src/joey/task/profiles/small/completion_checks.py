@@ -9,8 +9,8 @@ against it:
 - it is said that something was done, and nothing was changed or run,
 - something was changed, and neither read nor run since.
 
-The model is shown the facts, and may claim again; the user has the last word as always. Each of these is said once in a
-task, so a model that insists gets through. What it is shown does not repeat the task: then it would begin again.
+The model is shown the facts, and may claim again; the user has the last word as always. Each objection is raised once
+in a task, so a model that insists gets through. What it is shown does not repeat the task: then it would begin again.
 
 Not judged here is whether the work is right: that would need another model. Facts only.
 """
@@ -21,13 +21,13 @@ import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
 from joey.bounded.files import read_resolved
 from joey.system.filenames import quoted
-from joey.task.trim import trimmed
+from joey.task.profiles.base import Objection
+from joey.task.profiles.small.trim import trimmed
 from joey.tools.textfile import NotTextError, read_text
 
 _SUFFIXES = "py|txt|md|json|toml|ya?ml|ini|cfg|csv|html?|css|jsx?|tsx?|sh|log|xml|sql|[ch]pp|rs|go|java|rb"
@@ -37,22 +37,13 @@ _DEED = re.compile(
     r"\b(add|chang|copi|creat|delet|edit|execut|fix|mov|remov|renam|replac|ran|run|sav|updat|writ|wrote)", re.IGNORECASE
 )
 _CHANGING = frozenset({"write_to_file", "edit_file"})
-_MOST_FILES = 4
+_MAX_FILES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A fact against a claim, in words for the model. `instead` are tools that can help, if that is known."""
-
-    kind: str
-    words: str
-    instead: tuple[str, ...] = ()
-
-
-class Claims:
+class CompletionChecks:
     """What was done for a request, and not looked at since. Made when it comes: what exists then is not missed.
 
-    `most` is how many characters may be shown. `underway` is a task that was interrupted: what was done is not known.
+    `max_shown` counts characters. `underway` is a task that was interrupted: what was done is unknown.
     `hidden` says which (resolved) paths are not to be shown: a path may lead elsewhere than when it was written to.
     """
 
@@ -60,7 +51,7 @@ class Claims:
         self,
         task: str,
         workspace: Path,
-        most: int,
+        max_shown: int,
         *,
         touched: Collection[str] = (),
         underway: bool = False,
@@ -68,8 +59,8 @@ class Claims:
     ) -> None:
         self._hidden = hidden
         self._workspace = workspace
-        self._most = most
-        self.asks = task.rstrip().endswith("?")
+        self._max_shown = max_shown
+        self.is_question = task.rstrip().endswith("?")
         """Whether it is a question."""
         self._named = list(dict.fromkeys(_FILE_NAME.findall(task)))
         self._awaited = [name for name in self._named if not (workspace / name).exists()]
@@ -79,9 +70,9 @@ class Claims:
         self._did_something = underway
         self._written: dict[str, None] = {}
         self._unseen: dict[str, None] = {}
-        self._said: set[str] = set()
+        self._raised: set[str] = set()
         self._claim, self._answer = "", ""
-        self.reminder = "" if self.asks else f" It is still to be done: {task.strip()}"
+        self.reminder = "" if self.is_question else f" It is still to be done: {task.strip()}"
         """For a model that tried to do it and changed nothing."""
 
     @property
@@ -107,30 +98,30 @@ class Claims:
                     self._commands += f" {command}"
                     self._unseen.clear()
 
-    def doubt(self, claim: str) -> Doubt | None:
+    def objection(self, claim: str) -> Objection | None:
         """What speaks against the claim; None if there is nothing, or nothing new."""
-        for doubt in self._doubts(claim):
-            if doubt.kind not in self._said:
-                self._said.add(doubt.kind)
-                self._claim, self._answer = claim, doubt.words
-                return doubt
+        for kind, objection in self._objections(claim):
+            if kind not in self._raised:
+                self._raised.add(kind)
+                self._claim, self._answer = claim, objection.text
+                return objection
         return None
 
-    def meant(self, claim: str) -> str:
-        """The claim; or the one before, if the model only says again what it was shown, as small ones do."""
+    def claimed(self, claim: str) -> str:
+        """The claim; or the one before, if the model only repeats what it was shown, as small ones do."""
         return self._claim if self._claim and claim.strip() in self._answer else claim
 
-    def _doubts(self, claim: str) -> Iterator[Doubt]:
+    def _objections(self, claim: str) -> Iterator[tuple[str, Objection]]:
         if missing := [name for name in self._awaited if not (self._workspace / name).exists()]:
-            yield Doubt("missing", "\n".join(_MISSING.format(name=name) for name in missing))
+            yield "missing", Objection("\n".join(_MISSING.format(name=name) for name in missing))
         if broken := [problem for path in self._written if (problem := self._problem(path))]:
-            yield Doubt("broken", "\n".join([*broken, _BROKEN]), ("write_to_file", "edit_file"))
+            yield "broken", Objection("\n".join([*broken, _BROKEN]), ("write_to_file", "edit_file"))
         if ignored := [name for name in self._named if self._is_ignored(name)]:
-            yield Doubt("ignored", _IGNORED.format(name=ignored[0]), ("read_file",))
-        if not self._did_something and not self.asks and _DEED.search(claim):
-            yield Doubt("nothing", _NOTHING, ("execute_command",))
-        if changed := list(self._unseen)[:_MOST_FILES]:
-            yield Doubt("changed", "\n\n".join([*map(self._file, changed), _HOW]))
+            yield "ignored", Objection(_IGNORED.format(name=ignored[0]), ("read_file",))
+        if not self._did_something and not self.is_question and _DEED.search(claim):
+            yield "nothing", Objection(_NOTHING, ("execute_command",))
+        if changed := list(self._unseen)[:_MAX_FILES]:
+            yield "changed", Objection("\n\n".join([*map(self._file, changed), _HOW]))
 
     def _is_ignored(self, name: str) -> bool:
         return name not in self.touched and name not in self._commands and (self._workspace / name).is_file()
@@ -139,7 +130,7 @@ class Claims:
         text = self._text(path)
         if text is None:
             return f"{quoted(path)} cannot be read as text."
-        return f"{quoted(path)} is now:\n{trimmed(text, self._most // _MOST_FILES)}"
+        return f"{quoted(path)} is now:\n{trimmed(text, self._max_shown // _MAX_FILES)}"
 
     def _problem(self, path: str) -> str | None:
         text = self._text(path)

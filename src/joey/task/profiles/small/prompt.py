@@ -23,7 +23,7 @@ from joey.modes.mode import Mode
 from joey.protocols import Protocol
 from joey.schema.kinds import kinds_of
 from joey.schema.references import properties
-from joey.task.prompt import Surroundings, first_sentence
+from joey.task.prompt import PromptContext, first_sentence
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
@@ -73,13 +73,13 @@ _QUESTION: _Story = (
         ("attempt_completion", {"result": "The first colour in list.txt is red."}, ""),
     ),
 )
-_MOST_WISHES = 2_000
+_MAX_WISHES = 2_000
 """Characters of instructions of the user's own, for each of the mode and the files."""
 
 
-def compact_prompt(mode: Mode, protocol: Protocol, tools: Sequence[ToolSpec], surroundings: Surroundings) -> str:
+def small_prompt(mode: Mode, protocol: Protocol, tools: Sequence[ToolSpec], context: PromptContext) -> str:
     """The system prompt for a model with little room."""
-    wishes = (mode.instructions.strip(), surroundings.wishes(mode.slug))
+    wishes = (mode.instructions.strip(), context.wishes(mode.slug))
     sections = [
         f"{first_sentence(mode.role)}.\n{_RULES}",
         describe_briefly(protocol, tools),
@@ -94,9 +94,9 @@ def describe_briefly(protocol: Protocol, tools: Sequence[ToolSpec]) -> str:
         return ""
     lines = ["# Tools", *map(_signature, tools)]
     offered = {tool.name for tool in tools}
-    for asked, steps in (_WRITTEN, _CHANGED, _RUN, _QUESTION):
+    for request, steps in (_WRITTEN, _CHANGED, _RUN, _QUESTION):
         if all(name in offered for name, _, _ in steps):
-            lines += ["", f"# Example: {asked}", *_told(protocol, steps, tools)]
+            lines += ["", f"# Example: {request}", *_shown(protocol, steps, tools)]
     return "\n".join(lines)
 
 
@@ -111,7 +111,7 @@ def _kind(schema: JsonValue, root: JsonObject) -> str:
     return next((kind for kind in kinds_of(schema, root) if kind != "null"), "string")
 
 
-def _told(protocol: Protocol, steps: Sequence[_Step], tools: Sequence[ToolSpec]) -> Iterator[str]:
+def _shown(protocol: Protocol, steps: Sequence[_Step], tools: Sequence[ToolSpec]) -> Iterator[str]:
     """The steps as the model would write them, each with its answer as it would read it."""
     for name, arguments, answer in steps:
         call = ToolUseBlock("", name, arguments)
@@ -126,6 +126,6 @@ def _words(blocks: Sequence[Block]) -> str:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= _MOST_WISHES:
+    if len(text) <= _MAX_WISHES:
         return text
-    return text[:_MOST_WISHES].rpartition("\n")[0] + "\n(The rest is left out for want of room.)"
+    return text[:_MAX_WISHES].rpartition("\n")[0] + "\n(The rest is left out for want of room.)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from joey.prompts import Library, UserInput, expand_input
 from joey.task.mentions import WorkspaceSources
 from joey.testing.script import Failure, reply
 from joey.wire import encode
-from task_kit import SETTINGS, Kit, call, done, yes
+from task_kit import Kit, call, done, yes
 
 SECRET = "WORDS OF THE FILE"
 
@@ -43,7 +42,7 @@ def kit(folder: Path, script: list[Any], user: Callable[[Request], Answer | None
     async def asked(text: str, mode: str) -> UserInput:
         return await expand_input(text, library, sources, mode)
 
-    made.parts = replace(made.parts, asked=asked)
+    made.change(expand_input=asked)
     return made
 
 
@@ -76,7 +75,7 @@ READ = reply(call("r", "list_files", path="."))
         (
             [reply("hm"), reply("hm"), done()],
             answering(ContinueRequested, text="see @/notes.txt"),
-            {"settings": replace(SETTINGS, mistake_limit=2)},
+            {"mistake_limit": 2},
         ),
         (
             [Failure(status=400, message="no"), reply(call("x", "list_files", path="src")), done()],
@@ -109,7 +108,7 @@ async def test_what_is_said_meanwhile_brings_files_commands_and_their_mode(tmp_p
             made.task.send(Say("/look at @/notes.txt"))
             made.task.send(Say("then /lost"))
 
-    made.parts = replace(made.parts, watch=say)
+    made.change(watch=say)
     await made.run()
     assert "LOOK AT at @/notes.txt" in told(made) and told(made).count(SECRET) == 1
     assert [event.mode for event in made.of(ModeChanged)] == ["ask"]
@@ -136,7 +135,7 @@ async def test_words_said_while_others_are_read_up_are_not_lost_when_the_task_is
         if isinstance(event, TaskStarted) and made.task:
             made.task.send(Say("first"))
 
-    made.parts = replace(made.parts, asked=asked, watch=watch)
+    made.change(expand_input=asked, watch=watch)
     running = asyncio.create_task(made.run())
     await entered.wait()
     assert made.task is not None

@@ -1,0 +1,110 @@
+"""Whether a task is done: every check on a proposed completion, in order.
+
+1. The call itself: no tool failed in the same turn, no todo is open (where that matters), the result is not empty.
+2. The supervisor's objections: facts that speak against the claim.
+3. Messages of the user that the model has not seen: no acceptance and no feedback, so the model gets them first.
+4. The user: accepted, or feedback.
+
+A reply without a call can be a proposal, too (`is_answer`); it begins with the third check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from joey.events import CompletionAnswered, CompletionRequested, TaskCompleted, ToolCount
+from joey.journal.replay import TaskState
+from joey.messages import ResultBlock, TextBlock
+from joey.protocols import Reply
+from joey.task import wording
+from joey.task.config import TaskConfig
+from joey.task.log import TaskLog
+from joey.task.profiles.base import Objection, Supervisor
+from joey.task.requests import Requests
+from joey.task.toolbox import Toolbox
+from joey.tools.todos import open_todos, render_checklist
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The task is done, with this result."""
+
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The task goes on: what the user has to say first."""
+
+    content: tuple[ResultBlock, ...]
+
+
+Completed: TypeAlias = Accepted | Feedback | Objection
+
+
+class Completion:
+    """Decides about the completions that one task's model proposes."""
+
+    def __init__(
+        self, config: TaskConfig, log: TaskLog, requests: Requests, toolbox: Toolbox, supervisor: Supervisor
+    ) -> None:
+        self._config = config
+        self._log = log
+        self._requests = requests
+        self._toolbox = toolbox
+        self._supervisor = supervisor
+
+    async def check_call(self, proposed: str) -> Completed:
+        """A call of attempt_completion."""
+        if problem := self._problem(proposed):
+            return Objection(problem, is_error=True)
+        result = self._supervisor.completion(proposed)
+        return result if isinstance(result, Objection) else await self.check_answer(result)
+
+    async def check_answer(self, proposed: str) -> Accepted | Feedback:
+        """A result that can go to the user."""
+        if self._log.state.queued:
+            return Feedback((TextBlock(wording.HEAR_FIRST),))
+        return await self._asked_of_user(proposed)
+
+    def is_answer(self, reply: Reply) -> bool:
+        """Whether a reply without a call is meant as the result."""
+        finishes = self._config.model.replies.plain_answers == "finish"
+        return finishes and bool(reply.text.strip()) and reply.stop != "length"
+
+    def _problem(self, proposed: str) -> str | None:
+        if self._toolbox.failed:
+            tools = ", ".join(dict.fromkeys(self._toolbox.failed))
+            return (
+                f"The task cannot be completed in this turn because a tool failed in it: {tools}. "
+                "Read the error, put it right or work around it, and call attempt_completion in a later turn."
+            )
+        still_open = open_todos(tuple(self._log.state.todos))
+        if self._config.limits.needs_closed_todos and still_open:
+            return (
+                f"The task cannot be completed while todos are open:\n{render_checklist(still_open)}\n"
+                "Do them, or take them off the list with update_todo_list, and call attempt_completion again."
+            )
+        if not proposed.strip():
+            return 'The argument "result" is empty. Say in it what was done.'
+        return None
+
+    async def _asked_of_user(self, proposed: str) -> Accepted | Feedback:
+        state = self._log.state
+        counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in state.counts.items())
+        self._log.emit(TaskCompleted(proposed, state.usage, counts, state.cost))
+        request_id = self._requests.new_id("completion")
+        answer = await self._requests.ask(CompletionRequested(request_id, proposed))
+        accepted = answer.yes or not (answer.text or answer.images)
+        self._log.emit(CompletionAnswered(request_id, accepted, "" if accepted else answer.text))
+        if accepted:
+            return Accepted(proposed)
+        self._supervisor.new_request(answer.text)
+        attached = await self._requests.expand(answer.text)
+        return Feedback((TextBlock(wording.feedback(answer.text)), *attached, *answer.images))
+
+
+def was_accepted(state: TaskState, call: str) -> bool:
+    """Whether a call that an interruption left open is the completion with which the task ended."""
+    return call == "attempt_completion" and state.ended is not None and state.ended.outcome == "completed"

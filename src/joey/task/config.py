@@ -1,0 +1,102 @@
+"""What a task is made of, put together by the composition root (`joey.app`), by a test, or by you."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from secrets import token_hex
+
+from joey.checkpoints import CheckpointLimits
+from joey.journal.store import TaskStore
+from joey.modes.mode import Mode
+from joey.policy.paths import Workspace
+from joey.policy.settings import Settings
+from joey.prompts import UserInput
+from joey.protocols import Parser, Protocol
+from joey.providers.base import Provider
+from joey.providers.catalogue import Prices
+from joey.task.log import Watcher
+from joey.task.profiles import FULL
+from joey.task.profiles.base import Profile
+from joey.task.prompt import PromptContext
+from joey.task.settings import Replies, TaskLimits
+from joey.tools.toolset import Toolset
+from joey.usage import Usage
+
+
+def new_task_id(now: datetime | None = None) -> str:
+    """Ids sort by time, so that a list of folders is a list of tasks."""
+    return f"{(now or datetime.now()).strftime('%Y%m%d-%H%M%S')}-{token_hex(5)}"  # noqa: DTZ005 - local time is meant
+
+
+async def _as_typed(text: str, _mode: str) -> UserInput:
+    return UserInput(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Who does the work: a model of a provider, and the protocol in which it calls tools."""
+
+    provider: Provider
+    name: str
+    protocol: Protocol
+    label: str = ""
+    """The model's full name, provider/model, for the journal; the name itself when left out."""
+    prices: Prices = field(default_factory=Prices)
+    replies: Replies = field(default_factory=Replies)
+
+    @property
+    def full_name(self) -> str:
+        return self.label or self.name
+
+    def cost(self, usage: Usage) -> float | None:
+        return self.prices.cost(self.name, usage)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWorkspace:
+    """Where the work is done, and where the task is kept."""
+
+    folder: Path
+    store: TaskStore
+    paths: Workspace | None = None
+    """What the policy knows of the disk; made from the folder when left out."""
+    prompt_context: PromptContext | None = None
+    checkpoints: CheckpointLimits | None = None
+    """How much of the files is kept before they are changed; None keeps nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What connects a task with whoever started it."""
+
+    watch: Watcher = lambda _task_id, _event: None
+    headless: bool = False
+    """Whether nobody is there: then what would be asked is denied, with the reason."""
+    expand_input: Callable[[str, str], Awaitable[UserInput]] = _as_typed
+    """What the user typed, with what it names (joey.prompts), in a mode. Given only the user's own words."""
+    wrap_parser: Callable[[Parser], Parser] = lambda parser: parser
+    """Wraps the parser of each reply, to show what it is given and makes of it."""
+    clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    new_id: Callable[[], str] = new_task_id
+
+
+@dataclass(frozen=True, slots=True)
+class TaskConfig:
+    """The pieces of a task. Nothing here is global: two tasks with different pieces do not know of each other."""
+
+    model: Model
+    workspace: TaskWorkspace
+    tools: Callable[[Mode], Toolset]
+    """The tools of a mode. Asked before every turn: return the same object as long as nothing changed."""
+    modes: Mapping[str, Mode]
+    approvals: Settings = field(default_factory=Settings)
+    limits: TaskLimits = field(default_factory=TaskLimits)
+    profile: Profile = FULL
+    hooks: Hooks = field(default_factory=Hooks)
+
+    def mode(self, slug: str) -> Mode:
+        """The mode of this name, or the first, if there is none any more."""
+        return self.modes.get(slug) or next(iter(self.modes.values()))

@@ -1,0 +1,65 @@
+"""Where a task stops by itself and the user decides whether it continues: limits, mistakes, a model that refuses."""
+
+from __future__ import annotations
+
+from joey.events import TaskFinished
+from joey.messages import Block, TextBlock
+from joey.protocols import Reply
+from joey.task import wording
+from joey.task.config import TaskConfig
+from joey.task.log import TaskLog
+from joey.task.requests import Requests
+from joey.task.toolbox import Toolbox
+
+
+class LimitChecks:
+    """Counts what one task has spent and got wrong."""
+
+    def __init__(self, config: TaskConfig, log: TaskLog, requests: Requests, toolbox: Toolbox) -> None:
+        self._config = config
+        self._log = log
+        self._requests = requests
+        self._toolbox = toolbox
+        self._mistakes = 0
+        self._turns_allowed, self._cost_allowed = 0, 0.0
+        """How much of the limits the user has waved through."""
+
+    async def exceeded(self) -> TaskFinished | None:
+        """Before a turn: the end, if there must not be another."""
+        state, max_turns = self._log.state, self._config.limits.max_turns
+        if max_turns is not None and state.turns >= max_turns:
+            return TaskFinished("limit", f"the task took {state.turns} turns; the limit is {max_turns}")
+        turns, cost = state.turns, state.cost or 0.0
+        reason = self._toolbox.approvals.over_limit(turns - self._turns_allowed, cost - self._cost_allowed)
+        if reason is None:
+            return None
+        if not await self._requests.continues(reason):
+            return TaskFinished("limit", reason)
+        self._turns_allowed, self._cost_allowed = state.turns, state.cost or 0.0
+        return None
+
+    async def after_refusal(self, reply: Reply, reminder: str) -> list[Block] | TaskFinished:
+        """The model itself will not. Asking it the same again is of no use, so the user says how to continue."""
+        words = reply.text.strip()
+        reason = f"The model refused to go on: {words}" if words else "The model refused to go on, and did not say why."
+        continued = await self._requests.ask_to_continue(reason)
+        if not continued.yes:
+            return TaskFinished("refused", reason)
+        guided = wording.guidance(reason, continued.text) if continued.text else wording.no_tool_used(reminder)
+        return [TextBlock(guided)]
+
+    async def after_turn(self, *, succeeded: bool, denied: bool) -> list[Block] | TaskFinished:
+        """After a turn: what the user has to say to a model that gets nothing right, or the end."""
+        self._mistakes = 0 if succeeded else self._mistakes + 1
+        limit = self._config.limits.mistake_limit
+        if not limit or self._mistakes < limit:
+            return []
+        why = ", and the last call was not approved" if denied else ""
+        reason = f"Nothing went right in the last {self._mistakes} turns{why}."
+        continued = await self._requests.ask_to_continue(reason)
+        if not continued.yes:
+            return TaskFinished("refused" if denied or not self._config.hooks.headless else "limit", reason)
+        self._mistakes = 0
+        if not continued.text:
+            return []
+        return [TextBlock(wording.guidance(reason, continued.text)), *await self._requests.expand(continued.text)]

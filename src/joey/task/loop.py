@@ -1,0 +1,180 @@
+"""The loop: a message to the model, its reply, the calls in it, and their results as the next message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from joey.events import TaskFinished, ToolCallFinished
+from joey.journal.records import LastMessageReplaced, MessageAdded, UserSaid
+from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.protocols import Reply
+from joey.providers.errors import ProviderError
+from joey.task import wording
+from joey.task.completion import Accepted, Completion, was_accepted
+from joey.task.config import TaskConfig
+from joey.task.environment import turn_details
+from joey.task.limits import LimitChecks
+from joey.task.log import TaskLog
+from joey.task.request import RequestBuilder
+from joey.task.requests import Requests
+from joey.task.rescue import calls_in_text
+from joey.task.results import block_of, resized
+from joey.task.run_calls import ToolRunner
+from joey.task.subtasks import Subtasks
+from joey.task.toolbox import Toolbox
+from joey.task.turn import Turns
+
+
+class Loop:
+    """Carries one task from its first message to its end."""
+
+    def __init__(
+        self,
+        config: TaskConfig,
+        log: TaskLog,
+        toolbox: Toolbox,
+        requests: Requests,
+        builder: RequestBuilder,
+        turns: Turns,
+        runner: ToolRunner,
+        completion: Completion,
+        limits: LimitChecks,
+        subtasks: Subtasks,
+    ) -> None:
+        self._config = config
+        self._log = log
+        self._toolbox = toolbox
+        self._requests = requests
+        self._builder = builder
+        self._turns = turns
+        self._runner = runner
+        self._completion = completion
+        self._limits = limits
+        self._subtasks = subtasks
+
+    async def run(self, opening: list[Block]) -> TaskFinished:
+        """`opening` is what the user begins with; on resuming it may be empty."""
+        content = await self._first_content(opening)
+        while True:
+            await self._add_user_message(content)
+            reply = await self._limits.exceeded() or await self._reply()
+            outcome = reply if isinstance(reply, TaskFinished) else await self._act_on(reply)
+            if isinstance(outcome, TaskFinished):
+                return outcome
+            content = outcome
+
+    async def _reply(self) -> Reply | TaskFinished:
+        while True:
+            try:
+                return await self._turns.take()
+            except ProviderError as error:
+                if not await self._requests.continues(str(error)):
+                    return TaskFinished("error", str(error))
+
+    async def _act_on(self, reply: Reply) -> list[Block] | TaskFinished:
+        """What the model is told next, or the end."""
+        calls = reply.calls or await self._calls_in_text(reply)
+        if reply.stop == "refusal" and not calls:
+            return await self._limits.after_refusal(reply, self._builder.reminder())
+        turn = await self._runner.run(calls)
+        if turn.accepted is not None:
+            return TaskFinished("completed", turn.accepted.result)
+        content: list[Block] = [block_of(call.call_id, turn.results[call.call_id]) for call in calls]
+        if not calls and not reply.malformed and self._completion.is_answer(reply):
+            outcome = await self._completion.check_answer(reply.text)
+            if isinstance(outcome, Accepted):
+                return TaskFinished("completed", outcome.result)
+            content = [*outcome.content]
+        content += [TextBlock(note) for note in (*self._notes(reply, calls), self._details()) if note]
+        more = await self._limits.after_turn(succeeded=turn.any_succeeded, denied=turn.denied)
+        if isinstance(more, TaskFinished):
+            # What the model was about to be told stays in the conversation, for whoever resumes it.
+            await self._add_user_message(content)
+            return more
+        return [*content, *more]
+
+    # What the model is told
+
+    async def _first_content(self, opening: list[Block]) -> list[Block]:
+        """What the task begins with: the user's words, and on resuming the answers that are still owed."""
+        state, now = self._log.state, self._config.hooks.clock()
+        owed = [await self._owed(call, opening) for call in state.unanswered]
+        details = self._config.profile.opening_details(self._toolbox.context(), now, state.todos)
+        if not state.messages:
+            return [*opening, TextBlock(details)]
+        if not owed and not opening and state.messages[-1].role == "user":
+            return []
+        return [*owed, *opening, *([TextBlock(details)] if details else [])]
+
+    async def _owed(self, call: ToolUseBlock, opening: list[Block]) -> ToolResultBlock:
+        """The answer to a call that an interruption left open."""
+        state = self._log.state
+        if call.id in state.results:
+            return block_of(call.id, state.results[call.id])
+        if call.id in state.children:
+            return block_of(call.id, await self._subtasks.resume(state.children[call.id], opening))
+        if was_accepted(state, call.name):
+            return ToolResultBlock(call.id, (TextBlock(wording.ACCEPTED),))
+        text = wording.INTERRUPTED if call.id in state.begun else wording.NOT_RUN
+        return ToolResultBlock(call.id, (TextBlock(text),), is_error=True)
+
+    async def _add_user_message(self, content: list[Block]) -> None:
+        """Write down what the model is told next, and the user's messages since, with what they mention.
+
+        More may come while files are read; and if the task is cancelled then, nothing of the message is lost.
+        """
+        state, model, read = self._log.state, self._config.model, list[list[Block]]()
+        try:
+            content = await resized(content, model)
+            while len(read) < len(state.queued):
+                message = state.queued[len(read)]
+                words = await resized([*_blocks(message), *await self._requests.expand(message.text)], model)
+                if message in state.queued:  # it may have been taken back meanwhile
+                    read.append(words)
+        finally:
+            waiting = state.queued
+            read = [*read[: len(waiting)], *map(_blocks, waiting[len(read) :])]
+            whole = Message("user", (*content, *(block for each in read for block in each)))
+            if whole.content:
+                self._log.record(MessageAdded(whole))
+
+    def _notes(self, reply: Reply, calls: Sequence[ToolCallFinished]) -> list[str]:
+        cut = reply.stop == "length"
+        if reply.malformed:
+            return [wording.malformed(reply.malformed, cut=cut, reminder=self._builder.reminder())]
+        if calls or self._completion.is_answer(reply):
+            return []
+        if cut:
+            return [wording.CUT_OFF]
+        return [wording.no_tool_used(self._builder.reminder()) if reply.content else wording.EMPTY_REPLY]
+
+    def _details(self) -> str:
+        return turn_details(self._toolbox.context(), self._log.state.todos)
+
+    # Calls in text
+
+    async def _calls_in_text(self, reply: Reply) -> tuple[ToolCallFinished, ...]:
+        """Calls that a native model wrote into its text, if the settings want them and the user does not mind."""
+        model = self._config.model
+        wanted = model.replies.text_calls
+        if model.protocol.in_text or wanted == "ignore" or reply.malformed or reply.stop == "length":
+            return ()
+        found = calls_in_text(reply.text, self._toolbox.registry.specs)
+        if found is None:
+            return ()
+        names = ", ".join(call.name for call in found.calls)
+        question = f"The model wrote a call of {names} as text instead of making it. Make it?"
+        if wanted == "offer" and not await self._requests.continues(question):
+            return ()
+        turn = self._log.state.turns
+        calls = tuple(replace(call, call_id=f"text_{turn}_{n}") for n, call in enumerate(found.calls))
+        uses = (ToolUseBlock(call.call_id, call.name, call.arguments) for call in calls)
+        thoughts = (block for block in reply.content if isinstance(block, ReasoningBlock))
+        text = (TextBlock(found.around),) if found.around else ()
+        self._log.record(LastMessageReplaced(Message("assistant", (*thoughts, *text, *uses))))
+        return calls
+
+
+def _blocks(message: UserSaid) -> list[Block]:
+    return [TextBlock(wording.user_message(message.text)), *message.images]

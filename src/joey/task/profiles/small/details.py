@@ -1,0 +1,41 @@
+"""What a small model is told of its workspace, and of the turns that it no longer sees.
+
+It is not asked for a summary: it would take minutes, and what it wrote would not be true. It gets a list of its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from joey.messages import Message, ToolResultBlock, ToolUseBlock
+from joey.system.filenames import quoted
+from joey.tools.base import ToolContext
+from joey.tools.searching.listing import list_folder
+
+_MAX_ENTRIES = 40
+_MAX_CALL, _MAX_CALLS = 80, 30
+
+
+def brief_details(context: ToolContext) -> str:
+    """With the task: the files there are."""
+    listing = list_folder(context.workspace, recursive=True, limit=_MAX_ENTRIES, hidden=context.ignored, seconds=2.0)
+    files = [entry for entry in listing.entries if not entry.endswith("/")]
+    more = " and more" if listing.cut else ""
+    return (
+        f"Files in this folder: {', '.join(map(quoted, files))}{more}"
+        if files
+        else "There are no files in this folder yet."
+    )
+
+
+def calls_in(messages: Sequence[Message]) -> str:
+    """The calls that were made, a line each, and which of them failed. Ids are unique in a turn only."""
+    lines: list[str] = []
+    for message, answer in zip(messages, [*messages[1:], None], strict=True):
+        results = [block for block in answer.content if isinstance(block, ToolResultBlock)] if answer else []
+        failed = {result.tool_use_id for result in results if result.is_error}
+        for call in message.content:
+            if isinstance(call, ToolUseBlock):
+                what = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+                lines.append(f"- {call.name} {what.strip()[:_MAX_CALL]}{' (failed)' * (call.id in failed)}")
+    return "\n".join(lines[-_MAX_CALLS:])

@@ -1,0 +1,137 @@
+"""Between a task and its user: questions and their answers, messages, and what typed words name.
+
+Only an answer to a request answers it. What the user types meanwhile is a message for the model: it waits for the next
+request, and is never taken for a yes. With nobody there, the careful answer is given at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from joey.commands import Answer, Say
+from joey.events import (
+    CompletionRequested,
+    ContinueAnswered,
+    ContinueRequested,
+    QuestionRequested,
+    Request,
+    UserMessageQueued,
+    UserMessageTakenBack,
+)
+from joey.journal.records import UserSaid, UserTookBack
+from joey.messages import ResultBlock, TextBlock
+from joey.task import wording
+from joey.task.config import TaskConfig
+from joey.task.log import TaskLog
+from joey.task.profiles.base import Supervisor
+
+NOBODY = "Nobody is there to answer. Decide by yourself, and say in the result what you assumed."
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """Whether the user wants the task to continue, and what they added for the model."""
+
+    yes: bool
+    text: str = ""
+
+
+class Requests:
+    """The user, as the parts of one task reach them."""
+
+    def __init__(self, config: TaskConfig, log: TaskLog, supervisor: Supervisor) -> None:
+        self._config = config
+        self._log = log
+        self._supervisor = supervisor
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._made = 0
+
+    def new_id(self, kind: str) -> str:
+        self._made += 1
+        return f"{kind}_{self._made}"
+
+    async def ask(self, request: Request) -> Answer:
+        """Put a question to the user and wait for its answer."""
+        self._log.emit(request)
+        if self._config.hooks.headless:
+            return unattended(request)
+        waiting = self._waiting[request.request_id] = asyncio.get_running_loop().create_future()
+        try:
+            return await asyncio.wait_for(waiting, self._timeout(request))
+        except TimeoutError:
+            assert isinstance(request, QuestionRequested)
+            return Answer(request.request_id, yes=True, text=request.suggestions[0].text)
+        finally:
+            del self._waiting[request.request_id]
+
+    def _timeout(self, request: Request) -> float | None:
+        if isinstance(request, QuestionRequested):
+            return self._config.approvals.answer_after(len(request.suggestions))
+        return None
+
+    def answer(self, answer: Answer) -> bool:
+        """Give an answer to whoever waits for it; False if nobody does."""
+        waiting = self._waiting.get(answer.request_id)
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(answer)
+        return True
+
+    # Whether to continue
+
+    async def ask_to_continue(self, reason: str) -> Continued:
+        request_id = self.new_id("continue")
+        answer = await self.ask(ContinueRequested(request_id, reason))
+        continued = Continued(answer.yes or bool(answer.text), answer.text)
+        self._log.emit(ContinueAnswered(request_id, continued.yes, continued.text))
+        return continued
+
+    async def continues(self, reason: str) -> bool:
+        """Whether the user wants to continue. Words they add are for the model, with the next message."""
+        continued = await self.ask_to_continue(reason)
+        if continued.yes and continued.text:
+            self.say(Say(continued.text))
+        return continued.yes
+
+    # Messages
+
+    def say(self, message: Say) -> None:
+        """A message for the model. It waits for the next request, and answers no question."""
+        self._log.record(UserSaid(message.text, message.images))
+        self._supervisor.new_message()
+        self._log.emit(UserMessageQueued(message.text))
+
+    def take_back(self) -> bool:
+        """Forget the last message that waits; False if none does."""
+        queued = self._log.state.queued
+        if not queued:
+            return False
+        text = queued[-1].text
+        self._log.record(UserTookBack())
+        self._log.emit(UserMessageTakenBack(text))
+        return True
+
+    async def expand(self, typed: str) -> tuple[ResultBlock, ...]:
+        """What the user's words name: files and changes they mention, slash commands and the mode of these.
+
+        For what a person typed, and nothing else: a suggestion that was picked is the model's words.
+        """
+        if not typed:
+            return ()
+        modes = self._config.modes
+        expanded = await self._config.hooks.expand_input(typed, self._config.mode(self._log.state.mode).slug)
+        if expanded.mode is None:
+            return expanded.attached
+        if expanded.mode not in modes:
+            return (*expanded.attached, TextBlock(wording.no_such_mode(expanded.mode, modes)))
+        self._log.change_mode(expanded.mode, "a slash command asks for it")
+        return expanded.attached
+
+
+def unattended(request: Request) -> Answer:
+    """The careful answer, where nobody is there to give one."""
+    if isinstance(request, QuestionRequested):
+        text = request.suggestions[0].text if request.suggestions else NOBODY
+        return Answer(request.request_id, yes=True, text=text)
+    return Answer(request.request_id, yes=isinstance(request, CompletionRequested))

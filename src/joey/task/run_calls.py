@@ -1,0 +1,221 @@
+"""From the calls of a reply to their results: each goes through `joey.task.calls`, and each step is recorded.
+
+Calls run in the order in which the model made them. Neighbours that only read, and need no approval, overlap: they are
+judged one after the other and then run together, before any other call is judged. When one is denied, the rest of the
+turn is skipped: what the model planned after it may rest on it. Every call gets exactly one result, whatever happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from joey.commands import Answer
+from joey.effects import CompletionProposed, ModeSwitched, QuestionAsked, SubtaskStarted, TodosUpdated
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    QuestionAnswered,
+    QuestionRequested,
+    ToolCallFinished,
+    ToolRunFinished,
+    ToolRunStarted,
+)
+from joey.journal.records import RunBegan, RunEnded
+from joey.messages import TextBlock, ToolResult
+from joey.task import wording
+from joey.task.approvals import AFTER_SUBTASK, SKIPPED, always, always_allows
+from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, resolve
+from joey.task.checkpoint import keep_files
+from joey.task.completion import Accepted, Completion, Feedback
+from joey.task.config import TaskConfig
+from joey.task.log import TaskLog
+from joey.task.profiles.base import Supervisor, changes_something
+from joey.task.requests import Requests
+from joey.task.results import from_outside, resized
+from joey.task.subtasks import Subtasks
+from joey.task.toolbox import Toolbox
+from joey.tools.base import failed
+from joey.tools.registry import RejectedCall, ResolvedCall
+
+
+@dataclass(slots=True)
+class TurnResults:
+    """What came of the calls of a turn. A call whose task was accepted as complete has no result."""
+
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    accepted: Accepted | None = None
+    denied: bool = False
+    """Whether a call was not approved."""
+
+    @property
+    def any_succeeded(self) -> bool:
+        return any(not result.is_error for result in self.results.values())
+
+
+class ToolRunner:
+    """Runs the calls of one task, turn by turn."""
+
+    def __init__(
+        self,
+        config: TaskConfig,
+        log: TaskLog,
+        requests: Requests,
+        toolbox: Toolbox,
+        supervisor: Supervisor,
+        completion: Completion,
+        subtasks: Subtasks,
+    ) -> None:
+        self._config = config
+        self._log = log
+        self._requests = requests
+        self._toolbox = toolbox
+        self._supervisor = supervisor
+        self._completion = completion
+        self._subtasks = subtasks
+        self._turn = TurnResults()
+        self._skip: str | None = None
+        self._reads: list[tuple[ToolCallFinished, Approved]] = []
+
+    async def run(self, calls: Sequence[ToolCallFinished]) -> TurnResults:
+        self._toolbox.failed = []
+        self._turn, self._skip, self._reads = TurnResults(), None, []
+        for call in calls:
+            resolved = await self._resolved(call)
+            if not (isinstance(resolved, ResolvedCall) and resolved.tool.group == "read"):
+                await self._run_reads()
+            judged = await self._judged(call, resolved)
+            if isinstance(judged, Judged) and _may_overlap(judged):
+                self._reads.append((call, Approved(judged)))
+                continue
+            await self._run_reads()
+            await self._finish(call, judged)
+        await self._run_reads()
+        return self._turn
+
+    async def _run_reads(self) -> None:
+        """Run the reads that were put off so that they overlap."""
+        reads, self._reads = self._reads, []
+        await asyncio.gather(*(self._execute(call, approved) for call, approved in reads))
+
+    async def _resolved(self, call: ToolCallFinished) -> ResolvedCall | Refused:
+        if self._skip is not None:
+            return Refused(failed(self._skip))
+        resolved = await resolve(call, self._toolbox.registry, self._log.folder)
+        if isinstance(resolved, RejectedCall):
+            return Refused(from_outside(resolved.result))
+        return resolved
+
+    async def _judged(self, call: ToolCallFinished, resolved: ResolvedCall | Refused) -> Judged | Refused:
+        if isinstance(resolved, Refused):
+            return resolved
+        if refusal := self._supervisor.before(resolved.tool.name, call.name, call.arguments):
+            return Refused(failed(refusal))
+        judged = await judge(resolved, self._toolbox.context(call.call_id), self._toolbox.rules)
+        return judged if isinstance(judged, Judged) else replace(judged, result=from_outside(judged.result))
+
+    async def _finish(self, call: ToolCallFinished, judged: Judged | Refused) -> None:
+        if self._skip is not None:
+            return self._answer(call, failed(self._skip))
+        if isinstance(judged, Refused):
+            return self._refuse(call, judged)
+        approved = await approve(judged, lambda judged: self._ask(call, judged))
+        if isinstance(approved, Approved):
+            return await self._execute(call, approved)
+        if not approved.denied:
+            name, arguments, plan = judged.call.tool.name, call.arguments, judged.plan
+            refusal = self._supervisor.on_refusal(name, call.name, arguments, plan, approved.result)
+            return self._answer(call, from_outside(refusal))
+        attached = await self._requests.expand(approved.comment)
+        result = replace(approved.result, content=(*approved.result.content, *attached))
+        return self._refuse(call, replace(approved, result=result))
+
+    def _refuse(self, call: ToolCallFinished, refused: Refused) -> None:
+        if refused.denied:
+            self._turn.denied, self._skip = True, SKIPPED
+        self._answer(call, refused.result)
+
+    async def _ask(self, call: ToolCallFinished, judged: Judged) -> Answer:
+        toolbox, verdict = self._toolbox, judged.verdict
+        request_id = self._requests.new_id("approval")
+        shown, lasting = judged.plan.shown, always_allows(toolbox.approvals, judged.actions, verdict.parts)
+        answer = await self._requests.ask(
+            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown, lasting)
+        )
+        self._log.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
+        if answer.yes and answer.always:
+            toolbox.approvals = always(toolbox.approvals, judged.actions, verdict.parts)
+        return answer
+
+    async def _execute(self, call: ToolCallFinished, approved: Approved) -> None:
+        log, actions, comment = self._log, approved.judged.actions, approved.comment
+        self._toolbox.grants.add(approved)
+        words = (TextBlock(wording.user_message(comment)), *await self._requests.expand(comment)) if comment else ()
+        await keep_files(log, self._toolbox, call, actions)
+        log.record(RunBegan(call.call_id, call.name))
+        if changes_something(actions):
+            log.sync()
+        log.emit(ToolRunStarted(call.call_id, call.name))
+        ran = await execute(approved, log.folder)
+        result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
+        if result is None:
+            return
+        result = replace(result, content=tuple(await resized([*words, *result.content], self._config.model)))
+        self._supervisor.after(call.name, call.arguments, actions, result)
+        self._answer(call, result)
+
+    def _answer(self, call: ToolCallFinished, result: ToolResult) -> None:
+        self._log.record(RunEnded(call.call_id, call.name, result))
+        self._log.emit(ToolRunFinished(call.call_id, call.name, result))
+        if result.is_error:
+            self._toolbox.failed.append(call.name)
+        self._turn.results[call.call_id] = result
+
+    # What a tool asks of the task
+
+    async def _settle(self, call: ToolCallFinished, result: ToolResult) -> ToolResult | None:
+        """The result after its effect, if any, was acted upon. None: there is nothing left to do for this call."""
+        match result.effect:
+            case QuestionAsked() as question:
+                return await self._question(question)
+            case CompletionProposed(proposed):
+                return await self._complete(call, proposed)
+            case ModeSwitched(mode, reason):
+                self._log.change_mode(mode, reason)
+            case SubtaskStarted() as subtask:
+                self._skip = AFTER_SUBTASK
+                return await self._subtasks.run(subtask, call.call_id)
+            case TodosUpdated(todos):
+                self._log.change_todos(todos)
+            case None:
+                pass
+        return result
+
+    async def _question(self, question: QuestionAsked) -> ToolResult:
+        request_id = self._requests.new_id("question")
+        answer = await self._requests.ask(QuestionRequested(request_id, question.question, question.suggestions))
+        self._log.emit(QuestionAnswered(request_id, answer.text, answer.images))
+        picked = next((suggestion for suggestion in question.suggestions if suggestion.text == answer.text), None)
+        if picked is not None and picked.mode is not None and picked.mode in self._config.modes:
+            self._log.change_mode(picked.mode, "picked with the answer")
+        attached = () if picked is not None else await self._requests.expand(answer.text)
+        return ToolResult((TextBlock(wording.answer(answer.text)), *attached, *answer.images))
+
+    async def _complete(self, call: ToolCallFinished, proposed: str) -> ToolResult | None:
+        outcome = await self._completion.check_call(proposed)
+        if isinstance(outcome, Feedback):
+            return ToolResult(outcome.content)
+        if isinstance(outcome, Accepted):
+            self._turn.accepted, self._skip = outcome, wording.ACCEPTED
+        elif outcome.is_error:
+            return failed(outcome.text)
+        else:
+            # A model that insists makes the same call again: it must not be taken for a repetition.
+            self._answer(call, from_outside(ToolResult((TextBlock(outcome.text),))))
+        return None
+
+
+def _may_overlap(judged: Judged) -> bool:
+    """Whether this call may run beside others: it only reads, and nobody is asked whose no would skip them."""
+    return judged.call.tool.group == "read" and judged.verdict.allowed and judged.plan.refusal is None

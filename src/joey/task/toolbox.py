@@ -1,0 +1,88 @@
+"""The tools of a task as they are now: those of its mode, the rules for them, and the world as they see it."""
+
+from __future__ import annotations
+
+from joey.checkpoints import CheckpointStore
+from joey.events import FilesLeftBehind, SandboxReported, ToolRunProgressed
+from joey.journal.records import FilesFound, RunConfined
+from joey.modes.mode import Mode
+from joey.policy.paths import Workspace
+from joey.task.calls import Grants, Rules
+from joey.task.config import TaskConfig
+from joey.task.log import TaskLog
+from joey.tools.base import Confined, ToolContext
+from joey.tools.memory import ToolMemory
+from joey.tools.registry import Registry
+
+
+class Toolbox:
+    """What a call needs to be resolved, judged and carried out."""
+
+    def __init__(self, config: TaskConfig, log: TaskLog, paths: Workspace) -> None:
+        self._config = config
+        self._log = log
+        self._paths = paths
+        self.approvals = config.approvals
+        """What may be done without asking; answers of the user add to it."""
+        self.grants = Grants()
+        self.failed: list[str] = []
+        """The tools that failed since the model last spoke."""
+        self.memory = ToolMemory()
+        self._confined: Confined | None = None
+        self._registry: Registry | None = None
+        self._checkpoints: CheckpointStore | None = None
+
+    @property
+    def mode(self) -> Mode:
+        return self._config.mode(self._log.state.mode)
+
+    @property
+    def registry(self) -> Registry:
+        """The tools of the mode the task is in now, ready to check calls."""
+        toolset = self._config.tools(self.mode)
+        if self._registry is None or self._registry.toolset is not toolset:
+            self._registry = Registry(toolset)
+        return self._registry
+
+    @property
+    def rules(self) -> Rules:
+        """What holds for a call made now."""
+        folder, headless = self._config.workspace.folder, self._config.hooks.headless
+        return Rules(self.mode, folder, self.approvals, self._paths, headless)
+
+    @property
+    def checkpoints(self) -> CheckpointStore | None:
+        """Where files are kept before they are changed; opened when first needed, None if that is switched off."""
+        workspace = self._config.workspace
+        if self._checkpoints is None and workspace.checkpoints is not None:
+            folder = self._log.folder / "checkpoints"
+            self._checkpoints = CheckpointStore(folder, workspace.folder, workspace.checkpoints)
+        return self._checkpoints
+
+    def context(self, call_id: str = "") -> ToolContext:
+        """The world as a tool sees it in this call."""
+        return ToolContext(
+            workspace=self._config.workspace.folder,
+            storage=self._log.folder,
+            mode=self.mode.slug,
+            modes=tuple(self._config.modes),
+            todos=tuple(self._log.state.todos),
+            ignored=self._paths.hides,
+            permissions=self.grants.permissions(call_id, lambda: self.rules),
+            confined=lambda confined: self._note_confined(call_id, confined),
+            warn=self._warn,
+            progress=lambda text: self._log.emit(ToolRunProgressed(call_id, text)),
+            memory=self.memory,
+        )
+
+    def _note_confined(self, call_id: str, confined: Confined) -> None:
+        self._log.record(RunConfined(call_id, confined.level, confined.network))
+        if confined != self._confined:
+            self._confined = confined
+            self._log.emit(SandboxReported(confined.level, confined.network, confined.message))
+
+    def _warn(self, message: str) -> None:
+        try:
+            self._log.record(FilesFound(message))
+        finally:
+            self._log.emit(FilesLeftBehind(message))

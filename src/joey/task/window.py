@@ -1,0 +1,160 @@
+"""Keeping the conversation within the model's window.
+
+What the provider counted decides, and an estimate only where it did not count. When the window is nearly full, old
+turns are hidden behind a summary, which the profile makes or the model writes; if that fails, they are hidden without
+one. Either way the task itself, the last turns and every call with its answer stay, nothing is deleted, and one attempt
+is made for each time the window fills: a summary that does not come cannot hold up the task. Where the user wants it
+and there is no need, no summary means that all stays.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from joey.chunks import TextChunk, UsageChunk
+from joey.events import ContextKept, ContextShortened
+from joey.frames import below_heading
+from joey.journal.records import MessagesHidden
+from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.providers.base import ModelRequest
+from joey.providers.errors import ProviderError
+from joey.task.config import TaskConfig
+from joey.task.history import hideable, visible
+from joey.task.log import TaskLog
+from joey.task.request import RequestBuilder, persist, size_of
+from joey.usage import Usage
+
+KEPT_MESSAGES = 6
+KEPT_ON_REQUEST = 2
+_MAX_RESULT = 2000
+_CHARACTERS_A_TOKEN = 3
+
+_SUMMARIZER = "You sum up a conversation between a user and a coding agent, so that the agent can go on without it."
+_INSTRUCTIONS = """\
+Sum up the conversation above for the agent that goes on with it. Under these headings, briefly and exactly:
+1. What the user wants, in the user's own words where they matter.
+2. What was done: files read, written and changed, with their paths; commands and what they showed.
+3. What was decided, and why.
+4. What went wrong, and what helped.
+5. Where things stand, and the next step.
+Write nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    text: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+class Window:
+    """The part of one task's conversation that is still sent."""
+
+    def __init__(self, config: TaskConfig, log: TaskLog, requests: RequestBuilder) -> None:
+        self._config = config
+        self._log = log
+        self._requests = requests
+        self.compact_next = False
+        """Whether the user wants the conversation compacted before the next request."""
+
+    async def make_room(self) -> None:
+        """Before a request: what the user wants, and what is needed."""
+        if self.compact_next:
+            self.compact_next = False
+            await self.compact()
+        if self.nearly_full():
+            await self.shorten()
+
+    def nearly_full(self) -> bool:
+        """Whether the next reply might not have room. It may take `max_tokens`, but at most half of the window."""
+        replies, state = self._config.model.replies, self._log.state
+        window, used = replies.context_window, state.last_usage.total
+        if window is None:
+            return False
+        if not used and state.turns:  # a reply that was not read to its end has no count
+            used = size_of(self._requests.build()) // _CHARACTERS_A_TOKEN
+        return used > min(self._config.limits.compact_at * window, window - min(replies.max_tokens, window / 2))
+
+    async def shorten(self, *, keep: int = KEPT_MESSAGES) -> bool:
+        """Hide old turns behind a summary if there is one. False: there is nothing left to hide."""
+        count = hideable(self._log.state.messages, keep)
+        if count <= self._log.state.hidden:
+            return False
+        try:
+            summary = await self._summary(count)
+        except ProviderError:
+            summary = _Summary()
+        self._hide(count, summary)
+        return True
+
+    async def compact(self) -> None:
+        """What `shorten` does, because the user wants it: as much as can be, and only behind a summary."""
+        count = hideable(self._log.state.messages, KEPT_ON_REQUEST)
+        if count <= self._log.state.hidden:
+            self._log.emit(ContextKept("there is nothing to summarize yet"))
+            return
+        try:
+            summary = await self._summary(count)
+        except ProviderError as error:
+            self._log.emit(ContextKept(str(error)))
+            return
+        if summary.text:
+            self._hide(count, summary)
+        else:
+            self._log.emit(ContextKept("the model wrote no summary"))
+
+    def _hide(self, count: int, summary: _Summary) -> None:
+        text, usage = summary.text or None, summary.usage
+        cost = self._config.model.cost(usage) if usage.total else None
+        state, before = self._log.state, self._log.state.last_usage.total
+        shorter = replace(state, hidden=count, summary=text)
+        after = before * size_of(self._requests.build(shorter)) // size_of(self._requests.build(state))
+        self._log.record(MessagesHidden(count, text, after, usage, cost))
+        self._log.emit(ContextShortened(count, text, before, after, usage, cost))
+
+    async def _summary(self, count: int) -> _Summary:
+        """The first `count` messages after the task in short, with those hidden before. Raises ProviderError."""
+        state, model = self._log.state, self._config.model
+        made = self._config.profile.summary(state.messages[1 : 1 + count])
+        if made is not None:
+            return _Summary(made)
+        messages = visible(state)[: 1 + count - state.hidden]
+        request = ModelRequest(
+            model=model.name,
+            messages=(*map(_as_text, messages), Message("user", (TextBlock(_INSTRUCTIONS),))),
+            system=_SUMMARIZER,
+            max_tokens=model.replies.max_tokens,
+            temperature=model.replies.temperature,
+        )
+        return await persist(lambda: self._written(request), self._config, self._log)
+
+    async def _written(self, request: ModelRequest) -> _Summary:
+        text: list[str] = []
+        usage = Usage()
+        async with aclosing(self._config.model.provider.stream(request)) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, TextChunk):
+                    text.append(chunk.text)
+                elif isinstance(chunk, UsageChunk):
+                    usage = usage.merge(chunk)
+        return _Summary("".join(text).strip(), usage)
+
+
+def _as_text(message: Message) -> Message:
+    return Message(message.role, tuple(_block_as_text(block) for block in message.content))
+
+
+def _block_as_text(block: Block) -> Block:
+    """Calls and results in words: a request without tools may not carry them, and a summary needs no more."""
+    if isinstance(block, ToolUseBlock):
+        lines = [f"{name}: {below_heading(_short(value))}" for name, value in block.arguments.items()]
+        return TextBlock("\n".join([f"[Tool Use: {block.name}]", *lines]))
+    if isinstance(block, ToolResultBlock):
+        text = "\n".join(part.text if isinstance(part, TextBlock) else "[Image]" for part in block.content)
+        return TextBlock(f"[Tool Result{' (Error)' if block.is_error else ''}]\n{below_heading(_short(text))}")
+    return TextBlock("[Image]") if isinstance(block, ImageBlock) else block
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _MAX_RESULT else f"{text[:_MAX_RESULT]}… ({len(text) - _MAX_RESULT} more characters)"
