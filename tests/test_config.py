@@ -294,7 +294,8 @@ def test_every_approval_of_the_policy_is_a_setting() -> None:
 
 PARTS: dict[str, type] = {
     "replies": Replies, "limits": TaskLimits, "tools": BuiltinOptions, "choices": ToolChoices,
-    "environment": EnvironmentRules, "sandbox": SandboxSettings, "sandbox_limits": ProcessLimits, "engine": EngineOptions,
+    "environment": EnvironmentRules, "sandbox": SandboxSettings, "sandbox_limits": ProcessLimits,
+    "engine": EngineOptions,
 }  # fmt: skip
 
 
