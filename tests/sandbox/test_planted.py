@@ -194,3 +194,45 @@ async def test_the_user_is_warned_before_the_first_command_where_the_workspace_i
 ) -> None:
     await watch_for_planted(world.open("full"), task.context, max_folders=2)
     assert len(task.warnings) == 1 and "more than 2 folders" in task.warnings[0]
+
+
+NESTED = {
+    "with git": "git -C lib config core.fsmonitor evil",
+    "in place": "printf '[core]\\n\\tfsmonitor = evil\\n' >> lib/.git/config",
+    "by another file": "printf '[core]\\n\\tfsmonitor = evil\\n' > new && mv new lib/.git/config",
+    "by a link": "echo evil > evil && ln -sf ../../evil lib/.git/config",
+}
+
+
+@pytest.mark.parametrize("background", [False, True], ids=["", "while another command runs"])
+@pytest.mark.parametrize("command", NESTED.values(), ids=NESTED)
+async def test_the_configuration_of_a_nested_repository_is_put_back(
+    task: Task, world: World, command: str, *, background: bool
+) -> None:
+    world.git("init", "-q", "lib")
+    world.git("config", "alias.mine", "!run", cwd=world.workspace / "lib")
+    hook = world.workspace / "lib/.git/hooks/pre-commit"
+    hook.write_text("mine\n")
+    hook.chmod(0o755)
+    config = world.workspace / "lib/.git/config"
+    before = config.read_text()
+    await task.run("sleep 100" if background else "true", background=background)
+    await asyncio.sleep(0.2)
+    result = await task.run(f"{command}; echo evil >> lib/.git/hooks/pre-commit")
+    assert "moved aside" in result and "put back as they were before: " in result, result
+    assert "lib/.git/config" in result and "lib/.git/hooks/pre-commit" in result
+    assert config.read_text() == before and not config.is_symlink()
+    assert hook.read_text() == "mine\n" and hook.stat().st_mode & 0o777 == 0o755
+    assert "Careful" not in await task.run("true")
+
+
+async def test_what_the_user_approved_is_what_is_put_back_later(task: Task, world: World) -> None:
+    world.git("init", "-q", "lib")
+    task.approved_by = "user"
+    await task.run("git -C lib config alias.x '!approved'")
+    task.approved_by = "sandbox"
+    await asyncio.sleep(0.2)
+    await task.run("true")
+    await task.run("git -C lib config alias.x '!evil'")
+    config = (world.workspace / "lib/.git/config").read_text()
+    assert "approved" in config and "evil" not in config

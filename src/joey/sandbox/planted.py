@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ _SLACK = 0.05
 _GITLINK = 0o160000
 _MAX_INDEX = 64 * 1024 * 1024
 _MAX_CONFIG = 1024 * 1024
+_MAX_KEPT, _MAX_KEPT_FILE = 4 * 1024 * 1024, 64 * 1024
 _HARMLESS = re.compile(
     r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf"
     r"|sharedrepository)|receive\.denynonfastforwards"
@@ -43,12 +45,24 @@ _URL_RUNS = re.compile(r"\s*(ext|fd)::", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A guarded file as it was at the last look, so that it can be put back: its folder, its state, and itself."""
+
+    folder: Identity | None
+    state: tuple[Identity | None, float]
+    content: bytes
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
 class Planted:
     """A file that was not there like this before. One that `lay_elsewhere` was guarded there, and is as it was."""
 
     path: Path
     when: float
     lay_elsewhere: bool = False
+    before: Kept | None = None
+    """What was there before, in the same folder, if that was a file and is known."""
 
 
 @dataclass(slots=True)
@@ -78,6 +92,9 @@ class Watch:
         """Whether the workspace is small enough to be looked through to its end."""
         self._looked_at = time.time()
         self._known = {str(path): identity(path) for path, _own in self._watched(float("inf"))}
+        self._kept: dict[str, Kept] = {}
+        self._put_back: dict[str, tuple[Identity | None, float]] = {}
+        self._keep()
 
     def planted(self, since: float, covered: Mapping[str, Identity]) -> list[Planted]:
         """The guarded files that are not what they were when this was last asked, while commands ran that began at
@@ -91,7 +108,25 @@ class Watch:
             if not own and (new := self._judged(path, since, covered)) is not None:
                 found.append(new)
         self._known, self._looked_at = present, began
+        self._keep(except_for={str(each.path) for each in found})
         return found
+
+    def was_put_back(self, path: Path) -> None:
+        """A file is as it was before, by our doing."""
+        self._known[str(path)] = identity(path)
+        self._put_back[str(path)] = _state(path)
+
+    def _keep(self, except_for: Collection[str] = ()) -> None:
+        """Remember what there is now, but for what was just planted."""
+        kept: dict[str, Kept] = {}
+        room = _MAX_KEPT
+        for path in self._known:
+            now = self._kept.get(path)
+            if path not in except_for and (now is None or now.state != _state(path)):
+                now = _read(path)
+            if now is not None and (room := room - len(now.content)) >= 0:
+                kept[path] = now
+        self._kept = kept
 
     def _judged(self, path: Path, since: float, covered: Mapping[str, Identity]) -> Planted | None:
         now = identity(path)
@@ -99,13 +134,18 @@ class Watch:
         above = covered.get(str(path.parent))  # as the folder of git's hooks is
         if now is None or (same and (covered.get(str(path)) == now or (above and above == identity(path.parent)))):
             return None
+        if self._put_back.get(str(path)) == _state(path):
+            return None
         when = _newest(path)
         # What was made after the last look and before the command began is the user's, and so is what is out of sight.
         if when < since and (same or not self.is_whole or when >= self._looked_at):
             return None
         if path.name in ("config", "config.worktree") and is_harmless_config(path):
             return None
-        return Planted(path, when, lay_elsewhere=when < since and now in self._known.values())
+        before = self._kept.get(str(path))
+        if before is not None and before.folder != identity(path.parent):
+            before = None  # that one went elsewhere with its folder
+        return Planted(path, when, lay_elsewhere=when < since and now in self._known.values(), before=before)
 
     def _watched(self, since: float) -> Iterator[tuple[Path, bool]]:
         """Everything that is looked at, and whether it is a new repository's own."""
@@ -169,6 +209,28 @@ def _changed(path: Path | str) -> float:
         return os.lstat(path).st_ctime
     except OSError:
         return 0.0
+
+
+def _state(path: Path | str) -> tuple[Identity | None, float]:
+    return identity(path), _changed(path)
+
+
+def _read(path: str) -> Kept | None:
+    """A regular file that is not too large to be kept, links not followed."""
+    folder, state = identity(Path(path).parent), _state(path)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_KEPT_FILE:
+            return None
+        return Kept(folder, state, os.read(descriptor, _MAX_KEPT_FILE), stat.S_IMODE(status.st_mode))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 def _newest(path: Path) -> float:

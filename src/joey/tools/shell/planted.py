@@ -19,7 +19,7 @@ from pathlib import Path
 
 from joey.sandbox import Sandbox
 from joey.sandbox.mounts import MAX_ENTRIES, Identity, open_beneath
-from joey.sandbox.planted import Planted, Watch
+from joey.sandbox.planted import Kept, Planted, Watch
 from joey.system.filenames import quoted
 from joey.tools.base import ToolContext
 
@@ -36,6 +36,8 @@ class PlantedReport:
 
     names: tuple[str, ...]
     moved_to: Path | None = None
+    put_back: tuple[str, ...] = ()
+    """In place of those that were moved: what was there before."""
 
     @property
     def _listed(self) -> str:
@@ -46,7 +48,12 @@ class PlantedReport:
     def at_the_end(self) -> str:
         """For the user, when there is no model any more to tell."""
         where = f"; they were moved aside to {self.moved_to}" if self.moved_to else "; look at them before you go on"
-        return f"commands left files behind that run or steer programs later: {self._listed}{where}"
+        return f"commands left files behind that run or steer programs later: {self._listed}{where}{self._restored}"
+
+    @property
+    def _restored(self) -> str:
+        names = ", ".join(quoted(each) for each in self.put_back[:_NAMED])
+        return f"; put back as they were before: {names}" if names else ""
 
     def __str__(self) -> str:
         names = self._listed
@@ -54,7 +61,8 @@ class PlantedReport:
         if self.moved_to is None:
             return f"{notice} Tell the user, unless they asked for exactly that."
         return (
-            f"{notice} They were moved aside to {self.moved_to}, because nobody approved the command. Tell the user. "
+            f"{notice} They were moved aside to {self.moved_to}, because nobody approved the command{self._restored}. "
+            "Tell the user. "
             "If the task needs such a file, make it with an edit tool, which the user approves."
         )
 
@@ -159,16 +167,23 @@ async def _dealt_with(
     names = tuple(str(each.relative_to(root)) if each.is_relative_to(root) else str(each) for each in paths)
     # Without mounts over them, files that were there before may have been changed: those are the user's.
     full = all(each.held.level == "full" for each in watched.sandboxes)
-    movable = tuple(each.path for each in found if not each.lay_elsewhere) if moves and full else ()
+    movable = tuple(each for each in found if not each.lay_elsewhere) if moves and full else ()
     if not movable:
         return PlantedReport(names)
-    return PlantedReport(names, await asyncio.to_thread(_moved_aside, movable, root, context.storage / "planted"))
+    named = dict(zip(paths, names, strict=True))
+    folder, put_back = await asyncio.to_thread(_moved_aside, movable, root, context.storage / "planted")
+    for path in put_back:
+        watched.watch.was_put_back(path)
+    return PlantedReport(names, folder, tuple(named[path] for path in put_back))
 
 
-def _moved_aside(paths: tuple[Path, ...], root: Path, storage: Path) -> Path:
+def _moved_aside(planted: tuple[Planted, ...], root: Path, storage: Path) -> tuple[Path, list[Path]]:
+    """Move them to a new folder in the storage. Returns it, and in whose place what was there before is again."""
     storage.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = next(each for each in _numbered(storage) if not each.exists())
-    for path in paths:
+    put_back = []
+    for each in planted:
+        path = each.path
         base = root if path.is_relative_to(root) else Path(path.anchor)
         relative = path.relative_to(base)
         target = folder / relative
@@ -179,11 +194,25 @@ def _moved_aside(paths: tuple[Path, ...], root: Path, storage: Path) -> Path:
             continue  # it is no longer there
         try:
             shutil.move(f"/proc/self/fd/{parent}/{relative.name}", target)
+            if each.before is not None and _put_back(relative.name, each.before, parent):
+                put_back.append(path)
         except FileNotFoundError:
             continue
         finally:
             os.close(parent)
-    return folder
+    return folder, put_back
+
+
+def _put_back(name: str, before: Kept, parent: int) -> bool:
+    """Write a file again in the folder it was in. What somebody put there meanwhile stays, and is found again."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(name, flags, 0o600, dir_fd=parent), "wb") as file:
+            file.write(before.content)
+            os.fchmod(file.fileno(), before.mode)
+    except OSError:
+        return False
+    return True
 
 
 def _numbered(folder: Path) -> Iterator[Path]:
