@@ -21,7 +21,7 @@ from joey.tools.function import FunctionTool
 
 Approver: TypeAlias = Callable[[ApprovalRequested], bool | str | Awaitable[bool | str]]
 """Decides about one call: True runs it, False does not, and a text is the reason for a no, which the model reads."""
-Model: TypeAlias = str | Provider | tuple[Provider, str]
+ModelChoice: TypeAlias = str | Provider | tuple[Provider, str]
 Toolable: TypeAlias = Callable[..., Any] | Tool[Any] | type[Tool[Any]]
 Unanswered: TypeAlias = Literal["default", "wait"]
 
@@ -37,7 +37,7 @@ def approval(approve: str | Approver | None) -> tuple[str | None, Approver | Non
     return approve, None
 
 
-def opened_model(model: Model | None, *, config: bool) -> tuple[Provider, str] | None:
+def opened_model(model: ModelChoice | None, *, config: bool) -> tuple[Provider, str] | None:
     """The model that the program has opened; None if it is to be opened by its name."""
     match model:
         case None if not config:

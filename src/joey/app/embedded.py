@@ -30,7 +30,7 @@ from typing import Any, ClassVar, ParamSpec, Self, get_args
 
 from joey.app.arguments import (
     Approver,
-    Model,
+    ModelChoice,
     Toolable,
     Unanswered,
     approval,
@@ -119,7 +119,7 @@ class Task:
         self,
         prompt: str = "",
         *,
-        model: Model | None = None,
+        model: ModelChoice | None = None,
         workspace: str | Path = ".",
         approve: str | Approver | None = None,
         allow: Iterable[str] = (),
