@@ -214,10 +214,10 @@ def _mode_pattern(folder: Path) -> Callable[[], str]:
 
 
 def _message(folder: Path) -> Callable[[], str]:
-    from joey.mcp.last_words import LastWords
+    from joey.mcp.errors import ErrorOutput
     from joey.mcp.stdio import _message
 
-    words = LastWords()
+    words = ErrorOutput()
     line = (folder / "message.json").read_bytes()
     return lambda: f"{_message(line, words)} {words.text}"
 

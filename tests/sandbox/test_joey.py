@@ -102,8 +102,8 @@ async def test_what_is_planted_at_the_very_end_is_moved_aside_and_the_user_is_wa
     assert not (joey.workspace / "CLAUDE.md").exists() and "CLAUDE.md" in ran.out.splitlines()[-2]
     (journal,) = (joey.home / ".local/state/joey/tasks").glob("*/journal.jsonl")
     assert "files_found" in journal.read_text()
-    told = await joey.run([command(loop), done()], "go", "--approve", "auto")
-    assert "! commands left files behind that run or steer programs later: CLAUDE.md" in told.err, told.err
+    ran = await joey.run([command(loop), done()], "go", "--approve", "auto")
+    assert "! commands left files behind that run or steer programs later: CLAUDE.md" in ran.err, ran.err
 
 
 # Where there is less

@@ -10,7 +10,7 @@ import pytest
 from joey.policy.guarded import is_guarded
 from joey.tools.base import ApprovedBy, Permissions, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
-from joey.tools.shell.planted import look_for_planted, watch_for_planted
+from joey.tools.shell.planted_files import look_for_planted, watch_for_planted
 from sandbox_kit import World, a_world, need_bubblewrap
 
 
@@ -236,3 +236,10 @@ async def test_what_the_user_approved_is_what_is_put_back_later(task: Task, worl
     await task.run("git -C lib config alias.x '!evil'")
     config = (world.workspace / "lib/.git/config").read_text()
     assert "approved" in config and "evil" not in config
+
+
+async def test_commands_that_run_at_the_same_time_share_one_watch(task: Task) -> None:
+    commands = [f"mkdir at{number} && echo evil > at{number}/AGENTS.md" for number in range(6)]
+    texts = "\n".join(await asyncio.gather(*(task.run(command) for command in commands)))
+    assert [number for number in range(6) if f"at{number}/AGENTS.md" not in texts] == []
+    assert list(task.workspace.glob("at*/AGENTS.md")) == []

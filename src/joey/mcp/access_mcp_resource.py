@@ -8,7 +8,7 @@ from pydantic import Field
 
 from joey.actions import Action, CallServer
 from joey.mcp.catalogue import Catalogue
-from joey.mcp.failure import CallError
+from joey.mcp.errors import CallError
 from joey.mcp.results import resource_result
 from joey.mcp.use_mcp_tool import error_result
 from joey.messages import ToolResult

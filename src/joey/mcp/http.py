@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 import httpx2
 
 from joey.mcp.config import ServerConfig
-from joey.mcp.last_words import LastWords
+from joey.mcp.errors import ErrorOutput
 from joey.mcp.stdio import MAX_MESSAGE
 
 _CONNECT_SECONDS = 30.0
@@ -26,7 +26,7 @@ _HINTS = {
 }
 
 
-def http_client(config: ServerConfig, words: LastWords) -> httpx2.AsyncClient:
+def http_client(config: ServerConfig, words: ErrorOutput) -> httpx2.AsyncClient:
     """Reading has no limit in time: every request has one of its own, and a stream may be silent for hours."""
 
     async def looked_at(response: httpx2.Response) -> None:
@@ -43,7 +43,7 @@ def http_client(config: ServerConfig, words: LastWords) -> httpx2.AsyncClient:
 
 
 class _Limited(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, words: LastWords) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, words: ErrorOutput) -> None:
         self._inner, self._words = inner, words
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

@@ -22,8 +22,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from joey.mcp.config import ServerConfig
-from joey.mcp.failure import CallError
-from joey.mcp.last_words import LastWords
+from joey.mcp.errors import CallError, ErrorOutput
 from joey.mcp.listing import ServerListing
 from joey.wire import JsonObject
 
@@ -55,7 +54,7 @@ class Server:
         self.problem = ""
         """Why it is not ready."""
         self.listing = ServerListing()
-        self.words = LastWords()
+        self.words = ErrorOutput()
         self._on_change = on_change
         self._first_pause = first_pause
         self._session: McpSession | None = None

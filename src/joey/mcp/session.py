@@ -28,9 +28,8 @@ from pydantic import ValidationError
 from joey import __version__
 from joey.mcp.checking import parts
 from joey.mcp.config import ServerConfig
-from joey.mcp.failure import CallError
+from joey.mcp.errors import CallError, ErrorOutput
 from joey.mcp.http import http_client
-from joey.mcp.last_words import LastWords
 from joey.mcp.listing import ListedResource, ListedTool, ServerListing, fixed_tools
 from joey.mcp.stdio import stdio_transport
 from joey.wire import JsonObject
@@ -50,7 +49,7 @@ for _name in ("mcp", "client"):
 
 @asynccontextmanager
 async def open_session(
-    config: ServerConfig, words: LastWords, on_change: Callable[[], None]
+    config: ServerConfig, words: ErrorOutput, on_change: Callable[[], None]
 ) -> AsyncIterator[McpSession]:
     """Connect and shake hands. `on_change` is called when the server says that its lists have changed."""
     ended, problems = asyncio.Event(), list[str]()
@@ -240,7 +239,7 @@ def _template(template: types.ResourceTemplate) -> ListedResource:
 # The way there
 
 
-def _transport(config: ServerConfig, words: LastWords) -> AbstractAsyncContextManager[Any]:
+def _transport(config: ServerConfig, words: ErrorOutput) -> AbstractAsyncContextManager[Any]:
     if config.transport == "stdio":
         return stdio_transport(config, words)
     if config.transport == "sse":
@@ -249,7 +248,7 @@ def _transport(config: ServerConfig, words: LastWords) -> AbstractAsyncContextMa
 
 
 @asynccontextmanager
-async def _streamable_http(config: ServerConfig, words: LastWords) -> AsyncIterator[Any]:
+async def _streamable_http(config: ServerConfig, words: ErrorOutput) -> AsyncIterator[Any]:
     async with http_client(config, words) as client, streamable_http_client(config.url, http_client=client) as streams:
         yield streams
 

@@ -30,7 +30,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from joey.mcp.config import ServerConfig
-from joey.mcp.last_words import LastWords
+from joey.mcp.errors import ErrorOutput
 from joey.tools.shell.environment import command_environment
 
 MAX_MESSAGE = 32 * 1024 * 1024
@@ -50,7 +50,7 @@ Outgoing: TypeAlias = MemoryObjectSendStream[SessionMessage]
 
 
 @asynccontextmanager
-async def stdio_transport(config: ServerConfig, words: LastWords) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+async def stdio_transport(config: ServerConfig, words: ErrorOutput) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Run the server and yield its two streams. Raises OSError if it cannot be run."""
     process = await asyncio.create_subprocess_exec(
         *server_command(config),
@@ -93,7 +93,7 @@ def server_environment(config: ServerConfig) -> dict[str, str]:
 
 
 async def _read(
-    process: asyncio.subprocess.Process, into: MemoryObjectSendStream[SessionMessage | Exception], words: LastWords
+    process: asyncio.subprocess.Process, into: MemoryObjectSendStream[SessionMessage | Exception], words: ErrorOutput
 ) -> None:
     assert process.stdout is not None
     pieces: list[bytes] = []
@@ -114,7 +114,7 @@ async def _read(
         words.note(f"it ended with exit status {process.returncode}")
 
 
-def _message(line: bytes, words: LastWords) -> SessionMessage | None:
+def _message(line: bytes, words: ErrorOutput) -> SessionMessage | None:
     if not line.strip():
         return None
     if too_many_values(line):
@@ -174,7 +174,7 @@ async def _write(
         into.close()  # nobody listens any more: whoever waits for an answer should know
 
 
-async def _listen(process: asyncio.subprocess.Process, words: LastWords) -> None:
+async def _listen(process: asyncio.subprocess.Process, words: ErrorOutput) -> None:
     assert process.stderr is not None
     while data := await process.stderr.read(_CHUNK):
         words.add(data)

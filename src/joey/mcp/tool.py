@@ -16,7 +16,7 @@ from pydantic import AfterValidator, RootModel, ValidationError
 from joey.actions import Action, CallServer
 from joey.frames import in_prompt
 from joey.mcp.checking import SchemaChecker, UnusableSchemaError
-from joey.mcp.failure import CallError
+from joey.mcp.errors import CallError
 from joey.mcp.listing import ListedTool
 from joey.mcp.results import call_result
 from joey.mcp.servers import Server

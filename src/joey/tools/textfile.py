@@ -61,7 +61,7 @@ class TextFile:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is UTF-8 without a byte order mark, about which there is nothing to say."""
+        """Whether it is UTF-8 without a byte order mark: the usual case, which needs no note."""
         return self.encoding == "utf-8" and not self.mark
 
     def encode(self, text: str) -> bytes:

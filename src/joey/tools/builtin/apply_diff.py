@@ -10,9 +10,9 @@ from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.editing.block_edit import apply_blocks
 from joey.tools.editing.blocks import BlockError, read_blocks
+from joey.tools.editing.outcomes import report
 from joey.tools.editing.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
 from joey.tools.editing.tool import OneFileTool
-from joey.tools.editing.verdict import report
 from joey.wire import JsonObject
 
 

@@ -30,12 +30,11 @@ from joey.tools.shell.confinement import (
 from joey.tools.shell.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
 from joey.tools.shell.job import Job, start
 from joey.tools.shell.jobs import Jobs
-from joey.tools.shell.output import CommandOutput
+from joey.tools.shell.output import CommandOutput, format_size
 from joey.tools.shell.own_process import hide_own_process
-from joey.tools.shell.planted import look_for_planted, watch_for_planted
-from joey.tools.shell.shaping import collapse_repeats, shorten_output
-from joey.tools.shell.walls import wall_hint
-from joey.tools.shell.wording import ending, size
+from joey.tools.shell.planted_files import look_for_planted, watch_for_planted
+from joey.tools.shell.sandbox_hint import wall_hint
+from joey.tools.shell.shorten import collapse_repeats, shorten_output
 
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: one that cannot start is told at once."""
@@ -206,7 +205,7 @@ def _headline(job: Job, cwd: str | None, killed_after: float | None) -> str:
     if job.exit is None:
         return f"Command{where} is still running. {_how_to_follow(job)}"
     went_well = job.exit.code == 0
-    headline = f"Command executed{where}." if went_well else f"Command{where} failed: {ending(job.exit)}."
+    headline = f"Command executed{where}." if went_well else f"Command{where} failed: {job.exit}."
     return headline if not job.is_running else f"{headline} It left processes running. {_how_to_follow(job)}"
 
 
@@ -223,9 +222,9 @@ def _output(job: Job) -> list[str]:
     if job.output.is_small:
         return [f"Output{still}:", text or "(none)"]
     if job.output.problem:
-        return [f"Output{still} ({size(job.output.size)}; it could not be kept: {job.output.problem}):", text]
+        return [f"Output{still} ({format_size(job.output.size)}; it could not be kept: {job.output.problem}):", text]
     return [
-        f"Output{still} ({size(job.output.size)}) was kept whole. Artifact ID: {job.id}",
+        f"Output{still} ({format_size(job.output.size)}) was kept whole. Artifact ID: {job.id}",
         "Preview:",
         text,
         "",

@@ -13,10 +13,10 @@ from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.line_numbers import shorten
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import ARTIFACT_ID, artifacts, folder_of, read_record
-from joey.tools.shell.exit_status import ExitStatus
+from joey.tools.shell.exit_status import ExitStatus, describe_status
 from joey.tools.shell.jobs import Jobs
-from joey.tools.shell.stored import Matches, find_lines, read_page
-from joey.tools.shell.wording import ending, size, status_of
+from joey.tools.shell.output import format_size
+from joey.tools.shell.stored_output import Matches, find_lines, read_page
 
 LIMIT = 40_960
 _MAX_LIMIT = 256 * 1024
@@ -72,7 +72,7 @@ async def _read(path: Path, params: ReadCommandOutputParams, context: ToolContex
     shown = f"Showing bytes {page.start}-{page.end}"
     head = [
         *_head(path, context),
-        f"Total size: {size(page.total)} | {shown} | {'TRUNCATED' if more else 'COMPLETE'}",
+        f"Total size: {format_size(page.total)} | {shown} | {'TRUNCATED' if more else 'COMPLETE'}",
         *([f"To read on, use offset={page.end}."] if more else []),
     ]
     return ok("\n".join([*head, "", _numbered(page.text, page.first_line) if page.total else "(no output)"]))
@@ -110,7 +110,7 @@ def _head(path: Path, context: ToolContext) -> list[str]:
     if record is not None:
         head.append(f"Command: {record.command}")
     if job is not None:
-        return [*head, f"Status: {status_of(job.exit, is_running=job.is_running)}"]
+        return [*head, f"Status: {describe_status(job.exit, is_running=job.is_running)}"]
     if record is not None and record.exit_code is None:
         return [*head, "Status: unknown; Joey was stopped before the command ended"]
-    return head if record is None else [*head, f"Status: {ending(ExitStatus.of(record.exit_code or 0))}"]
+    return head if record is None else [*head, f"Status: {ExitStatus.of(record.exit_code or 0)}"]

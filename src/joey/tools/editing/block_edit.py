@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from joey.tools.editing.blocks import Block
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, is_blank, locate
+from joey.tools.editing.outcomes import EditOutcome, already, ambiguous, applied, failure, not_found
 from joey.tools.editing.reindent import reindented, unchanged_lines
-from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found
 
 _NUMBERED = re.compile(r"\s*(\d+) \|(?: |$)")
 _WITH_BAR = re.compile(r"\s*(?:\d+\s*)?\|(?: |$)")

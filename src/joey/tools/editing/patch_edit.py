@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, nearest, places
+from joey.tools.editing.outcomes import EditOutcome, already, ambiguous, applied, failure, not_found
 from joey.tools.editing.patch import Chunk, Sign
 from joey.tools.editing.reindent import reindented
-from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found
 
 _REMEDY = "Add kept lines around the change, or name the enclosing line with '@@ def name():'."
 

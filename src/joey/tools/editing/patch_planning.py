@@ -16,10 +16,10 @@ from joey.system.filenames import quoted
 from joey.tools.base import ToolContext
 from joey.tools.editing.changes import FileChange, read_present
 from joey.tools.editing.document import Document
+from joey.tools.editing.outcomes import report
 from joey.tools.editing.patch import AddFile, DeleteFile, Section, UpdateFile
 from joey.tools.editing.patch_edit import apply_chunks
 from joey.tools.editing.planning import EditRefused, Prepared, named_path, new_file, not_as_read, real_path
-from joey.tools.editing.verdict import report
 from joey.tools.textfile import NotTextError, UnencodableError, read_text
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Stage, is_blank, places
+from joey.tools.editing.outcomes import EditOutcome, already, ambiguous, applied, failure, not_found, span
 from joey.tools.editing.reindent import reindented, unchanged_lines
-from joey.tools.editing.verdict import EditOutcome, already, ambiguous, applied, failure, not_found, span
 
 
 @dataclass(frozen=True, slots=True)

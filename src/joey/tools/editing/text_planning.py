@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from joey.system.filenames import quoted
 from joey.tools.base import ToolContext
+from joey.tools.editing.outcomes import report
 from joey.tools.editing.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
 from joey.tools.editing.text_edit import Remedies, TextEdit, apply_text_edit
-from joey.tools.editing.verdict import report
 
 
 def prepare_text_edits(context: ToolContext, name: str, edits: Sequence[TextEdit], remedies: Remedies) -> Prepared:

@@ -29,6 +29,13 @@ class ExitStatus:
             return cls(128 - code, -code)
         return cls(code, code - 128 if code > 128 else None)
 
+    def __str__(self) -> str:
+        """`exit code 2`, or `terminated by signal SIGKILL (exit code 137)`."""
+        if not self.is_known_signal:
+            return f"exit code {self.code}"
+        core = ", core dump possible" if self.may_dump_core else ""
+        return f"terminated by signal {self.signal_name} (exit code {self.code}{core})"
+
     @property
     def signal_name(self) -> str | None:
         if self.signal is None:
@@ -45,3 +52,10 @@ class ExitStatus:
     @property
     def is_known_signal(self) -> bool:
         return self.signal in set(signal.Signals)
+
+
+def describe_status(status: ExitStatus | None, *, is_running: bool) -> str:
+    """Where a job stands: `running`, or how it ended and whether it left something behind."""
+    if status is None:
+        return "running"
+    return f"{status}; processes it left behind still run" if is_running else str(status)

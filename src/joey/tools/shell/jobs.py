@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from joey.tools.base import ToolContext
 from joey.tools.paths import name_for
+from joey.tools.shell.exit_status import describe_status
 from joey.tools.shell.job import Job
-from joey.tools.shell.wording import status_of
 
 _LAST_OUTPUT = 1024
 
@@ -66,7 +66,7 @@ def finished_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
 
 
 def _summary(context: ToolContext, job: Job) -> JobSummary:
-    status = status_of(job.exit, is_running=job.is_running)
+    status = describe_status(job.exit, is_running=job.is_running)
     seconds = time.monotonic() - job.started
     last = job.output.last_lines(_LAST_OUTPUT)
     return JobSummary(job.id, job.command, name_for(context, job.cwd), seconds, status, last)

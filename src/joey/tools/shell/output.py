@@ -21,7 +21,7 @@ from typing import BinaryIO
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import new_artifact
 from joey.tools.shell.screen import TerminalScreen
-from joey.tools.shell.shaping import joined_ends
+from joey.tools.shell.shorten import joined_ends
 
 PREVIEW = 10 * 1024
 HEAD = PREVIEW
@@ -192,3 +192,9 @@ class LiveText:
         note = f"\n[...{self._skipped} characters skipped...]\n" if self._skipped else ""
         self._skipped = 0
         self._show(note + _SEQUENCES.sub("", ready))
+
+
+def format_size(count: int) -> str:
+    if count < 1024:
+        return f"{count} bytes"
+    return f"{count / 1024:.1f} KB" if count < 1024**2 else f"{count / 1024**2:.1f} MB"

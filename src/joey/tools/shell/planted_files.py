@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -85,6 +86,7 @@ class _Watched:
     reported: dict[Path, float] = field(default_factory=dict)
     warned: bool = False
     """Whether the user knows that not everything is looked at."""
+    turn: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def covered(self) -> dict[str, Identity]:
@@ -107,11 +109,14 @@ class _Watched:
             self.context.warn(_PARTIAL.format(count=self.watch.max_folders))
 
     def look(self) -> list[Planted]:
-        if self.since is None:
-            return []
+        """What is new. Commands that end at the same time take turns."""
+        with self.turn:
+            return [] if self.since is None else self._look(self.since)
+
+    def _look(self, since: float) -> list[Planted]:
         # Before looking: what runs on may plant right afterwards, and another command may be started meanwhile.
         idle, started = all(each.is_idle for each in self.sandboxes), self.started
-        found = self.watch.planted(self.since, self.covered)
+        found = self.watch.planted(since, self.covered)
         self.warn_if_partial()
         if idle and started == self.started:
             self.since = None
@@ -123,7 +128,9 @@ class _Watched:
 class PlantedFiles:
     """The watch of a task, once a command ran in a sandbox."""
 
-    watched: _Watched | None = None
+    def __init__(self) -> None:
+        self.watched: _Watched | None = None
+        self.starting = asyncio.Lock()
 
     async def after_close(self) -> None:
         """The last look, when all sandboxes are closed."""
@@ -141,10 +148,11 @@ async def watch_for_planted(sandbox: Sandbox | None, context: ToolContext, *, ma
     if sandbox is None:
         return
     memory = context.memory[PlantedFiles]
-    if memory.watched is None:
-        watch = await asyncio.to_thread(Watch, context.workspace, context.permissions.guarded, max_folders)
-        memory.watched = _Watched(watch, context)
-        memory.watched.warn_if_partial()
+    async with memory.starting:
+        if memory.watched is None:
+            watch = await asyncio.to_thread(Watch, context.workspace, context.permissions.guarded, max_folders)
+            memory.watched = _Watched(watch, context)
+            memory.watched.warn_if_partial()
     memory.watched.starts(sandbox, approved=context.permissions.approved_by() == "user")
 
 

@@ -1,4 +1,4 @@
-"""What a server last said on its error stream: kept for whoever asks why it failed, in bounded memory."""
+"""Why a server did not answer: the error of a request, and the end of what it wrote to its error stream."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ _MAX_LINE = 300
 _UNPRINTABLE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
-class LastWords:
-    """The end of a text that may never end."""
+class CallError(Exception):
+    """Why a request got no answer, in words. `lost` says that the connection is gone."""
+
+    def __init__(self, message: str, *, lost: bool = False) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+
+class ErrorOutput:
+    """The end of a text that may never end, in bounded memory."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -20,7 +28,7 @@ class LastWords:
         self._text = (self._text + data[-_KEPT:].decode("utf-8", "replace"))[-_KEPT:]
 
     def note(self, text: str) -> None:
-        """Something we noticed ourselves, among what the server said."""
+        """Something that Joey noticed, among what the server wrote."""
         self.add(f"\n[{text}]\n".encode())
 
     @property
@@ -29,6 +37,6 @@ class LastWords:
 
     @property
     def tail(self) -> str:
-        """The last few lines, fit to be shown."""
+        """The last few lines, without control characters."""
         lines = [line for line in _UNPRINTABLE.sub("", self._text).splitlines() if line.strip()]
         return "\n".join(line[:_MAX_LINE] for line in lines[-_SHOWN_LINES:])
