@@ -181,6 +181,12 @@ def test_what_it_does_not_stop_is_in_the_guide(world: World) -> None:
         assert words in guide
 
 
+@pytest.mark.parametrize("command", ["chmod 700 ~/.ssh", "chmod 700 ~/.ssh; echo mine > ~/.ssh/config"])
+def test_a_hidden_folder_takes_nothing_that_would_be_lost(world: World, command: str) -> None:
+    ran = world.inside(command)
+    assert ran.code != 0 and "Read-only file system" in ran.out, ran.out
+
+
 # The command line
 
 
