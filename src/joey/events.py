@@ -204,10 +204,11 @@ class UserMessageTakenBack:
 
 @dataclass(frozen=True, slots=True)
 class ToolRunStarted:
-    """A call was approved and runs."""
+    """A call is approved and runs. `summary` is what it is about, as the tool reports it: its command, its path."""
 
     call_id: str
     name: str
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)

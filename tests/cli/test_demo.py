@@ -36,16 +36,18 @@ def test_without_a_terminal_the_demo_runs_to_its_end(
     assert main(["demo", "--protocol", protocol, "--provider", provider]) == 0
     shown = capsys.readouterr().out
     assert "The model is scripted" in shown
-    assert "There is no terminal to ask at" in shown
-    for tool in ("read_file", "write_to_file", "execute_command", "apply_diff", "attempt_completion"):
-        assert f"✓ {tool}" in shown
+    assert "There is no terminal to ask at" in " ".join(shown.split())
+    for call in ("read_file  notes.md", "write_to_file  server.py", "execute_command  ", "apply_diff  server.py"):
+        assert f"● {call}" in shown
+    assert shown.count("\n✓ Result\n") == 2
+    assert "✗" not in shown
     # What the web server answered, before and after: the script holds neither of these lines.
     assert shown.index("200 text/plain Hello, World!") < shown.index(
         '200 application/json {"message": "Hello, World!"}'
     )
     assert "-        body = b" in shown  # the diff
     assert "+        body = b" in shown
-    assert max(map(len, shown.splitlines())) <= 80
+    assert max(map(len, shown[: shown.index("›")].splitlines())) <= 80
     assert not list(scratch.iterdir())
 
 
@@ -112,24 +114,25 @@ class Terminal:
 
 def test_on_a_terminal_calls_grow_and_the_user_answers(scratch: Path) -> None:
     with Terminal() as terminal:
-        terminal.until("Allow it?")
+        terminal.until("Approve?")
         terminal.type("n")
-        terminal.until("Anything to change?")
+        terminal.until("Accept?")
         terminal.type("I did not mean that.")  # a denied step is offered again, and nothing is derailed
         approvals = 0
-        while terminal.until("Allow it?", "Anything to change?") == "Allow it?":
-            terminal.type("y" if approvals % 2 else "")
+        while terminal.until("Approve?", "Accept?") == "Approve?":
+            terminal.type("y")
             approvals += 1
         terminal.type("Greet me in JSON.")
-        while terminal.until("Allow it?", "Enter accepts.") == "Allow it?":
-            terminal.type("")
+        while terminal.until("Approve?", "Accept?") == "Approve?":
+            terminal.type("y")
             approvals += 1
-        terminal.type("")
+        terminal.type("y")
         assert terminal.rest() == 0
     shown = terminal.shown
     assert approvals == 7
-    assert shown.index("… write_to_file") < shown.index("✓ write_to_file")
-    assert f"Enter says: {FEEDBACK}" in shown
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+    assert plain.index("○ write_to_file") < plain.index("● write_to_file")
+    assert f"such as: {FEEDBACK}" in " ".join(plain.split())
     assert shown.index("Greet me in JSON.") < shown.index("200 application/json")
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", shown), "NO_COLOR was set"
     assert not list(scratch.iterdir())
@@ -138,9 +141,9 @@ def test_on_a_terminal_calls_grow_and_the_user_answers(scratch: Path) -> None:
 def test_ctrl_c_ends_it_cleanly_with_all_it_started(scratch: Path) -> None:
     with Terminal("--protocol", "xml") as terminal:
         for _ in range(3):
-            terminal.until("Allow it?")
-            terminal.type("")
-        terminal.until("Allow it?")
+            terminal.until("Approve?")
+            terminal.type("y")
+        terminal.until("Approve?")
         assert running_in(scratch)
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.rest() == 130
@@ -152,9 +155,9 @@ def test_ctrl_c_ends_it_cleanly_with_all_it_started(scratch: Path) -> None:
 def test_a_second_ctrl_c_leaves_nothing_behind(scratch: Path) -> None:
     with Terminal() as terminal:
         for _ in range(3):
-            terminal.until("Allow it?")
-            terminal.type("")
-        terminal.until("Allow it?")
+            terminal.until("Approve?")
+            terminal.type("y")
+        terminal.until("Approve?")
         assert running_in(scratch)
         terminal.process.send_signal(signal.SIGSTOP)  # so that both come before the first can have done its work
         terminal.process.send_signal(signal.SIGINT)

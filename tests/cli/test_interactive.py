@@ -181,7 +181,7 @@ async def test_a_long_sitting_in_a_real_terminal_without_colour(tmux: Tmux, tmp_
         tmux.type("C-q")
         await tmux.until("ENDED 0")
     sent = (tmp_path / "sent").read_bytes()
-    assert b"May Joey use" in sent
+    assert b"Approval required" in sent
     assert not COLOUR.search(sent), "NO_COLOR was set"
 
 
@@ -274,9 +274,9 @@ async def test_a_terminal_that_can_do_no_more_gets_plain_lines(tmux: Tmux, tmp_p
         )  # fmt: skip
         await tmux.until("Joey, in plain lines.")
         tmux.type("write it", "Enter")
-        await tmux.until("allow it?")
+        await tmux.until("Approve?")
         tmux.type("y", "Enter")
-        await tmux.until("accept it?")
+        await tmux.until("Accept?")
         tmux.type("y", "Enter", "/quit", "Enter")
         await tmux.until("ENDED 0")
     assert (tmp_path / "project/a.txt").read_text() == "hello\n"

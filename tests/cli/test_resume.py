@@ -52,7 +52,7 @@ async def test_at_a_terminal_the_user_is_asked(home: Path) -> None:
             cwd=home, env=environment(home), stdin=inside, stdout=inside, stderr=inside,
         )  # fmt: skip
         os.close(inside)
-        shown = await answer(screen, [("allow it?", "y\n"), ("accept it?", "y\n")])
+        shown = await answer(screen, [("Approve?", "y\n"), ("Accept?", "y\n")])
         assert await process.wait() == 0, shown
         os.close(screen)
         first = server.requests[0].body["messages"][-1]["content"]

@@ -114,7 +114,7 @@ async def test_a_task_is_carried_out_and_its_result_is_all_that_stdout_has(joey:
     ran = await joey([WRITE, done("Wrote a.txt.")], "Write a.txt", "--approve", "edits", provider=provider)
     assert ran.code == 0, ran.err
     assert ran.out == "Wrote a.txt.\n"
-    assert "> write_to_file" in ran.err
+    assert "● write_to_file  " in ran.err
     assert (joey.workspace / "a.txt").read_text() == "hello\n"
 
 

@@ -106,8 +106,8 @@ async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
     assert "blue" in sent[3]
     assert "nicer" in sent[4]
     shown = typist.getvalue()
-    assert "? write_to_file needs approval" in shown
-    assert "  2. blue" in shown
+    assert "? Approval required: write_to_file" in shown
+    assert "? Which?\n   1 red\n   2 blue\n" in shown
 
 
 async def test_always_is_asked_once(tmp_path: Path) -> None:

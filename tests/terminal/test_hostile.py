@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
 import pytest
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from joey.effects import Suggestion, Todo
 from joey.events import (
@@ -30,19 +31,20 @@ from joey.events import (
     ToolRunStarted,
 )
 from joey.messages import ShownDiff, ShownText, TextBlock, ToolResult
-from joey.terminal.drawing import Look, picture, request_picture
+from joey.terminal.drawing import Look, draw, draw_request
 from joey.terminal.interactive import Interactive
-from joey.terminal.lines import Lines
+from joey.terminal.look import ScreenLook
 from joey.terminal.scroll import EntryView, TranscriptView
 from joey.terminal.slash import run_command
 from joey.terminal.status import Status, after, status_line
 from joey.terminal.transcript import Note, Transcript
 from joey.terminal.visible import VisiblePieces, visible
+from joey.terminal.writer import Writer
 from screen_kit import ScratchWorkshop, on_screen, until, words
 
 EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\x08\x7f\u202egnp.exe\u2066\u200b\ud800\x00"
 SEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-SAID: list[Event] = [
+SHOWN: list[Event] = [
     TaskStarted(EVIL, EVIL, EVIL, "native"),
     TextStarted(),
     TextDelta(f"# {EVIL}\n\n- {EVIL}\n\n```{EVIL}\n{EVIL}\n```\n[{EVIL}](https://x/{EVIL}) `{EVIL}` &#8238; &#27;[2J"),
@@ -57,7 +59,7 @@ SAID: list[Event] = [
     RetryScheduled(1, 1.0, EVIL),
     TaskFinished("error", EVIL),
 ]
-ASKED: list[Request] = [
+REQUESTS: list[Request] = [
     ApprovalRequested("a", "c", EVIL, {EVIL: EVIL, "command": EVIL}, EVIL, (ShownText(EVIL),)),
     QuestionRequested("q", EVIL, (Suggestion(EVIL, EVIL),)),
     CompletionRequested("d", EVIL),
@@ -71,31 +73,35 @@ def clean(drawn: RenderableType) -> bool:
 @pytest.mark.parametrize("in_full", [True, False])
 def test_nothing_that_a_terminal_obeys_is_drawn(in_full: bool) -> None:
     transcript, status = Transcript(), Status()
-    for event in SAID[:-1]:
+    for event in SHOWN[:-1]:
         transcript.apply("t", event)
         status = after(status, event)
         assert not SEEN.search(status_line(status, 100).plain)
     for entry in transcript.entries:
-        drawn = words(picture(entry, Look(in_full=in_full))).replace("\u202e", "")  # spelled as an entity: see below
+        drawn = words(draw(entry, ScreenLook(in_full=in_full))).replace("\u202e", "")  # spelled as an entity: see below
         assert not SEEN.search(drawn), entry
-    assert all(clean(request_picture(request, Look())) for request in ASKED)
+    assert all(clean(Group(*draw_request(request, ScreenLook()))) for request in REQUESTS)
 
 
 def test_nothing_that_a_terminal_obeys_is_printed() -> None:
-    lines = Lines()
-    assert not SEEN.search("".join(lines.text(event) for event in [*SAID, *ASKED]))
+    out = io.StringIO()
+    writer = Writer(out)
+    for event in [*SHOWN, *REQUESTS]:
+        writer.watch("t", event)
+    assert "owned" in out.getvalue()
+    assert not SEEN.search(out.getvalue())
 
 
 async def test_what_markdown_spells_out_is_caught_on_its_way_to_the_screen(tmp_path: Path) -> None:
     app = Interactive(ScratchWorkshop(tmp_path, []))
     async with app.run_test(size=(120, 60)) as pilot:
-        for event in SAID:
+        for event in SHOWN:
             app.watch_task("t", event)
         screen = await until(pilot, "The task ended")
         assert "&#" not in screen and "�" in screen
         assert not SEEN.search(screen.replace("\n", ""))
-        app.watch_task("t", ASKED[0])
-        await until(pilot, "May Joey use")
+        app.watch_task("t", REQUESTS[0])
+        await until(pilot, "Approval required")
         run_command(app, f"/{EVIL}")
         assert not SEEN.search(on_screen(app).replace("\n", ""))
 
@@ -133,9 +139,9 @@ async def test_scrolling_through_thousands_of_entries_draws_few_of_them(
     def counting(entry: Note, look: Look) -> RenderableType:
         nonlocal drawn
         drawn += 1
-        return picture(entry, look)
+        return draw(entry, look)
 
-    monkeypatch.setattr("joey.terminal.scroll.picture", counting)
+    monkeypatch.setattr("joey.terminal.scroll.draw", counting)
     work: list[int] = []
     for many in (500, 5_000):
         app = Interactive(ScratchWorkshop(tmp_path / str(many), []))

@@ -202,8 +202,8 @@ async def test_what_waits_is_shown_and_can_be_taken_back(tmp_path: Path) -> None
         await until(pilot, "Let me")
         await say(pilot, "hurry")
         await say(pilot, "no, slowly")
-        screen = await until(pilot, "› no, slowly  (waits")
-        assert "› hurry  (waits for the next step; Up takes it back)" in screen
+        screen = await until(pilot, "› no, slowly  (queued")
+        assert "› hurry  (queued; Up takes it back)" in screen
         await pilot.press("up")
         await until(pilot, "› no, slowly", gone=True)
         assert app.query_one(Prompt).text == "no, slowly"
@@ -229,7 +229,7 @@ async def test_condensing_shows_what_was_gained(tmp_path: Path) -> None:
         await until(pilot, "y accepts", gone=True)
         before = app.session.status.last.total
         await say(pilot, "/condense")
-        await until(pilot, "messages summed up; a request takes about")
+        await until(pilot, "messages summarized. The next request takes about")
         (event,) = [event for event in workshop(app).events if isinstance(event, ContextShortened)]
         assert app.session.status.last.total == event.tokens_after < before
         assert not app.busy

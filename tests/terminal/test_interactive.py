@@ -107,7 +107,7 @@ async def test_reasoning_is_folded_until_it_is_asked_for(tmp_path: Path) -> None
     async with app.run_test() as pilot:
         for event in (ReasoningStarted(), ReasoningDelta("first idea\nsecond idea"), ReasoningFinished()):
             app.watch_task("t", event)
-        assert "second idea" not in await until(pilot, "Thought about it (4 words)")
+        assert "second idea" not in await until(pilot, "Reasoning (4 words)")
         await pilot.press("ctrl+o")
         assert "first idea" in await until(pilot, "second idea")
 
@@ -176,7 +176,7 @@ async def test_without_colour_the_screen_says_the_same(tmp_path: Path, monkeypat
     app = terminal(tmp_path, WRITE, done(), policy="ask")
     async with app.run_test() as pilot:
         await say(pilot, "go")
-        assert "+import os" in await until(pilot, "May Joey use")
+        assert "+import os" in await until(pilot, "Approval required")
         styles = [s.style for line in app.screen._compositor.render_strips() for s in line if s.style]
         assert not [style for style in styles if style.color or style.bgcolor]
         assert [style for style in styles if style.bold]
@@ -189,7 +189,7 @@ async def test_a_whole_task_with_leave_and_the_last_word(tmp_path: Path) -> None
     app = terminal(tmp_path, WRITE, done(), policy="ask")
     async with app.run_test(size=(80, 24)) as pilot:
         await say(pilot, "write it")
-        screen = await until(pilot, "May Joey use write_to_file?")
+        screen = await until(pilot, "Approval required: write_to_file")
         assert "+import os" in screen
         assert not (workshop(app).folder / "a.py").exists()
         await until(pilot, "y yes")
@@ -250,7 +250,7 @@ async def test_a_letter_typed_as_the_request_comes_up_is_no_leave(tmp_path: Path
     async with app.run_test() as pilot:
         app.query_one(RequestPanel).SETTLING = 3_600
         await say(pilot, "go")
-        await until(pilot, "May Joey")
+        await until(pilot, "Approval required")
         await pilot.press("a", "y", "enter")
         await pilot.pause()
         assert not of(app, ApprovalAnswered)
@@ -330,7 +330,7 @@ async def test_no_ends_what_does_not_go_well(tmp_path: Path) -> None:
     app = terminal(tmp_path)  # the script has nothing to say, which is an error the user is asked about
     async with app.run_test() as pilot:
         await say(pilot, "go")
-        await until(pilot, "y goes on")
+        await until(pilot, "y continues")
         assert of(app, ContinueRequested)
         await pilot.press("n")
         await until(pilot, "The task ended: error")
@@ -360,7 +360,7 @@ async def test_words_while_it_works_wait_for_the_model(tmp_path: Path) -> None:
         await say(pilot, "go")
         await until(pilot, "Let me")
         await say(pilot, "hurry")
-        await until(pilot, "waits for the next step")
+        await until(pilot, "queued")
         await until(pilot, "y accepts")
         assert of(app, UserMessageQueued) == [UserMessageQueued("hurry")]
         assert "hurry" in str(workshop(app).kit.sent[-1])
@@ -442,7 +442,7 @@ async def test_a_task_is_resumed_with_what_was_said(tmp_path: Path) -> None:
         await until(pilot, "y accepts", gone=True)
         await command(pilot, "/new", "begins a new task")
         await say(pilot, "other")
-        await until(pilot, "y goes on")
+        await until(pilot, "y continues")
         assert len(workshop(second).tasks()) == 2
 
 
@@ -479,6 +479,6 @@ async def test_events_of_a_long_conversation_are_told_in_a_line(tmp_path: Path) 
         app.watch_task("t", TextStarted())
         app.watch_task("t", TextFinished())
         app.watch_task("t", ContextShortened(12))
-        await until(pilot, "12 messages hidden")
+        await until(pilot, "12 earlier messages hidden")
         app.watch_task("t", QuestionRequested("q", "Really?", (Suggestion("Yes", "code"),)))
         await until(pilot, "→ code mode")

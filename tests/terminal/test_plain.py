@@ -33,7 +33,7 @@ async def test_a_script_of_lines_answers_what_is_asked(tmp_path: Path) -> None:
     code, out, workshop = await piped(tmp_path, "write it\ny\nmore\ny\n", WRITE, done("d1"), done("d2", "More."))
     assert code == 0
     assert (workshop.folder / "a.txt").read_text() == "hello\n"
-    assert out.index("> write it") < out.index("+hello") < out.index("allow it?") < out.index("Done: More.")
+    assert out.index("> write it") < out.index("+hello") < out.index("Approve?") < out.index("✓ Result\nMore.")
     assert out.count("+hello") == 1, "what was shown with the question is not shown again"
 
 
@@ -49,7 +49,7 @@ async def test_commands_work_while_something_is_asked(tmp_path: Path) -> None:
     code, out, workshop = await piped(tmp_path, lines, WRITE, done())
     assert code == 0
     for told in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Now in ask mode",
-                 "nothing was condensed: there is nothing to summarize yet", "have no theme"):  # fmt: skip
+                 "Not summarized: there is nothing to summarize yet", "have no theme"):  # fmt: skip
         assert told in out
     assert (workshop.folder / "a.txt").exists(), "a command is no answer"
 
@@ -69,7 +69,7 @@ async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp
     code, out, second = await piped(tmp_path, "/resume\nand more\ny\n", done("d2", "More."))
     assert code == 0
     assert "> write\nit\nI write it." in out
-    assert "Done: More." in out
+    assert "✓ Result\nMore." in out
     assert "and more" in str(second.kit.sent[-1])
 
 
@@ -78,7 +78,7 @@ async def test_what_cannot_be_done_is_said_and_the_next_line_is_read(tmp_path: P
     (tmp_path / "project/big.png").write_text("not a picture")
     code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\ny\n", done())
     assert code == 0
-    assert "is no picture" in out and "there is no task 'nonsense'" in out and "Done: All done." in out
+    assert "is no picture" in out and "there is no task 'nonsense'" in out and "✓ Result\nAll done." in out
 
 
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:

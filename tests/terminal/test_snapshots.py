@@ -164,7 +164,7 @@ CHANGE = ApprovalRequested(
     "w",
     "write_to_file",
     {"path": "server.py", "file_text": SERVER},
-    "`server.py`: changing files needs leave, also inside the workspace",
+    "`server.py`: changing files needs approval, also inside the workspace",
     (ShownDiff("server.py", DIFF),),
 )
 STATES: dict[str, Step] = {
@@ -205,7 +205,7 @@ STATES: dict[str, Step] = {
             "w",
             "write_to_file",
             {"path": "server.py", "file_text": SERVER},
-            "`server.py`: changing files needs leave, also inside the workspace",
+            "`server.py`: changing files needs approval, also inside the workspace",
             (ShownDiff("server.py", DIFF),),
         ),
     ),
@@ -235,7 +235,7 @@ STATES: dict[str, Step] = {
         after=told(
             *wrote(),
             ApprovalRequested(
-                "a", "w", "write_to_file", {"path": "server.py"}, "needs leave", (ShownDiff("server.py", DIFF),)
+                "a", "w", "write_to_file", {"path": "server.py"}, "needs approval", (ShownDiff("server.py", DIFF),)
             ),
         ),
     ),

@@ -1,10 +1,11 @@
-"""Events folded into what the screen shows, and the pictures of it."""
+"""Events folded into what is shown, and how that is drawn."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from rich.console import Group
 
 from joey.effects import Suggestion, Todo
 from joey.events import (
@@ -44,27 +45,20 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.terminal.asking import answer_by_key, answer_by_words
-from joey.terminal.drawing import (
-    FOLDED,
-    Look,
-    code_picture,
-    diff_picture,
-    picture,
-    request_keys,
-    request_picture,
-)
+from joey.terminal.drawing import FOLDED, draw, draw_diff, draw_request
+from joey.terminal.look import ScreenLook, request_keys
 from joey.terminal.prompt import History, completions, word_to_complete
 from joey.terminal.status import Status, after, status_line
 from joey.terminal.transcript import (
     KEPT_OUTPUT,
     LONG_ANSWER,
-    Answered,
     Card,
     Growing,
+    ModelText,
     Note,
-    Said,
-    Thought,
+    Reasoning,
     Transcript,
+    UserText,
     entries_of,
     users_words,
 )
@@ -75,7 +69,7 @@ from screen_kit import words
 DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
 
 
-def told(*events: Event, task_id: str = "t") -> Transcript:
+def fold(*events: Event, task_id: str = "t") -> Transcript:
     transcript = Transcript()
     for event in events:
         transcript.apply(task_id, event)
@@ -83,23 +77,23 @@ def told(*events: Event, task_id: str = "t") -> Transcript:
 
 
 def drawn(entry: Any, **look: bool) -> str:
-    return words(picture(entry, Look(**look)))
+    return words(draw(entry, ScreenLook(**look)))
 
 
 # The fold
 
 
 def test_pieces_of_an_answer_are_one_entry() -> None:
-    transcript = told(TextStarted(), TextDelta("Hel"), TextDelta("lo"))
+    transcript = fold(TextStarted(), TextDelta("Hel"), TextDelta("lo"))
     (answer,) = transcript.entries
-    assert isinstance(answer, Answered)
+    assert isinstance(answer, ModelText)
     assert answer.words.text == "Hello"
 
 
 def test_a_long_answer_is_cut_between_paragraphs_and_loses_nothing() -> None:
     paragraph = "word " * 100 + "\n\n"
-    transcript = told(TextStarted(), *(TextDelta(piece) for piece in [paragraph[:250], paragraph[250:]] * 40))
-    answers = [entry for entry in transcript.entries if isinstance(entry, Answered)]
+    transcript = fold(TextStarted(), *(TextDelta(piece) for piece in [paragraph[:250], paragraph[250:]] * 40))
+    answers = [entry for entry in transcript.entries if isinstance(entry, ModelText)]
     assert len(answers) > 3
     assert all(len(answer.words) < 2 * LONG_ANSWER for answer in answers)
     assert [answer.is_open for answer in answers] == [False] * (len(answers) - 1) + [True]
@@ -107,9 +101,9 @@ def test_a_long_answer_is_cut_between_paragraphs_and_loses_nothing() -> None:
 
 
 def test_a_long_block_of_code_is_not_cut() -> None:
-    transcript = told(TextDelta("```py\n"), *(TextDelta("x = 1\n\n") for _ in range(4_000)))
+    transcript = fold(TextDelta("```py\n"), *(TextDelta("x = 1\n\n") for _ in range(4_000)))
     (answer,) = transcript.entries
-    assert isinstance(answer, Answered)
+    assert isinstance(answer, ModelText)
     assert "x = 1" in drawn(answer)
     transcript.apply("t", TextDelta("```\n\nAnd "))
     transcript.apply("t", TextDelta("more. " * LONG_ANSWER))
@@ -120,33 +114,33 @@ def test_two_tasks_that_speak_at_once_do_not_mix() -> None:
     transcript = Transcript()
     for task_id, text in (("a", "1"), ("b", "2"), ("a", "3")):
         transcript.apply(task_id, TextDelta(text))
-    assert [entry.words.text for entry in transcript.entries if isinstance(entry, Answered)] == ["13", "2"]
+    assert [entry.words.text for entry in transcript.entries if isinstance(entry, ModelText)] == ["13", "2"]
 
 
 def test_a_reply_that_is_tried_again_does_not_count() -> None:
-    transcript = told(TurnStarted(1), TextDelta("half"), RetryScheduled(1, 2.0, "overloaded."), TextDelta("whole"))
+    transcript = fold(TurnStarted(1), TextDelta("half"), RetryScheduled(1, 2.0, "overloaded."), TextDelta("whole"))
     kinds = [(type(entry), entry.dropped) for entry in transcript.entries]
-    assert kinds == [(Answered, True), (Note, False), (Answered, False)]
+    assert kinds == [(ModelText, True), (Note, False), (ModelText, False)]
 
 
 def test_a_finished_call_has_the_arguments_that_its_pieces_built() -> None:
     started = ToolCallStarted("c", "read_file")
     pieces = [ToolCallDelta("c", ("files", 0, "path"), text, text) for text in ("a.", "py")]
-    growing = told(started, *pieces).entries[0]
-    finished = told(started, ToolCallFinished("c", "read_file", {"files": [{"path": "a.py"}]})).entries[0]
+    growing = fold(started, *pieces).entries[0]
+    finished = fold(started, ToolCallFinished("c", "read_file", {"files": [{"path": "a.py"}]})).entries[0]
     assert isinstance(growing, Card) and isinstance(finished, Card)
     assert {path: text.text for path, text in growing.arguments.items()} == {("files", 0, "path"): "a.py"}
     assert {path: text.text for path, text in finished.arguments.items()} == {("files", 0, "path"): "a.py"}
 
 
 def test_a_call_that_cannot_be_read_says_why() -> None:
-    card = told(ToolCallMalformed("c", None, "{", "the JSON never closed")).entries[0]
+    card = fold(ToolCallMalformed("c", None, "{", "the JSON never closed")).entries[0]
     assert "✗ a call" in drawn(card)
     assert "the JSON never closed" in drawn(card)
 
 
 def test_an_id_used_again_in_a_later_turn_is_another_card() -> None:
-    transcript = told(
+    transcript = fold(
         ToolCallStarted("c", "list_files"), ToolRunFinished("c", "list_files", ToolResult(())),
         ToolCallStarted("c", "read_file"), ToolRunStarted("c", "read_file"),
     )  # fmt: skip
@@ -155,7 +149,7 @@ def test_an_id_used_again_in_a_later_turn_is_another_card() -> None:
 
 def test_requests_wait_in_order_until_they_are_answered() -> None:
     one, two = (ApprovalRequested(f"approval_{n}", f"c{n}", "read_file", {}, "why") for n in (1, 2))
-    transcript = told(one, two, ApprovalAnswered("approval_1", True))
+    transcript = fold(one, two, ApprovalAnswered("approval_1", True))
     assert transcript.pending == [("t", two)]
     transcript.apply("t", TaskFinished("cancelled"))
     assert transcript.pending == []
@@ -163,7 +157,7 @@ def test_requests_wait_in_order_until_they_are_answered() -> None:
 
 def test_requests_of_a_subtask_are_not_those_of_its_parent() -> None:
     request = ContinueRequested("continue_1", "Go on?")
-    transcript = told(request)
+    transcript = fold(request)
     transcript.apply("child", request)
     transcript.apply("child", ApprovalAnswered("continue_1", True))
     assert transcript.pending == [("t", request)]
@@ -187,7 +181,7 @@ def test_a_conversation_of_before_is_told_as_it_was() -> None:
             Message("user", (ToolResultBlock("c", (TextBlock("no such file"),), is_error=True),)),
         ]
     )
-    assert [type(entry) for entry in entries] == [Said, Note, Thought, Answered, Card]
+    assert [type(entry) for entry in entries] == [UserText, Note, Reasoning, ModelText, Card]
     assert "✗ read_file  a" in drawn(entries[-1])
 
 
@@ -201,15 +195,20 @@ def test_what_joey_put_around_the_users_words_is_not_shown_as_theirs() -> None:
     feedback = ToolResultBlock("d", (TextBlock("They say:\n<feedback>\nmore\n</feedback>"),))
     call = ToolUseBlock("d", "attempt_completion", {"result": "Done."})
     entries = entries_of([Message("assistant", (call,)), Message("user", (feedback,))])
-    assert [entry.text for entry in entries if isinstance(entry, Said)] == ["more"]
+    assert [entry.text for entry in entries if isinstance(entry, UserText)] == ["more"]
 
 
-# Pictures
+# Drawing
 
 
 def test_control_characters_are_shown_and_never_sent() -> None:
     assert visible("a\x1b[31mb\u202ec\td\r\ne") == "a␛[31mb�c\td\ne"
-    for entry in (Said("\x1b[2J"), Note("\x1b[2J"), Answered(Growing("\x1b[2J"), False), Thought(Growing("\x1b[2J"))):
+    for entry in (
+        UserText("\x1b[2J"),
+        Note("\x1b[2J"),
+        ModelText(Growing("\x1b[2J"), False),
+        Reasoning(Growing("\x1b[2J")),
+    ):
         assert "\x1b" not in drawn(entry)
         assert "␛" in drawn(entry)
 
@@ -221,15 +220,15 @@ def test_a_commands_output_looks_as_on_its_terminal() -> None:
 @pytest.mark.parametrize("dark", [True, False])
 def test_a_growing_file_shows_its_last_lines_with_their_numbers(dark: bool) -> None:
     text = "".join(f"line_{n} = {n}\n" for n in range(1, 101))
-    shown = words(code_picture(text, "a.py", Look(dark)))
+    shown = words(ScreenLook(dark=dark).code(text, "a.py"))
     assert "line_100 = 100" in shown
     assert "line_50 = 50" not in shown
     assert "100 line_100" in shown
-    assert "line_1 = 1" in words(code_picture(text, "a.py", Look(dark, in_full=True)))
+    assert "line_1 = 1" in words(ScreenLook(in_full=True, dark=dark).code(text, "a.py"))
 
 
 def test_a_diff_is_coloured_and_readable_without_colour() -> None:
-    picture = diff_picture(DIFF)
+    picture = draw_diff(DIFF)
     assert picture.plain == DIFF.rstrip("\n")
     styles = {str(span.style) for span in picture.spans}
     assert {"green", "red", "cyan", "bold"} <= styles
@@ -249,7 +248,7 @@ def test_what_a_call_read_is_counted_not_poured_out() -> None:
 
 
 def test_a_command_that_ended_shows_the_end_of_its_output() -> None:
-    card = told(
+    card = fold(
         ToolCallStarted("c", "execute_command"), ToolCallFinished("c", "execute_command", {"command": "make\ntest"}),
         ToolRunProgressed("c", "live"),
         ToolRunFinished("c", "execute_command", ToolResult((), (ShownText("x\n" * 40 + "the end"),))),
@@ -259,7 +258,7 @@ def test_a_command_that_ended_shows_the_end_of_its_output() -> None:
 
 
 def test_the_result_is_read_while_it_is_written() -> None:
-    card = told(ToolCallStarted("c", "attempt_completion"), ToolCallDelta("c", ("result",), "**All** d", "")).entries[0]
+    card = fold(ToolCallStarted("c", "attempt_completion"), ToolCallDelta("c", ("result",), "**All** d", "")).entries[0]
     assert "All d" in drawn(card)
 
 
@@ -268,7 +267,7 @@ def test_an_approval_shows_the_whole_diff_and_why_it_is_asked() -> None:
     request = ApprovalRequested(
         "a", "c", "write_to_file", {"path": "x"}, "writes are asked for", (ShownDiff("x", long),)
     )
-    shown = words(request_picture(request, Look()))
+    shown = words(Group(*draw_request(request, ScreenLook())))
     assert shown.count("+more") == 50
     assert "writes are asked for" in shown
 
@@ -276,7 +275,7 @@ def test_an_approval_shows_the_whole_diff_and_why_it_is_asked() -> None:
 def test_an_approval_of_a_command_shows_the_whole_command() -> None:
     command = "echo " + "x" * 300 + "\nrm -rf build"
     request = ApprovalRequested("a", "c", "execute_command", {"command": command}, "`rm` deletes")
-    shown = words(request_picture(request, Look()))
+    shown = words(Group(*draw_request(request, ScreenLook())))
     assert "rm -rf build" in shown
     assert shown.count("x") >= 300
 

@@ -1,8 +1,8 @@
 """See one whole task, offline and with nothing configured.
 
-The model is scripted: its replies were written beforehand. Everything else is real: a local HTTP server sends them in
-a provider's wire format, the provider's own SDK and Joey's parsers read them, and Joey's tools do what they say in a
-scratch folder that is removed at the end. You are asked before anything is done, and may say what to change.
+The model is scripted: its replies were written in advance. Everything else is real: a local HTTP server sends them in
+a provider's wire format, the provider's own SDK and Joey's parsers read them, and Joey's tools run in a scratch folder
+that is removed at the end. You approve each step, and may ask for a change.
 
 examples:
   joey demo --yes
@@ -13,34 +13,28 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import io
 import os
 import shlex
 import shutil
-import signal
 import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-
-from rich.text import Text
+from textwrap import fill
 
 from joey import protocols
-from joey.commands import Answer
-from joey.events import ApprovalRequested, CompletionRequested, Request, TaskFinished
+from joey.events import CompletionRequested, TaskFinished
 from joey.journal.store import TaskStore
 from joey.modes.builtin import BUILTIN_MODES
 from joey.providers import open_model
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
-from joey.terminal.console import SafeConsole
+from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES, run_headless
-from joey.terminal.keyboard import forget_typed_ahead, read_line
-from joey.terminal.show import Show
 from joey.testing.hello_model import FEEDBACK, TASK, HelloModel, notes
 from joey.testing.script import Faults
 from joey.testing.server import LocalServer
@@ -59,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     names = protocols.task_names()
     parser.add_argument("--protocol", choices=names, default="native", help="how the model calls tools (native)")
     parser.add_argument("--provider", choices=tuple(_SDKS), default="anthropic", help="whose wire format (anthropic)")
-    parser.add_argument("--yes", "-y", action="store_true", help="answer yes, and give the prepared feedback")
+    parser.add_argument("--yes", "-y", action="store_true", help="approve everything, and give the prepared feedback")
     parser.add_argument("--speed", type=_speed, metavar="X", help="times the usual speed; without a terminal, no waits")
     parser.add_argument("--keep", action="store_true", help="do not remove the scratch folder")
 
@@ -75,33 +69,21 @@ def _speed(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show ✓ shows ? instead
-    console = Screen(highlight=False)
-    attended = sys.stdin is not None and sys.stdin.isatty() and console.is_terminal
-    speed = args.speed or (1.0 if console.is_terminal else None)
+    on_terminal = sys.stdout.isatty()
+    attended = on_terminal and sys.stdin is not None and sys.stdin.isatty()
+    speed = args.speed or (1.0 if on_terminal else None)
     pace = 1 / speed if speed else 0.0
-    user = User(console, asks=attended and not args.yes, pace=pace)
+    conversation = Conversation(sys.stdout, grows=True)
     with _scratch_folder(keep=args.keep) as folder, _no_proxy():
-        console.print(_opening(args, folder, attended=attended))
-        finished = asyncio.run(_demo(args, folder, console, Show(console, user.answer), pace))
-    console.print(_closing(finished, folder if args.keep else None))
-    return _READER_LEFT if console.reader_left else EXIT_CODES[finished.outcome]
+        conversation.echo(_opening(args, folder, attended=attended))
+        finished = asyncio.run(_demo(args, folder, conversation, pace, types=attended and not args.yes))
+    conversation.echo(_closing(finished, folder if args.keep else None))
+    return _READER_LEFT if conversation.reader_left else EXIT_CODES[finished.outcome]
 
 
-class Screen(SafeConsole):
-    """A console whose reader may go away (`joey demo | head`): then nothing more is said, and `hang_up` is called."""
-
-    reader_left = False
-    hang_up: Callable[[], None] = staticmethod(lambda: None)
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = self.reader_left = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python's last flush is content, too
-        self.hang_up()
-
-
-async def _demo(args: argparse.Namespace, folder: Path, console: Screen, show: Show, pace: float) -> TaskFinished:
+async def _demo(
+    args: argparse.Namespace, folder: Path, conversation: Conversation, pace: float, *, types: bool
+) -> TaskFinished:
     port = _free_port()
     workspace = folder / "hello"
     workspace.mkdir()
@@ -111,17 +93,25 @@ async def _demo(args: argparse.Namespace, folder: Path, console: Screen, show: S
     async with LocalServer(HelloModel(protocol, port, _python(), faults)) as server:
         url = server.anthropic_url if args.provider == "anthropic" else server.openai_url
         provider, model = open_model(f"{args.provider}/scripted", base_url=url, api_key="none-needed")
-        task = TaskHandle.start(_config(Model(provider, model, protocol), workspace, show.watch), TASK)
-        show.follow(task)
-        console.hang_up = show.hang_up
-        if console.reader_left:
-            show.hang_up()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, show.hang_up)
+        task = TaskHandle.start(_config(Model(provider, model, protocol), workspace, conversation.watch), TASK)
         try:
-            return await run_headless(task, at_the_last=lambda: None if args.keep else _remove(folder))
+            remove = partial(_remove, folder) if not args.keep else lambda: None
+            return await _converse(task, conversation, remove, pace, types=types)
         finally:
-            show.close()
             await provider.close()
+
+
+async def _converse(
+    task: TaskHandle, conversation: Conversation, at_the_last: Callable[[], None], pace: float, *, types: bool
+) -> TaskFinished:
+    if types:
+        return await converse(task, conversation, sys.stdin.fileno(), at_the_last=at_the_last)
+    conversation.attend(task)
+    typing = asyncio.create_task(_type_answers(conversation, pace))
+    try:
+        return await run_headless(task, at_the_last=at_the_last)
+    finally:
+        typing.cancel()
 
 
 def _config(model: Model, workspace: Path, watch: Watcher) -> TaskConfig:
@@ -137,75 +127,48 @@ def _config(model: Model, workspace: Path, watch: Watcher) -> TaskConfig:
     )
 
 
-@dataclass(slots=True)
-class User:
-    """Answers what the task asks: the person at the terminal, or else everything yes and the prepared feedback."""
-
-    console: Screen
-    asks: bool
-    pace: float
-    gave_feedback: bool = False
-    denied: bool = False
-    """Whether the last thing asked was denied: then the prepared words would not fit."""
-
-    async def answer(self, request: Request) -> Answer:
-        if isinstance(request, CompletionRequested):
-            return await self._completion(request.request_id)
-        question = "Allow it?" if isinstance(request, ApprovalRequested) else "Go on?"
-        typed = "?"
-        while typed not in ("", "y", "yes", "n", "no"):
-            typed = (await self._line(f"{question} [Y/n] ", "yes")).lower()
-        self.denied = typed.startswith("n")
-        return Answer(request.request_id, yes=not self.denied)
-
-    async def _completion(self, request_id: str) -> Answer:
-        """The first result gets feedback, the prepared words unless others are typed; the next may be accepted."""
-        prepared = "" if self.gave_feedback or self.denied else FEEDBACK
-        self.gave_feedback = self.gave_feedback or bool(prepared)
-        offer = f"Enter says: {prepared} ok accepts." if prepared else "Enter accepts."
-        typed = await self._line(f"Anything to change? {offer}\n> ", prepared or "ok")
-        text = "" if typed.lower() == "ok" else typed or prepared
-        return Answer(request_id, yes=not text, text=text)
-
-    async def _line(self, prompt: str, usual: str) -> str:
-        """What the person types; with nobody to ask, the usual answer, after time enough to read the question."""
-        if self.asks:
-            forget_typed_ahead()
-        self.console.print(Text(prompt, style="bold"), end="")
-        if self.asks:
-            return await read_line()
-        await asyncio.sleep(_SECONDS_TO_READ * self.pace)
-        self.console.print(usual)
-        return usual
+async def _type_answers(conversation: Conversation, pace: float) -> None:
+    """Answer everything with yes, and the first result with the prepared feedback, as somebody would type it."""
+    feedback = [FEEDBACK]
+    while True:
+        await conversation.waiting.wait()
+        await asyncio.sleep(_SECONDS_TO_READ * pace)
+        is_result = isinstance(conversation.request, CompletionRequested)
+        line = feedback.pop() if is_result and feedback else "y"
+        conversation.echo(line)
+        conversation.heard(line)
 
 
-# What is said before and after
+# Before and after
 
 
-def _opening(args: argparse.Namespace, folder: Path, *, attended: bool) -> Text:
+def _opening(args: argparse.Namespace, folder: Path, *, attended: bool) -> str:
     whose = _SDKS[args.provider]
     about = (
         f"The model is scripted; the rest is real: its replies come over HTTP in {whose} format, {whose} SDK and "
         f"Joey's {args.protocol} parser read them, and Joey's tools run in {folder}."
     )
     if args.yes:
-        about += " Everything is answered yes."
+        more = "Every request is approved."
     elif not attended:
-        about += " There is no terminal to ask at, so everything is answered yes."
-    return Text.assemble((about, "dim"), "\n\n", (f"> {TASK}", "bold"), "\n")
+        more = "There is no terminal to ask at, so every request is approved."
+    else:
+        more = f"When you see the result, ask for a change, such as: {FEEDBACK}"
+    return f"{fill(f'{about} {more}', 80)}\n"
 
 
-def _closing(finished: TaskFinished, kept: Path | None) -> Text:
+def _closing(finished: TaskFinished, kept: Path | None) -> str:
     folder = f"The files are in {kept}." if kept else "The scratch folder is removed."
     words = f"\nNothing is left running. {folder}"
-    if finished.outcome == "completed":
-        joey = sys.argv[0] if "/" in sys.argv[0] else "joey"
-        model = f"set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `{joey} local install`"
-        words = f"{words}\nThat was a whole task. For a real one, {model}; then type `{joey}` in a project."
-    return Text(words, style="dim")
+    if finished.outcome != "completed":
+        return words
+    joey = sys.argv[0] if "/" in sys.argv[0] else "joey"
+    model = f"set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `{joey} local install`"
+    more = fill(f"That was a whole task. For a real one, {model}; then type `{joey}` in a project.", 80)
+    return f"{words}\n{more}"
 
 
-# The world around it
+# The scratch folder and the machine
 
 
 @contextmanager

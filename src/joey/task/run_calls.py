@@ -156,7 +156,8 @@ class ToolRunner:
         log.record(RunBegan(call.call_id, call.name))
         if changes_something(actions):
             log.sync()
-        log.emit(ToolRunStarted(call.call_id, call.name))
+        summary = approved.judged.call.tool.summary(call.arguments)
+        log.emit(ToolRunStarted(call.call_id, call.name, summary))
         ran = await execute(approved, log.folder)
         result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
         if result is None:

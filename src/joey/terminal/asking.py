@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.console import Group
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -18,7 +19,8 @@ from textual.widgets import Static
 
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
-from joey.terminal.drawing import Look, request_keys, request_picture
+from joey.terminal.drawing import Look, draw_request
+from joey.terminal.look import request_keys
 
 
 def answer_by_key(request: Request, key: str) -> Answer | None:
@@ -83,7 +85,7 @@ class RequestPanel(Vertical, can_focus=True):
         self.request = request
         self.display = request is not None
         if request is not None:
-            self.query_one("#asked-text", Static).update(request_picture(request, look))
+            self.query_one("#asked-text", Static).update(Group(*draw_request(request, look)))
         if request is not None and is_new:
             self.accepts_keys = False
             self.query_one("#keys", Static).update()

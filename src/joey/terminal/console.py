@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.segment import Segment
@@ -15,10 +17,24 @@ from joey.terminal.visible import visible
 
 
 class SafeConsole(Console):
-    """A console on standard output, or on the error stream, that filters the text of each segment it draws."""
+    """A console on a stream (standard output when left out) that filters the text of each segment it draws.
 
-    def __init__(self, *, stderr: bool = False, **options: Any) -> None:
-        super().__init__(file=unfiltered(sys.stderr if stderr else sys.stdout), **options)
+    The reader of a pipe may go away (`joey demo | head`): then nothing more is written, and `hang_up` is called.
+    """
+
+    reader_left = False
+    hang_up: Callable[[], None] = staticmethod(lambda: None)
+
+    def __init__(self, stream: TextIO | None = None, **options: Any) -> None:
+        stream = unfiltered(stream or sys.stdout)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an encoding that has no ✓ writes ? instead
+        super().__init__(file=stream, **options)
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = self.reader_left = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())  # so that Python's last flush works, too
+        self.hang_up()
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         return super()._render_buffer(map(_safe, buffer))

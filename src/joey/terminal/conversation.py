@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable
@@ -35,8 +36,7 @@ from joey.events import (
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
 from joey.terminal.headless import run_headless
-from joey.terminal.lines import Lines
-from joey.terminal.visible import visible
+from joey.terminal.writer import Writer
 
 _YES, _NO, _ALWAYS = ("y", "yes"), ("n", "no"), ("a", "always")
 _CHUNK = 65536
@@ -45,23 +45,25 @@ _CHUNK = 65536
 class Conversation:
     """What is shown and asked. `watch` goes into the task's parts, `attend` says which task the answers are for."""
 
-    def __init__(self, out: TextIO, command: Callable[[str], str | None] = lambda _line: None) -> None:
-        self._out = out
+    def __init__(
+        self, out: TextIO, command: Callable[[str], str | None] = lambda _line: None, *, grows: bool = False
+    ) -> None:
+        self._writer = Writer(out, grows=grows)
+        self._writer.console.hang_up = self.hang_up
         self._command = command
-        self._lines = Lines()
         self._open: deque[Request] = deque()
-        self.asks = asyncio.Event()
+        self.waiting = asyncio.Event()
         """Set while something waits for an answer."""
         self._task: TaskHandle | None = None
 
     def attend(self, task: TaskHandle) -> None:
         self._task = task
 
-    def watch(self, _task_id: str, event: Event) -> None:
-        self._print(self._lines.text(event))
+    def watch(self, task_id: str, event: Event) -> None:
+        self._writer.watch(task_id, event)
         if isinstance(event, (ApprovalRequested, QuestionRequested, CompletionRequested, ContinueRequested)):
             self._open.append(event)
-            self.asks.set()
+            self.waiting.set()
             if len(self._open) == 1:
                 self._prompt()
 
@@ -70,8 +72,8 @@ class Conversation:
         assert self._task is not None
         if line is None:
             self._task.send(Cancel("the input ended"))
-        elif (told := self._command(line.strip())) is not None:
-            self._print(f"{visible(told)}\n" if told else "")
+        elif (reply := self._command(line.strip())) is not None:
+            self.echo(reply)
             if self._open:
                 self._prompt()
         elif self._open:
@@ -90,7 +92,7 @@ class Conversation:
         assert self._task is not None
         self._open.popleft()
         if not self._open:
-            self.asks.clear()
+            self.waiting.clear()
         self._task.send(answer)
 
     def nobody(self) -> None:
@@ -103,30 +105,43 @@ class Conversation:
     def close(self) -> None:
         """What is still asked will not be answered."""
         self._open.clear()
-        self.asks.clear()
+        self.waiting.clear()
 
     def echo(self, line: str) -> None:
         """Show a line that was read and not typed."""
-        self._print(f"{visible(line)}\n")
+        if line:
+            self._writer.write(line)
+
+    @property
+    def request(self) -> Request | None:
+        """What the next line answers."""
+        return self._open[0] if self._open else None
+
+    @property
+    def reader_left(self) -> bool:
+        """Whether nobody reads what is written any more."""
+        return self._writer.console.reader_left
+
+    def hang_up(self) -> None:
+        """The terminal is gone: write nothing more, and end the task with all that it started."""
+        self._writer.console.quiet = True
+        if self._task is not None:
+            self._task.send(Cancel("the terminal was closed"))
 
     def _prompt(self) -> None:
-        self._print(prompt_for(self._open[0]))
-
-    def _print(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
+        self._writer.write(prompt_for(self._open[0]), end="")
 
 
 def prompt_for(request: Request) -> str:
     match request:
         case ApprovalRequested():
-            return "  allow it? [y]es, [n]o, [a]lways, or why not: "
+            return "  Approve? [y]es, [n]o, [a]lways, or why not: "
         case QuestionRequested(_, _, suggestions):
-            return "  your answer, or a number: " if suggestions else "  your answer: "
+            return "  Your answer, or a number: " if suggestions else "  Your answer: "
         case CompletionRequested():
-            return "  accept it? [y]es, or what should be different: "
+            return "  Accept? [y]es, or what to change: "
         case ContinueRequested():
-            return "  go on? [y]es, [n]o, or what to tell the model: "
+            return "  Continue? [y]es, [n]o, or a hint for the model: "
 
 
 def answer_to(request: Request, line: str) -> Answer | None:
@@ -158,16 +173,23 @@ def _leave(request_id: str, line: str) -> Answer:
 
 
 async def converse(
-    task: TaskHandle, conversation: Conversation, keyboard: int, *, seconds: float | None = None
+    task: TaskHandle,
+    conversation: Conversation,
+    keyboard: int,
+    *,
+    seconds: float | None = None,
+    at_the_last: Callable[[], None] = lambda: None,
 ) -> TaskFinished:
     """Run a task to its end with what comes from this file descriptor. Ctrl-C cancels it cleanly."""
     conversation.attend(task)
     loop = asyncio.get_running_loop()
     typed = _Typed(conversation)
     loop.add_reader(keyboard, lambda: typed.take(os.read(keyboard, _CHUNK)) or loop.remove_reader(keyboard))
+    loop.add_signal_handler(signal.SIGHUP, conversation.hang_up)
     try:
-        return await run_headless(task, seconds=seconds)
+        return await run_headless(task, seconds=seconds, at_the_last=at_the_last)
     finally:
+        loop.remove_signal_handler(signal.SIGHUP)
         loop.remove_reader(keyboard)
 
 

@@ -21,7 +21,7 @@ from joey.commands import Cancel
 from joey.events import Event, Outcome, TaskFinished
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
-from joey.terminal.lines import Lines
+from joey.terminal.writer import Writer
 from joey.wire import encode
 
 SCHEMA = 1
@@ -29,14 +29,8 @@ EXIT_CODES: dict[Outcome, int] = {"completed": 0, "error": 1, "refused": 3, "lim
 
 
 def printing(out: TextIO) -> Watcher:
-    """A watcher that prints plain lines."""
-    lines = Lines()
-
-    def watch(_task_id: str, event: Event) -> None:
-        out.write(lines.text(event))
-        out.flush()
-
-    return watch
+    """A watcher that prints plain lines. The result is not among them: it goes to stdout."""
+    return Writer(out, grows=True, results=False).watch
 
 
 def printing_json(out: TextIO) -> Watcher:

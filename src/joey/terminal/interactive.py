@@ -33,14 +33,15 @@ from joey.messages import ImageBlock
 from joey.task.task import TaskHandle
 from joey.terminal.asking import RequestPanel, answer_by_words
 from joey.terminal.attaching import Picture
-from joey.terminal.drawing import Look, attached_picture, completions_picture
 from joey.terminal.filters import Colourless, Safe
+from joey.terminal.look import ScreenLook, draw_attached, draw_completions
+from joey.terminal.notes import NoteKind
 from joey.terminal.prompt import Prompt
 from joey.terminal.scroll import TranscriptView
 from joey.terminal.session import Session
 from joey.terminal.slash import command_hints, is_for_the_terminal, run_command, take_up
 from joey.terminal.status import after, status_line
-from joey.terminal.transcript import Entry, Note, NoteKind, Said, Transcript, entries_of
+from joey.terminal.transcript import Entry, Note, Transcript, UserText, entries_of
 from joey.terminal.workshop import Choices, Workshop
 
 _DRAWINGS_A_SECOND = 20
@@ -121,8 +122,8 @@ class Interactive(App[None]):
         return self._line_filters if self.no_color else [*super().get_line_filters(), *self._line_filters]
 
     @property
-    def look(self) -> Look:
-        return Look(self.current_theme.dark, self._in_full)
+    def look(self) -> ScreenLook:
+        return ScreenLook(self._in_full, self.current_theme.dark)
 
     def _redraw(self) -> None:
         self.query_one(TranscriptView).redraw(self.look)
@@ -228,7 +229,7 @@ class Interactive(App[None]):
             self.query_one(Prompt).text = text
         elif text or self.session.choices.resume:
             if text and self.session.choices.resume:
-                self._touch(self.transcript.add(Said(text)))
+                self._touch(self.transcript.add(UserText(text)))
             self._run(text, images)
 
     def _answer(self, answer: Answer) -> None:
@@ -275,12 +276,12 @@ class Interactive(App[None]):
         shown, found = self.query_one("#completions", Static), message.completions
         hints = command_hints(self.session.workshop.commands()) if found.found[:1] and found.found[0][0] == "/" else {}
         shown.display = bool(found.found)
-        shown.update(completions_picture(found.found, found.chosen, hints))
+        shown.update(draw_completions(found.found, found.chosen, hints))
 
     def on_prompt_attached(self, message: Prompt.Attached) -> None:
         shown = self.query_one("#attached", Static)
         shown.display = bool(message.pictures)
-        shown.update(attached_picture([each.label for each in message.pictures]))
+        shown.update(draw_attached([each.label for each in message.pictures]))
 
     def _candidates(self, sign: str) -> Sequence[str]:
         return [*command_hints(self.session.workshop.commands())] if sign == "/" else self._files

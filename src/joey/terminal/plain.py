@@ -31,7 +31,7 @@ from joey.terminal.headless import EXIT_CODES, run_headless
 from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, run_command, take_up
 from joey.terminal.status import after
-from joey.terminal.transcript import Answered, Said, entries_of
+from joey.terminal.transcript import ModelText, UserText, entries_of
 from joey.terminal.visible import visible
 from joey.terminal.workshop import Choices, Workshop
 
@@ -136,8 +136,8 @@ class Plain:
     def show_task(self, state: TaskState) -> None:
         """The last words of each side."""
         entries = entries_of(state.messages)
-        said = [f"> {entry.text}" for entry in entries if isinstance(entry, Said)][-1:]
-        answered = [entry.words.text for entry in entries if isinstance(entry, Answered)][-1:]
+        said = [f"> {entry.text}" for entry in entries if isinstance(entry, UserText)][-1:]
+        answered = [entry.words.text for entry in entries if isinstance(entry, ModelText)][-1:]
         self._print("\n".join([*said, *answered]))
 
     def condense(self) -> None:
@@ -159,7 +159,7 @@ async def _read_to(task: TaskHandle, talk: Conversation, lines: LineSource) -> T
 
     async def answers() -> None:
         while True:
-            await talk.asks.wait()
+            await talk.waiting.wait()
             line = await lines.next()
             if line is None:
                 talk.nobody()

@@ -7,12 +7,14 @@ up to the top brings in older ones and lets go of those far below, and the other
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rich.console import RenderableType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from joey.terminal.drawing import Look, picture
+from joey.terminal.drawing import Look, draw
+from joey.terminal.look import ScreenLook
 from joey.terminal.transcript import Entry
 
 MOUNTED = 120
@@ -31,7 +33,7 @@ class EntryView(Static):
 
     @staticmethod
     def _drawn(entry: Entry, look: Look) -> RenderableType:
-        return picture(entry, look)
+        return draw(entry, look)
 
     def draw(self, look: Look | None = None) -> None:
         self._look = look or self._look
@@ -39,7 +41,7 @@ class EntryView(Static):
         self.update(self._drawn(self.entry, self._look))
 
     def on_click(self) -> None:
-        self.draw(Look(self._look.dark, in_full=not self._look.in_full))
+        self.draw(replace(self._look, in_full=not self._look.in_full))
 
 
 class TranscriptView(VerticalScroll, can_focus=False):
@@ -52,7 +54,7 @@ class TranscriptView(VerticalScroll, can_focus=False):
         self._first = self._last = 0
         self._following = True
         """Whether the end is kept in view. Scrolling away ends it, coming back begins it again."""
-        self.look = Look()
+        self.look: Look = ScreenLook()
 
     def on_mount(self) -> None:
         self.catch_up()

@@ -1,18 +1,18 @@
-"""What the screen shows, as data: a fold of events into entries, without a word about how they look.
+"""What a front end shows, as data: a fold of events into entries, without a word about how they look.
 
     event --> Transcript.apply --> the entry that changed (or is new)
 
-Entries are only ever appended; the last ones grow. A reply that failed and is tried again leaves entries that do not
-count: they are marked `dropped` and stay in the list, so that nothing else moves. Calls are found by task and call id,
-because a subtask counts its calls for itself.
+Entries are only ever appended; the last ones grow. The entries of a reply that failed and is tried again do not count:
+they are marked `dropped` and stay in the list, so that nothing else moves. Calls are found by task and call id,
+because a subtask counts its calls for itself. How calls of a tool are shown is for the tool to say (`Display`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from joey.effects import Todo
 from joey.events import (
@@ -21,13 +21,9 @@ from joey.events import (
     ArgumentPath,
     CompletionAnswered,
     CompletionRequested,
-    ContextKept,
-    ContextShortened,
     ContinueAnswered,
     ContinueRequested,
     Event,
-    FilesLeftBehind,
-    ModeChanged,
     QuestionAnswered,
     QuestionRequested,
     ReasoningDelta,
@@ -35,10 +31,6 @@ from joey.events import (
     ReasoningStarted,
     Request,
     RetryScheduled,
-    SandboxReported,
-    SubtaskClosed,
-    SubtaskOpened,
-    TaskAborted,
     TaskFinished,
     TaskStarted,
     TextDelta,
@@ -66,7 +58,10 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from joey.terminal.lines import line_for
+from joey.terminal.notes import NoteKind, note_on
+from joey.tools.builtin import builtin_display
+from joey.tools.display import Display, flat
+from joey.wire import JsonValue
 
 LONG_ANSWER = 4_000
 """From so many characters on, an answer is cut between paragraphs, so that drawing it as it grows stays cheap."""
@@ -99,6 +94,9 @@ class Growing:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(slots=True, eq=False)
 class Entry:
@@ -108,16 +106,16 @@ class Entry:
 
 
 @dataclass(slots=True, eq=False)
-class Said(Entry):
-    """What the user said."""
+class UserText(Entry):
+    """A message of the user."""
 
     text: str
     queued: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class Answered(Entry):
-    """What the model answers, in Markdown."""
+class ModelText(Entry):
+    """A text of the model, in Markdown."""
 
     words: Growing = field(default_factory=Growing)
     is_open: bool = True
@@ -126,14 +124,14 @@ class Answered(Entry):
 
 
 @dataclass(slots=True, eq=False)
-class Thought(Entry):
-    """What the model thinks."""
+class Reasoning(Entry):
+    """The model's reasoning."""
 
     words: Growing = field(default_factory=Growing)
     is_open: bool = True
 
 
-CallState: TypeAlias = Literal["growing", "ready", "asking", "running", "done", "failed"]
+CallState: TypeAlias = Literal["growing", "ready", "waiting", "running", "done", "failed"]
 
 
 @dataclass(slots=True, eq=False)
@@ -147,14 +145,19 @@ class Card(Entry):
     output: Growing = field(default_factory=Growing)
     shown: tuple[Shown, ...] = ()
     result: str = ""
+    display: Display = field(default_factory=Display)
+    known_summary: str = ""
 
-    def argument(self, name: str) -> str:
-        """An argument as text, as far as it is known."""
-        known = self.arguments.get((name,))
-        return known.text if known else ""
+    @property
+    def summary(self) -> str:
+        """What the call is about: its path, its command. What the tool itself reports counts more than a guess."""
+        return self.known_summary or self.display.summary(self.arguments)
 
-
-NoteKind: TypeAlias = Literal["note", "warning", "error"]
+    @property
+    def content(self) -> str:
+        """The long text that the call carries: the file, the patch."""
+        texts = (str(value) for value in reversed(self.arguments.values()))
+        return next((text for text in texts if "\n" in text), "")
 
 
 @dataclass(slots=True, eq=False)
@@ -173,17 +176,18 @@ class TodoList(Entry):
 
 
 class Transcript:
-    """Everything that was said and done, and the requests that wait for the user."""
+    """The whole conversation so far, and the requests that wait for the user."""
 
-    def __init__(self) -> None:
+    def __init__(self, display_of: Callable[[str], Display] = builtin_display) -> None:
+        self._display_of = display_of
         self.entries: list[Entry] = []
         self.pending: list[tuple[str, Request]] = []
         """The requests nobody has answered yet, the oldest first, each with its task."""
-        self.waiting: list[Said] = []
-        """What the user said that the model has not read yet."""
+        self.waiting: list[UserText] = []
+        """The messages of the user that the model has not read yet."""
         self._cards: dict[tuple[str, str], Card] = {}
-        self._answers: dict[str, Answered] = {}
-        self._thoughts: dict[str, Thought] = {}
+        self._answers: dict[str, ModelText] = {}
+        self._thoughts: dict[str, Reasoning] = {}
         self._turn_began = 0
 
     def add(self, entry: Entry) -> Entry:
@@ -202,15 +206,15 @@ class Transcript:
             case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished():
                 return self._run(task_id, event)
             case TaskStarted():
-                return [] if event.resumed else [self.add(Said(event.text))]
+                return [] if event.resumed else [self.add(UserText(event.text))]
             case TurnStarted():
                 return self._turn()
             case RetryScheduled():
-                return [*self._drop_turn(), *self._noted(event, "warning")]
+                return [*self._drop_turn(), *self._noted(event)]
             case TodosChanged(todos):
                 return [self.add(TodoList(todos))]
             case UserMessageQueued(text):
-                self.waiting.append(Said(text, queued=True))
+                self.waiting.append(UserText(text, queued=True))
                 return [self.add(self.waiting[-1])]
             case UserMessageTakenBack() if self.waiting:
                 taken = self.waiting.pop()
@@ -218,25 +222,25 @@ class Transcript:
                 return [taken]
             case TaskFinished():
                 self.pending = [each for each in self.pending if each[0] != task_id]
-                return self._noted(event, "error" if event.outcome in ("error", "limit") else "note")
+                return self._noted(event)
             case _:
-                return self._asked(task_id, event)
+                return self._request(task_id, event)
 
     def _turn(self) -> list[Entry]:
         """A request goes out, and takes along what waited."""
         self._turn_began = len(self.entries)
         read, self.waiting = self.waiting, []
-        for said in read:
-            said.queued = False
+        for message in read:
+            message.queued = False
         return [*read]
 
-    def _noted(self, event: Event, kind: NoteKind = "note") -> list[Entry]:
-        line = line_for(event)
-        return [self.add(Note(line.lstrip("! "), kind))] if line else []
+    def _noted(self, event: Event) -> list[Entry]:
+        note = note_on(event)
+        return [self.add(Note(*note))] if note else []
 
     def _answer(self, task_id: str, event: TextStarted | TextDelta | TextFinished) -> list[Entry]:
         if isinstance(event, TextStarted) or task_id not in self._answers:
-            self._answers[task_id] = Answered()
+            self._answers[task_id] = ModelText()
             self.add(self._answers[task_id])
         answer = self._answers[task_id]
         if isinstance(event, TextDelta):
@@ -247,8 +251,8 @@ class Transcript:
             del self._answers[task_id]
         return [answer]
 
-    def _cut_if_long(self, task_id: str, answer: Answered) -> list[Entry]:
-        """Go on in another entry when this one is long and a paragraph ends. Looked for ever more seldom, so that an
+    def _cut_if_long(self, task_id: str, answer: ModelText) -> list[Entry]:
+        """Continue in another entry when this one is long and a paragraph ends. Looked for ever more seldom, so that an
         answer without paragraphs is not searched at each piece."""
         if len(answer.words) < answer.cut_from:
             return []
@@ -258,12 +262,12 @@ class Transcript:
             answer.cut_from = len(text) + LONG_ANSWER // 2
             return []
         answer.words, answer.is_open = Growing(text[:end]), False
-        rest = self._answers[task_id] = Answered(Growing(text[end:].lstrip("\n")))
+        rest = self._answers[task_id] = ModelText(Growing(text[end:].lstrip("\n")))
         return [self.add(rest)]
 
     def _thought(self, task_id: str, event: ReasoningStarted | ReasoningDelta | ReasoningFinished) -> list[Entry]:
         if isinstance(event, ReasoningStarted) or task_id not in self._thoughts:
-            self._thoughts[task_id] = Thought()
+            self._thoughts[task_id] = Reasoning()
             self.add(self._thoughts[task_id])
         thought = self._thoughts[task_id]
         if isinstance(event, ReasoningDelta):
@@ -284,13 +288,13 @@ class Transcript:
             card.state, card.result = "failed", event.message
         elif isinstance(event, ToolCallFinished):
             card = card or self._new_card(task_id, event.call_id, event.name)
-            card.state, card.arguments = "ready", flat(event.arguments)
+            card.state, card.arguments = "ready", _grown(event.arguments)
         elif card is not None and event.path:
             card.arguments.setdefault(event.path, Growing()).add(event.text)
         return [card] if card else []
 
     def _new_card(self, task_id: str, call_id: str, name: str) -> Card:
-        card = self._cards[task_id, call_id] = Card(call_id, name)
+        card = self._cards[task_id, call_id] = Card(call_id, name, display=self._display_of(name))
         self.add(card)
         return card
 
@@ -299,7 +303,7 @@ class Transcript:
         if card is None:
             return []
         if isinstance(event, ToolRunStarted):
-            card.state = "running"
+            card.state, card.known_summary = "running", event.summary
         elif isinstance(event, ToolRunProgressed):
             card.output.add(event.text, keep=KEPT_OUTPUT)
         else:
@@ -308,87 +312,62 @@ class Transcript:
 
     def _drop_turn(self) -> Iterable[Entry]:
         for entry in self.entries[self._turn_began :]:
-            if isinstance(entry, (Answered, Thought, Card)):
+            if isinstance(entry, (ModelText, Reasoning, Card)):
                 entry.dropped = True
                 yield entry
         self._answers.clear()
         self._thoughts.clear()
 
-    def _asked(self, task_id: str, event: Event) -> list[Entry]:
+    def _request(self, task_id: str, event: Event) -> list[Entry]:
         match event:
             case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
                 self.pending.append((task_id, event))
-                return self._set_asking(task_id, event)
+                return self._set_waiting(task_id, event)
             case ApprovalAnswered(request_id, approved, comment):
                 self._answered(task_id, request_id)
-                said = f"{'Yes' if approved else 'No'}: {comment}" if comment else "No" if not approved else ""
-                return [self.add(Said(said))] if said else []
+                text = f"{'Yes' if approved else 'No'}: {comment}" if comment else "" if approved else "No"
+                return [self.add(UserText(text))] if text else []
             case QuestionAnswered(request_id, text):
                 self._answered(task_id, request_id)
-                return [self.add(Said(text))]
+                return [self.add(UserText(text))]
             case CompletionAnswered(request_id, _, words) | ContinueAnswered(request_id, _, words):
                 self._answered(task_id, request_id)
-                return [self.add(Said(words))] if words else []
+                return [self.add(UserText(words))] if words else []
             case _:
-                return self._noted(event) if notable(event) else []
+                return self._noted(event)
 
-    def _set_asking(self, task_id: str, event: Request) -> list[Entry]:
+    def _set_waiting(self, task_id: str, event: Request) -> list[Entry]:
         card = self._cards.get((task_id, event.call_id)) if isinstance(event, ApprovalRequested) else None
         if card is None:
             return []
-        card.state = "asking"
+        card.state = "waiting"
         return [card]
 
     def _answered(self, task_id: str, request_id: str) -> None:
         self.pending = [each for each in self.pending if (each[0], each[1].request_id) != (task_id, request_id)]
 
 
-def notable(event: Event) -> bool:
-    """Whether the event is told in a line of its own. Turns are not: the footer counts them."""
-    lines = (
-        ModeChanged,
-        ContextShortened,
-        ContextKept,
-        SandboxReported,
-        FilesLeftBehind,
-        SubtaskOpened,
-        SubtaskClosed,
-        TaskAborted,
-    )
-    return isinstance(event, lines)
-
-
 def settle(card: Card, result: ToolResult) -> None:
     """The card of a call that has its result."""
-    card.state = "failed" if result.is_error else "done"
+    card.state = "failed" if result.is_error or card.display.failed(result.text) else "done"
     card.shown, card.result = result.shown, result.text
 
 
-def flat(arguments: Any, path: ArgumentPath = ()) -> dict[ArgumentPath, Growing]:
-    """Arguments as texts by path, as their deltas would have built them."""
-    if isinstance(arguments, dict):
-        pairs: Iterable[tuple[str | int, Any]] = arguments.items()
-    elif isinstance(arguments, list):
-        pairs = enumerate(arguments)
-    else:
-        return {path: Growing(arguments if isinstance(arguments, str) else str(arguments))}
-    found: dict[ArgumentPath, Growing] = {}
-    for key, value in pairs:
-        found |= flat(value, (*path, key))
-    return found
+def _grown(arguments: JsonValue) -> dict[ArgumentPath, Growing]:
+    return {path: Growing(text) for path, text in flat(arguments).items()}
 
 
 def users_words(text: str) -> str:
-    """What the user said in a text of theirs, without what Joey put around it; empty where it is all Joey's."""
+    """The user's own words in a message of theirs, without what Joey added; empty where it is all Joey's."""
     text = text.strip()
     if text.startswith("<environment_details>") or text.endswith("(This message is automatic; do not answer it.)"):
         return ""
     found = _WRAPPED.search(text)
-    return _BROUGHT.split(found[2] if found else text)[0].strip()
+    return _ADDED.split(found[2] if found else text)[0].strip()
 
 
-_BROUGHT = re.compile(r'(?:\A|\n\n)<(?:mentioned|command|skill) name="')
-"""What a mention or a command of the user's brought along stands behind their words."""
+_ADDED = re.compile(r'(?:\A|\n\n)<(?:mentioned|command|skill) name="')
+"""What Joey added for a mention or a command of the user's stands behind their words."""
 _WRAPPED = re.compile(r"<(user_message|feedback|answer)>(.*)</\1>\Z", re.DOTALL)
 
 
@@ -397,27 +376,27 @@ def _answer_to(card: Card) -> str:
     return users_words(card.result) if _WRAPPED.search(card.result.strip()) else ""
 
 
-def entries_of(messages: Iterable[Message]) -> list[Entry]:
-    """A conversation that was held before, as entries: for a task that is taken up again."""
+def entries_of(messages: Iterable[Message], display_of: Callable[[str], Display] = builtin_display) -> list[Entry]:
+    """An earlier conversation as entries: for a task that is resumed."""
     entries: list[Entry] = []
     cards: dict[str, Card] = {}
     for message in messages:
         for block in message.content:
             match block:
                 case TextBlock(text) if message.role == "assistant":
-                    entries.append(Answered(Growing(text), is_open=False))
+                    entries.append(ModelText(Growing(text), is_open=False))
                 case TextBlock(text):
-                    entries += [Said(said)] if (said := users_words(text)) else []
+                    entries += [UserText(text)] if (text := users_words(text)) else []
                 case ReasoningBlock(text):
-                    entries += [Thought(Growing(text), is_open=False)] if text else []
+                    entries += [Reasoning(Growing(text), is_open=False)] if text else []
                 case ToolUseBlock(call_id, name, arguments):
-                    cards[call_id] = Card(call_id, name, "done", flat(arguments))
+                    cards[call_id] = Card(call_id, name, "done", _grown(arguments), display=display_of(name))
                     entries.append(cards[call_id])
                 case ToolResultBlock(call_id, content, is_error) if call_id in cards:
                     settle(cards[call_id], ToolResult(content, is_error=is_error))
-                    entries += [Said(said)] if (said := _answer_to(cards[call_id])) else []
+                    entries += [UserText(text)] if (text := _answer_to(cards[call_id])) else []
                 case ImageBlock():
-                    entries.append(Note("[a picture]"))
+                    entries.append(Note("[an image]"))
                 case _:
                     pass
     return entries

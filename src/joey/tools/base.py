@@ -29,9 +29,10 @@ from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
 from joey.schema.tidy import tidy
 from joey.system.filenames import unquoted
+from joey.tools.display import Display, flat
 from joey.tools.memory import ToolMemory
 from joey.toolspec import Group, ToolSpec
-from joey.wire import JsonObject
+from joey.wire import JsonObject, JsonValue
 
 ApprovedBy: TypeAlias = Literal["user", "rule", "sandbox"]
 """A person who was asked about this very call; a rule (or a profile) that allows it; or a profile that lets commands
@@ -148,6 +149,8 @@ class Tool(ABC, Generic[ParamsT]):
     """Offered only to models whose include list names it (the edit tools that suit some models better)."""
     listed: bool = True
     """Whether the model is told of it. One that is not can still be called, by a model that knows it from elsewhere."""
+    display: Display = Display()
+    """How its calls are shown to the user."""
 
     @cached_property
     def description(self) -> str:
@@ -164,6 +167,10 @@ class Tool(ABC, Generic[ParamsT]):
     def schema(self) -> JsonObject:
         """The JSON Schema of the arguments, as the model reads it."""
         return tidy(self.params.model_json_schema())
+
+    def summary(self, arguments: JsonValue) -> str:
+        """What a call with these arguments is about, for the user: its path, its command."""
+        return self.display.summary(flat(arguments))
 
     def adapted(self, arguments: JsonObject) -> JsonObject:
         """The arguments in the shape of `params`, where a model used another one it knows. Must not raise."""

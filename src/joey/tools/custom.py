@@ -35,6 +35,7 @@ from joey.system.folders import project_folder
 from joey.system.problem import Problem
 from joey.system.trust import TrustStore
 from joey.tools.base import Plan, Tool, ToolContext, failed
+from joey.tools.display import Display
 from joey.tools.function import DEFAULT_TIMEOUT, MARK, FunctionTool
 
 _Declared: TypeAlias = Callable[[], tuple[Action, ...]]
@@ -46,6 +47,8 @@ class LeashedTool(Tool[BaseModel]):
     def __init__(self, inner: Tool[Any], origin: Path) -> None:
         self.inner, self.origin = inner, origin
         self.name, self.group, self.params = inner.name, inner.group, inner.params
+        display = getattr(inner, "display", None)  # whatever the file says
+        self.display = display if isinstance(display, Display) else Display()
         self.aliases, self.field_aliases, self.example = inner.aliases, inner.field_aliases, inner.example
         self.feature, self.opt_in = inner.feature, inner.opt_in
         self.description, self.schema = inner.description, inner.schema

@@ -7,6 +7,7 @@ them; it never depends on anything, so that prompt caches hold.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from joey.prompts.library import Library
@@ -34,6 +35,7 @@ from joey.tools.builtin.skill import LoadSkill
 from joey.tools.builtin.switch_mode import SwitchModeTool
 from joey.tools.builtin.update_todo_list import UpdateTodoList
 from joey.tools.builtin.write_to_file import WriteToFile
+from joey.tools.display import Display
 from joey.tools.images import ImageEndpoint
 from joey.tools.shell.environment import NO_RULES, EnvironmentRules
 
@@ -100,3 +102,16 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         UpdateTodoList(),
         WriteToFile(),
     )
+
+
+def builtin_display(name: str) -> Display:
+    """How calls of a tool are shown, by the name that a model called it; the default for all that is not built in."""
+    return _displays().get(name, _DEFAULT)
+
+
+_DEFAULT = Display()
+
+
+@cache
+def _displays() -> dict[str, Display]:
+    return {name: tool.display for tool in builtin_tools() for name in (*tool.aliases, tool.name)}

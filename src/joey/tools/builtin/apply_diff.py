@@ -8,6 +8,7 @@ from pydantic import Field
 
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
+from joey.tools.display import Display
 from joey.tools.editing.block_edit import apply_blocks
 from joey.tools.editing.blocks import BlockError, read_blocks
 from joey.tools.editing.outcomes import report
@@ -25,6 +26,7 @@ class ApplyDiff(OneFileTool[ApplyDiffParams]):
     """`fuzzy` is how alike (0 to 1) lines must be that are found nowhere else; None leaves that stage out."""
 
     name = "apply_diff"
+    display = Display(("path",))
     params = ApplyDiffParams
     field_aliases: Mapping[str, str] = {"file_path": "path"}
     example: JsonObject = {

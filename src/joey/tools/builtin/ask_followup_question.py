@@ -11,6 +11,7 @@ from joey.actions import Action, AskUser
 from joey.effects import QuestionAsked, Suggestion
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.wire import JsonObject
 
 _SUGGEST = re.compile(r"""<suggest(?:\s+mode=["']([^"']*)["'])?\s*>(.*?)</suggest>""", re.DOTALL)
@@ -36,6 +37,7 @@ class AskFollowupQuestionParams(Params):
 
 class AskFollowupQuestion(Tool[AskFollowupQuestionParams]):
     name = "ask_followup_question"
+    display = Display(("question",), role="question")
     group = "always"
     params = AskFollowupQuestionParams
     field_aliases = {"suggestions": "follow_up", "options": "follow_up"}

@@ -8,6 +8,7 @@ from joey.actions import Action, AskUser
 from joey.effects import CompletionProposed
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, ok
+from joey.tools.display import Display
 
 
 class AttemptCompletionParams(Params):
@@ -16,6 +17,7 @@ class AttemptCompletionParams(Params):
 
 class AttemptCompletion(Tool[AttemptCompletionParams]):
     name = "attempt_completion"
+    display = Display(("result",), role="result")
     group = "always"
     params = AttemptCompletionParams
     example = {"result": "The server now reads its port from PORT; the tests pass."}

@@ -19,6 +19,7 @@ from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, o
 from joey.tools.browser.chromium import find_chromium, why_no_browser
 from joey.tools.browser.pointing import PointingError, keys_in, point_in, size_in
 from joey.tools.browser.view import View
+from joey.tools.display import Display
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.paths import UnusablePathError, locate
 
@@ -62,6 +63,7 @@ class BrowserAction(Tool[BrowserActionParams]):
     """`program` is the Chromium to start; None looks for one. Images have at most `max_side` pixels."""
 
     name = "browser_action"
+    display = Display(("action", "url", "text"))
     group = "browser"
     params = BrowserActionParams
     feature = "browser"

@@ -14,6 +14,7 @@ from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.system.folders import index_folder
 from joey.tools.base import Params, PathText, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.index import model
 from joey.tools.index.report import report
 from joey.tools.index.search import CodebaseIndex, LoadModel, SearchRequest, too_wide
@@ -41,6 +42,7 @@ class IndexMemory:
 
 class CodebaseSearch(Tool[CodebaseSearchParams]):
     name = "codebase_search"
+    display = Display(("query", "path"))
     group = "read"
     params = CodebaseSearchParams
     feature = "codebase_index"

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
+from joey.tools.display import Display
 from joey.tools.editing.document import with_ends_of
 from joey.tools.editing.planning import EditRefused, Prepared, new_file, open_source
 from joey.tools.editing.text_edit import Remedies, TextEdit
@@ -27,6 +28,7 @@ class EditFileParams(Params):
 
 class EditFile(OneFileTool[EditFileParams]):
     name = "edit_file"
+    display = Display(("file_path",))
     params = EditFileParams
     example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
     field_aliases: Mapping[str, str] = {"path": "file_path"}

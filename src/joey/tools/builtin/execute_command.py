@@ -16,6 +16,7 @@ from joey.sandbox import Sandbox, SandboxError, SandboxSettings
 from joey.system.filenames import quoted
 from joey.system.git import quiet_git_environment
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.paths import UnusablePathError, locate, reason
 from joey.tools.shell.artifacts import CommandRecord, write_record
 from joey.tools.shell.confinement import (
@@ -39,6 +40,8 @@ from joey.tools.shell.shorten import collapse_repeats, shorten_output
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: one that cannot start is told at once."""
 _USER_LINES = 500
+_FAILURE = r"Command(?: in '[^\n]*')? (?:failed:|was ended)"
+"""How a result begins if the command ended badly: it looks failed to the user, while to the model it is a result."""
 
 
 class ExecuteCommandParams(Params):
@@ -67,6 +70,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
     """Commands that take longer than `kill_after` seconds are ended, except those that begin with an exempt prefix."""
 
     name = "execute_command"
+    display = Display(("command",), headed=True, failure=_FAILURE)
     group = "command"
     params = ExecuteCommandParams
     field_aliases = {"cmd": "command", "workdir": "cwd", "working_directory": "cwd", "pty": "terminal"}

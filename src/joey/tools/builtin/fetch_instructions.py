@@ -9,6 +9,7 @@ from pydantic import Field
 
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, ok
+from joey.tools.display import Display
 
 _FOLDER = Path(__file__).parent / "instructions"
 
@@ -19,6 +20,7 @@ class FetchInstructionsParams(Params):
 
 class FetchInstructions(Tool[FetchInstructionsParams]):
     name = "fetch_instructions"
+    display = Display(("task",))
     group = "read"
     params = FetchInstructionsParams
     example = {"task": "create_mode"}

@@ -17,6 +17,7 @@ from joey.images.sizing import ENDINGS, header_of, image_type
 from joey.messages import ImageBlock, ResultBlock, ShownText, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.images import ImageEndpoint, ImageError, Original
 from joey.tools.paths import UnusablePathError, locate
@@ -43,6 +44,7 @@ class GenerateImage(Tool[GenerateImageParams]):
     """`endpoint` is who makes the images; None where the settings name nobody."""
 
     name = "generate_image"
+    display = Display(("path",))
     group = "edit"
     params = GenerateImageParams
     feature = "image_generation"

@@ -12,6 +12,7 @@ from joey.bounded.folders import LinkInPathError
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.paths import LocatedPaths, UnusablePathError, reason
 from joey.tools.searching.listing import FolderListing, list_folder
 
@@ -25,6 +26,7 @@ class ListFilesParams(Params):
 
 class ListFiles(Tool[ListFilesParams]):
     name = "list_files"
+    display = Display(("path",))
     group = "read"
     params = ListFilesParams
     field_aliases = {"directory": "path", "dir": "path", "dir_path": "path"}

@@ -8,6 +8,7 @@ from joey.actions import Action, StartSubtask
 from joey.effects import SubtaskStarted
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.todos import parse_checklist
 
 _MODE = "The slug of the mode the new task works in."
@@ -29,6 +30,7 @@ class NewTaskWithTodosParams(Params):
 
 class NewTask(Tool[NewTaskParams | NewTaskWithTodosParams]):
     name = "new_task"
+    display = Display(("mode", "message"))
     group = "modes"
     field_aliases = {"mode_slug": "mode"}
     example = {

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.line_numbers import shorten
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import ARTIFACT_ID, artifacts, folder_of, read_record
@@ -34,6 +35,7 @@ class ReadCommandOutputParams(Params):
 
 class ReadCommandOutput(Tool[ReadCommandOutputParams]):
     name = "read_command_output"
+    display = Display(("artifact_id",))
     group = "command"
     params = ReadCommandOutputParams
     field_aliases = {"id": "artifact_id", "job_id": "artifact_id", "pattern": "search"}

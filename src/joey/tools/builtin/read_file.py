@@ -22,6 +22,7 @@ from joey.images.sizing import can_shrink, image_type
 from joey.messages import ImageBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.line_numbers import MAX_LINE, number_lines
 from joey.tools.paths import LocatedPaths, UnusablePathError, reason
 from joey.tools.reading.documents import extract, is_document
@@ -95,6 +96,7 @@ class _ReadError(Exception):
 
 class ReadFile(Tool[ReadFileParams]):
     name = "read_file"
+    display = Display(("path",))
     group = "read"
     params = ReadFileParams
     field_aliases = {"file_path": "path", "file": "path", "filename": "path"}

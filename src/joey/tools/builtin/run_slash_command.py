@@ -10,6 +10,7 @@ from joey.messages import ToolResult
 from joey.prompts.library import Library, SlashCommand
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.builtin.skill import LoadSkill, SkillParams
+from joey.tools.display import Display
 
 
 class RunSlashCommandParams(Params):
@@ -19,6 +20,7 @@ class RunSlashCommandParams(Params):
 
 class RunSlashCommand(Tool[RunSlashCommandParams]):
     name = "run_slash_command"
+    display = Display(("command", "args"))
     group = "always"
     params = RunSlashCommandParams
     field_aliases = {"name": "command", "arguments": "args"}

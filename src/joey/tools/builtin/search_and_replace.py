@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from joey.tools.base import Params, PathText, ToolContext
+from joey.tools.display import Display
 from joey.tools.editing.planning import EditRefused, Prepared
 from joey.tools.editing.text_edit import Remedies, TextEdit
 from joey.tools.editing.text_planning import prepare_text_edits
@@ -33,6 +34,7 @@ class SearchAndReplaceParams(Params):
 
 class SearchAndReplace(OneFileTool[SearchAndReplaceParams]):
     name = "search_and_replace"
+    display = Display(("file_path",))
     params = SearchAndReplaceParams
     example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
     aliases = ("edit",)

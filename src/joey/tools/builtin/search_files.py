@@ -18,6 +18,7 @@ from joey.bounded.folders import LinkInPathError, opened_folder, place_of
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.paths import LocatedPaths, UnusablePathError, name_for, reason
 from joey.tools.searching.confirm import stands_in
 from joey.tools.searching.listing import IGNORE_FILES
@@ -42,6 +43,7 @@ class SearchFilesParams(Params):
 
 class SearchFiles(Tool[SearchFilesParams]):
     name = "search_files"
+    display = Display(("regex", "path"))
     group = "read"
     params = SearchFilesParams
     field_aliases = {"pattern": "regex", "query": "regex", "glob": "file_pattern", "directory": "path"}

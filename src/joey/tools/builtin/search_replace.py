@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from joey.tools.base import Params, PathText, ToolContext
+from joey.tools.display import Display
 from joey.tools.editing.planning import Prepared
 from joey.tools.editing.text_edit import Remedies, TextEdit
 from joey.tools.editing.text_planning import prepare_text_edits
@@ -24,6 +25,7 @@ class SearchReplaceParams(Params):
 
 class SearchReplace(OneFileTool[SearchReplaceParams]):
     name = "search_replace"
+    display = Display(("file_path",))
     params = SearchReplaceParams
     example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
     field_aliases: Mapping[str, str] = {"path": "file_path"}

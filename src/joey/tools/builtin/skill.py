@@ -8,6 +8,7 @@ from joey.messages import ToolResult
 from joey.prompts.library import Library
 from joey.system.filenames import quoted
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 
 
 class SkillParams(Params):
@@ -17,6 +18,7 @@ class SkillParams(Params):
 
 class LoadSkill(Tool[SkillParams]):
     name = "skill"
+    display = Display(("skill",))
     group = "always"
     params = SkillParams
     field_aliases = {"name": "skill", "arguments": "args"}

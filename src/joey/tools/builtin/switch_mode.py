@@ -8,6 +8,7 @@ from joey import actions
 from joey.effects import ModeSwitched
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 
 
 class SwitchModeParams(Params):
@@ -17,6 +18,7 @@ class SwitchModeParams(Params):
 
 class SwitchModeTool(Tool[SwitchModeParams]):
     name = "switch_mode"
+    display = Display(("mode_slug",))
     group = "modes"
     params = SwitchModeParams
     field_aliases = {"mode": "mode_slug", "slug": "mode_slug"}

@@ -7,6 +7,7 @@ from pydantic import Field
 from joey.effects import TodosUpdated
 from joey.messages import ShownText, ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
+from joey.tools.display import Display
 from joey.tools.todos import parse_checklist, render_checklist, unread_lines
 
 
@@ -18,6 +19,7 @@ class UpdateTodoListParams(Params):
 
 class UpdateTodoList(Tool[UpdateTodoListParams]):
     name = "update_todo_list"
+    display = Display(role="todos")
     group = "always"
     feature = "todo_list"
     params = UpdateTodoListParams

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
+from joey.tools.display import Display
 from joey.tools.editing.document import with_ends_of
 from joey.tools.editing.planning import EditRefused, Prepared, new_file, open_source
 from joey.tools.editing.tool import OneFileTool
@@ -22,6 +23,7 @@ class WriteToFileParams(Params):
 
 class WriteToFile(OneFileTool[WriteToFileParams]):
     name = "write_to_file"
+    display = Display(("path",))
     params = WriteToFileParams
     example: JsonObject = {"path": "src/greet.py", "file_text": "print('hello')\n"}
     aliases = ("write_file",)

@@ -1,0 +1,86 @@
+"""The look of the screen: Markdown, code in colour, long texts folded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.markdown import Markdown
+from rich.syntax import Syntax
+from rich.text import Text
+
+from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
+from joey.terminal.drawing import FOLDED, Look, draw_diff, inked
+from joey.terminal.visible import one_line, visible
+
+_TOO_LONG = 20_000
+_APPROVAL_KEYS = "y yes · n no · c no, with a comment · a always, as shown"
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenLook(Look):
+    """On a dark or a light background, folded or in full."""
+
+    dark: bool = True
+
+    @property
+    def folds(self) -> bool:
+        return True
+
+    @property
+    def queued_hint(self) -> str:
+        return "queued; Up takes it back"
+
+    @property
+    def code_theme(self) -> str:
+        return "ansi_dark" if self.dark else "ansi_light"
+
+    def prose(self, text: str, *, is_open: bool = False) -> RenderableType:
+        if is_open and len(text) > _TOO_LONG:
+            return Text(visible(text[-_TOO_LONG:]))  # until it is whole: Markdown is read from its beginning
+        return Markdown(visible(text), code_theme=self.code_theme, hyperlinks=False)
+
+    def code(self, text: str, name: str) -> RenderableType:
+        """Only the lines that are seen are highlighted: a long file costs no more than a short one."""
+        lines = visible(text).split("\n")
+        hidden = 0 if self.in_full else max(0, len(lines) - FOLDED)
+        shown = "\n".join(lines[hidden:])
+        if not name and re.match(r"(@@|\*\*\* |--- |<<<<<<<)", text):
+            return draw_diff(shown)
+        return Syntax(
+            shown, Syntax.guess_lexer(name or "x.txt", ""), theme=self.code_theme, line_numbers=True,
+            start_line=hidden + 1, word_wrap=True, background_color="default",
+        )  # fmt: skip
+
+
+def request_keys(request: Request, *, comment: bool = False) -> str:
+    """Which keys answer it."""
+    match request:
+        case ApprovalRequested():
+            return "Enter sends your comment with the no · Esc goes back" if comment else _APPROVAL_KEYS
+        case QuestionRequested(_, _, suggestions):
+            return f"1-{min(len(suggestions), 9)} picks · or type an answer" if suggestions else "type an answer"
+        case CompletionRequested():
+            return "Enter or y accepts · or type what to change"
+        case _:
+            return "y continues · n stops · or type a hint for the model"
+
+
+def draw_completions(found: Sequence[str], chosen: int | None, hints: Mapping[str, str]) -> Text:
+    """What could be typed next, one a line. The chosen one is reversed, so that it is seen without colour, too."""
+    width = max((cell_len(each) for each in found), default=0)
+    lines = []
+    for number, each in enumerate(found):
+        name = visible(each) + " " * (width - cell_len(each))
+        line = inked(f" {name} ", "reverse" if number == chosen else "bold", cuts=True)
+        lines.append(line.append(f" {one_line(hints.get(each, ''))}".rstrip(), "dim"))
+    return Text("\n").join(lines)
+
+
+def draw_attached(labels: Sequence[str]) -> Text:
+    """The images that are sent with what is typed."""
+    chips = [inked(f" ▣ {one_line(label)} ", "reverse") for label in labels]
+    return Text(" ").join([*chips, inked("(Backspace in the empty input removes the last)", "dim")])

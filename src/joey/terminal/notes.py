@@ -1,0 +1,49 @@
+"""Lines about what happened, for events that are neither a text nor a call nor a request."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from joey.events import (
+    ContextKept,
+    ContextShortened,
+    Event,
+    FilesLeftBehind,
+    ModeChanged,
+    RetryScheduled,
+    SandboxReported,
+    SubtaskClosed,
+    SubtaskOpened,
+    TaskAborted,
+    TaskFinished,
+)
+
+NoteKind: TypeAlias = Literal["note", "warning", "error"]
+
+
+def note_on(event: Event) -> tuple[str, NoteKind] | None:
+    """The line about an event; None for those that have none. Turns have none: the status line counts them."""
+    match event:
+        case RetryScheduled(attempt, seconds, reason):
+            return f"{reason} Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
+        case ModeChanged(mode, reason):
+            return f"Switched to {mode} mode{f': {reason}' if reason else '.'}", "note"
+        case SubtaskOpened(child_id, mode):
+            return f"Subtask {child_id} started in {mode} mode.", "note"
+        case SubtaskClosed(child_id):
+            return f"Subtask {child_id} ended.", "note"
+        case ContextShortened(hidden, summary, before, after):
+            gained = f" The next request takes about {after:,} tokens instead of {before:,}." if before else ""
+            return f"{hidden} earlier messages {'summarized' if summary else 'hidden'}.{gained}", "note"
+        case ContextKept(reason):
+            return f"Not summarized: {reason}", "warning"
+        case SandboxReported(level, _, message):
+            return f"Sandbox: {message}", "note" if level == "full" else "warning"
+        case FilesLeftBehind(message):
+            return message, "warning"
+        case TaskAborted(reason):
+            return f"Stopped: {reason}", "note"
+        case TaskFinished(outcome, message) if outcome != "completed":
+            return f"The task ended: {outcome}. {message}", "error" if outcome in ("error", "limit") else "note"
+        case _:
+            return None

@@ -1,0 +1,252 @@
+"""A transcript as lines that are written once: for logs, pipes and plain terminals.
+
+    › Add a test                         each entry when it is there, as `drawing` draws it
+    I add it.                            text and live output as they come
+    ● execute_command  pytest -q         a call when it starts,
+      1 passed                           its output below,
+      ✓ Command executed.                and how it ended: ✓, or ✗ and why
+
+What a request showed (a diff) is not written again when the call ends. Other calls may write in between; then the
+headline is repeated, so that it is clear whose end this is. On a terminal that nobody types at (`grows`), the calls
+that the model is still writing are drawn in place below the last line, and go when they are complete.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TextIO
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from joey.events import (
+    ApprovalRequested,
+    CompletionRequested,
+    ContinueRequested,
+    Event,
+    QuestionRequested,
+    Request,
+    TaskStarted,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    TurnFinished,
+)
+from joey.messages import Shown
+from joey.terminal.console import SafeConsole
+from joey.terminal.drawing import Look, draw, draw_request, draw_result, draw_shown, headline, inked, outcome
+from joey.terminal.transcript import Card, Entry, Note, TodoList, Transcript, UserText
+from joey.terminal.visible import VisiblePieces, one_line, visible
+
+_SECONDS_A_FRAME = 0.05
+_TAIL = 10
+"""How many lines are seen of a text that grows."""
+_INDENT = "  "
+
+
+class Writer:
+    """Writes what happens. `watch` goes into the task."""
+
+    def __init__(self, out: TextIO, *, grows: bool = False, results: bool = True) -> None:
+        """`results`: write the result of the task, too; otherwise the caller does."""
+        self.console = SafeConsole(out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._transcript = Transcript()
+        self._look = Look()
+        self._results = results
+        self._growing = _Growing(self.console) if grows and self.console.is_terminal else None
+        self._text, self._output = VisiblePieces(), VisiblePieces(drop_escapes=True)
+        self._held = ""
+        """The line ends at the end of the text so far."""
+        self._open = False
+        self._started: Card | None = None
+        """The call whose headline was written last, with nothing of others below it."""
+        self._streamed = False
+        """Whether live output stands below that headline."""
+        self._seen: dict[str, tuple[Shown, ...]] = {}
+        """What was shown of each call when it was requested: it need not be shown again."""
+
+    def watch(self, task_id: str, event: Event) -> None:
+        changed = self._transcript.apply(task_id, event)
+        match event:
+            case TextDelta(text):
+                self._stream_text(text)
+            case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() if self._growing:
+                if self._open:
+                    self._close_line()
+                self._growing.draw(changed)
+            case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished() | ToolCallMalformed():
+                self._write_call(event, changed)
+            case TaskStarted():
+                self._write_start(event)
+            case TurnFinished(number, usage, cost):
+                price = f", ${cost:.4f}" if cost is not None else ""
+                self._write(inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim"))
+            case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+                self._write_request(event)
+            case _:
+                self._write_entries(changed)
+
+    def write(self, text: str, *, end: str = "\n") -> None:
+        """Something that is no event: a prompt, a line of the program's own."""
+        self._stop_growing()
+        self._close_line()
+        self.console.print(Text(visible(text)), end=end)
+
+    def close(self) -> None:
+        """Nothing more comes: end what is open."""
+        self._stop_growing()
+        self._close_line()
+
+    # Entries
+
+    def _write_start(self, event: TaskStarted) -> None:
+        self._write(inked("Resuming: " if event.resumed else "› ", "bold cyan").append(visible(event.text), "bold"))
+        self._write(inked(one_line(f"({event.mode} mode, {event.model}, {event.protocol} calls)"), "dim"))
+
+    def _write_entries(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if isinstance(entry, Note) and self._started is not None:
+                self._write_below(draw(entry, self._look))
+            elif isinstance(entry, (UserText, Note, TodoList)) and not entry.dropped:
+                self._write(draw(entry, self._look))
+
+    def _write_request(self, request: Request) -> None:
+        if isinstance(request, CompletionRequested):
+            if self._results:
+                self._write(draw_result(request.result, self._look))
+            return
+        if isinstance(request, ApprovalRequested):
+            self._seen[request.call_id] = request.shown
+        for number, part in enumerate(draw_request(request, self._look)):
+            self._write(_indented(part, sign="? " if number == 0 else _INDENT))
+
+    # Calls
+
+    def _write_call(self, event: Event, changed: list[Entry]) -> None:
+        card = next((entry for entry in changed if isinstance(entry, Card)), None)
+        if card is None or (card.display.role != "call" and card.state != "failed"):
+            return
+        if isinstance(event, ToolRunStarted):
+            self._write_headline(card)
+        elif isinstance(event, ToolRunProgressed):
+            if self._started is not card:
+                self._write_headline(card)
+            self._streamed = True
+            self._stream(self._output.add(event.text), indent=_INDENT)
+        else:
+            self._write_end(card)
+
+    def _write_headline(self, card: Card) -> None:
+        self._write(headline(card))
+        self._started, self._streamed = card, False
+
+    def _write_end(self, card: Card) -> None:
+        """How a call ended, below its headline."""
+        if self._started is not card:
+            self._write_headline(card)
+        seen = self._seen.pop(card.call_id, ())
+        shown = [] if self._streamed else [draw_shown(each, self._look) for each in card.shown if each not in seen]
+        sign = inked("✗ ", "red") if card.state == "failed" else inked("✓ ", "green")
+        for text in (*shown, sign.append_text(outcome(card, self._look))):
+            self._write_below(text)
+        self._started = None
+
+    # Lines
+
+    def _write(self, what: RenderableType) -> None:
+        self._started = None
+        self._print(what)
+
+    def _write_below(self, what: RenderableType) -> None:
+        """Below the headline of a call."""
+        self._print(_indented(what))
+
+    def _print(self, what: RenderableType) -> None:
+        self._stop_growing()
+        self._close_line()
+        self.console.print(what)
+
+    def _stream_text(self, text: str) -> None:
+        """Empty lines around a text are left out: they wait until more text comes."""
+        text = self._held + self._text.add(text)
+        text = text if self._open else text.lstrip("\n")
+        kept = text.rstrip("\n")
+        self._held = text[len(kept) :]
+        self._stream(kept)
+
+    def _stream(self, text: str, *, indent: str = "") -> None:
+        if not text:
+            return
+        self._stop_growing()
+        start = "" if self._open else indent
+        line, self._open = text.removesuffix("\n"), not text.endswith("\n")
+        drawn = inked(start + line.replace("\n", f"\n{indent}"), "dim" if indent else "")
+        self.console.print(drawn, end="" if self._open else "\n")
+
+    def _stop_growing(self) -> None:
+        if self._growing:
+            self._growing.stop()
+
+    def _close_line(self) -> None:
+        self._held = ""
+        rest = self._text.end() + self._output.end()
+        if rest or self._open:
+            self.console.print(Text(rest))
+        self._open = False
+
+
+def _indented(what: RenderableType, sign: str = _INDENT) -> RenderableType:
+    """In plain lines everything is a text: what wraps to a width is for screens."""
+    if not isinstance(what, Text):
+        return what
+    first, *more = what.split("\n", allow_blank=True)
+    lines = [inked(sign, "bold yellow").append_text(first), *(Text(_INDENT).append_text(line) for line in more)]
+    return Text("\n").join(lines)
+
+
+class _Tail(Look):
+    """Of a text that grows, its end."""
+
+    def code(self, text: str, name: str) -> RenderableType:
+        return inked("\n".join(visible(text).split("\n")[-_TAIL:]), "dim")
+
+
+class _Growing:
+    """The calls that the model is writing, drawn below the last line and drawn again as they grow."""
+
+    def __init__(self, console: SafeConsole) -> None:
+        self._console = console
+        self._cards: dict[int, Card] = {}
+        self._live: Live | None = None
+        self._drawn = 0.0
+
+    def draw(self, changed: Iterable[Entry]) -> None:
+        for entry in changed:
+            if isinstance(entry, Card):
+                self._cards[id(entry)] = entry
+        self._cards = {key: card for key, card in self._cards.items() if card.state == "growing" and not card.dropped}
+        if not self._cards:
+            self.stop()
+        elif time.monotonic() - self._drawn >= _SECONDS_A_FRAME:
+            self._drawn = time.monotonic()
+            self._start().update(Group(*(draw(card, _Tail()) for card in self._cards.values())), refresh=True)
+
+    def _start(self) -> Live:
+        if self._live is None:
+            self._live = Live(
+                console=self._console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
+            self._live.start()
+        return self._live
+
+    def stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+        self._live = None

@@ -1,0 +1,60 @@
+"""How calls of a tool are shown to a person. Data, so that every front end can show them and none has to know their
+names: a tool says which of its arguments tell one call from another, and how to see that what it ran has failed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from joey.events import ArgumentPath
+
+Role: TypeAlias = Literal["call", "result", "question", "todos"]
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """The default suits tools of MCP servers and of the user: the first argument that is one line of text."""
+
+    subject: tuple[str, ...] = ()
+    """The arguments that say what a call is about, such as its path or its command."""
+    role: Role = "call"
+    """What the call is for the user: something that is done, or words for them (an event of its own follows)."""
+    headed: bool = False
+    """Whether the first line of a result says how it went. Otherwise a result of several lines is what was read."""
+    failure: str = ""
+    """A regular expression: how a result begins if what was run has failed, although the call itself worked."""
+
+    def summary(self, arguments: Mapping[ArgumentPath, object]) -> str:
+        """What a call is about, as far as its arguments are known."""
+        named = [
+            str(value)
+            for name in self.subject
+            for path, value in arguments.items()
+            if path and path[-1] == name
+        ]  # fmt: skip
+        return ", ".join(dict.fromkeys(filter(None, named))) or next(filter(_is_line, map(str, arguments.values())), "")
+
+    def failed(self, result: str) -> bool:
+        """Whether a result that is no error tells of a failure."""
+        return bool(self.failure and re.match(self.failure, result))
+
+
+def _is_line(text: str) -> bool:
+    return bool(text) and "\n" not in text.strip()
+
+
+def flat(arguments: Any, path: ArgumentPath = ()) -> dict[ArgumentPath, str]:
+    """Arguments as texts by path, as their deltas build them."""
+    if isinstance(arguments, Mapping):
+        pairs: list[tuple[str | int, Any]] = [*arguments.items()]
+    elif isinstance(arguments, (list, tuple)):
+        pairs = [*enumerate(arguments)]
+    else:
+        return {path: arguments if isinstance(arguments, str) else str(arguments)}
+    found: dict[ArgumentPath, str] = {}
+    for key, value in pairs:
+        found |= flat(value, (*path, key))
+    return found

@@ -1,0 +1,123 @@
+"""A task as lines: each thing once, in the order in which it happened."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from joey.events import (
+    Event,
+    SandboxReported,
+    TextDelta,
+    TextFinished,
+    TextStarted,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+)
+from joey.messages import ShownText, TextBlock, ToolResult
+from joey.task.task import TaskHandle
+from joey.terminal.headless import printing
+from joey.terminal.writer import Writer
+from joey.testing.script import reply
+from task_kit import Kit, call, changed, done
+
+
+def written(*events: Event) -> str:
+    out = io.StringIO()
+    writer = Writer(out)
+    for event in events:
+        writer.watch("t", event)
+    writer.close()
+    return out.getvalue()
+
+
+def started(call_id: str, name: str, **arguments: object) -> tuple[Event, ...]:
+    return ToolCallStarted(call_id, name), ToolCallFinished(call_id, name, {**arguments}), ToolRunStarted(call_id, name)
+
+
+def ended(call_id: str, name: str, text: str, shown: str = "") -> Event:
+    return ToolRunFinished(call_id, name, ToolResult((TextBlock(text),), (ShownText(shown),) if shown else ()))
+
+
+async def headless(folder: Path, command: str) -> str:
+    """What `joey run` writes about a task of one real command."""
+    out = io.StringIO()
+    kit = Kit(folder, [reply(call("c", "execute_command", command=command)), done()], policy="all")
+    await TaskHandle.start(changed(kit.config, watch=printing(out), headless=True), "Do it.").run()
+    return out.getvalue()
+
+
+async def test_a_command_and_its_output_are_written_once(tmp_path: Path) -> None:
+    out = await headless(tmp_path, "echo a''b; echo a''b >&2")
+    assert out.count("● execute_command  echo a''b; echo a''b >&2\n") == 1
+    assert out.count("  ab\n") == 2, "once from each stream"
+    assert "  ✓ Command executed.\n" in out
+    assert "✗" not in out
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [("echo no; exit 3", "exit code 3"), ("kill -9 $$", "SIGKILL"), ("cd src 2>/dev/null", "exit code 1")],
+)
+async def test_a_command_that_failed_looks_failed(tmp_path: Path, command: str, why: str) -> None:
+    out = await headless(tmp_path, command)
+    (line,) = [line for line in out.splitlines() if "✗" in line]
+    assert line.startswith("  ✗ Command failed: ") and why in line
+    assert "✓" not in out
+
+
+def test_the_result_goes_to_stdout_and_is_not_among_the_lines() -> None:
+    events = (*started("d", "attempt_completion", result="All done."), ended("d", "attempt_completion", "All done."))
+    assert written(*events) == ""
+
+
+def test_live_output_stands_below_its_command_in_any_pieces() -> None:
+    text = written(
+        *started("c", "execute_command", command="make"), SandboxReported("full", "none", "full"),
+        ToolRunProgressed("c", "one\ntw"), ToolRunProgressed("c", "o\nthree"),
+        ended("c", "execute_command", "Command executed.\nOutput:\n…", "one\ntwo\nthree"),
+    )  # fmt: skip
+    assert text == "● execute_command  make\n  Sandbox: full\n  one\n  two\n  three\n  ✓ Command executed.\n"
+
+
+def test_calls_that_run_at_once_are_told_apart() -> None:
+    text = written(
+        *started("a", "read_file", path="a.py"), *started("b", "read_file", path="b.py"),
+        ended("a", "read_file", "1 | x\n2 | y"), ended("b", "read_file", "1 | z"),
+    )  # fmt: skip
+    assert text.splitlines() == [
+        "● read_file  a.py", "● read_file  b.py", "✓ read_file  a.py", "  ✓ 2 lines", "✓ read_file  b.py", "  ✓ 1 | z",
+    ]  # fmt: skip
+
+
+def test_empty_lines_around_a_text_are_left_out() -> None:
+    text = written(TextStarted(), TextDelta("\n\nOne\n"), TextDelta("\ntwo.\n\n"), TextFinished(), ToolCallMalformed(
+        "c", None, "{", "the JSON never closed"))  # fmt: skip
+    assert text == "One\n\ntwo.\n✗ a call\n  ✗ the JSON never closed\n"
+
+
+class Screen(io.StringIO):
+    """A terminal, as far as a stream can tell."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_a_call_grows_in_place_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    out = Screen()
+    writer = Writer(out, grows=True)
+    lines = "".join(f"line {number}\n" for number in range(30))
+    for event in (ToolCallStarted("c", "write_to_file"), ToolCallDelta("c", ("file_text",), lines, "")):
+        writer._growing._drawn = 0.0  # type: ignore[union-attr]
+        writer.watch("t", event)
+    assert "○ " in out.getvalue() and "line 29" in out.getvalue() and "line 3\n" not in out.getvalue()
+    writer.watch("t", ToolCallFinished("c", "write_to_file", {"path": "a.txt", "file_text": lines}))
+    assert out.getvalue().endswith("\x1b[2K"), "it is gone"
