@@ -1,4 +1,4 @@
-"""Writes the generated pages: reference, examples, layers in ARCHITECTURE.md. With --check, fails if one is stale."""
+"""Writes what is generated: reference, examples, layers in ARCHITECTURE.md. With --check, fails if some is stale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from wire_schema import lines_schema
 
-from joey import chunks, commands, events, messages
+from joey import chunks, commands, events, messages, protocols
 from joey.cli import COMMANDS
 from joey.config.keys import KEYS, Key
 from joey.config.kinds import DECISION
@@ -69,6 +69,7 @@ def main(argv: list[str]) -> int:
 
 def pages() -> dict[str, str]:
     return {
+        ".github/ISSUE_TEMPLATE/bug.yml": bug_form(),
         "ARCHITECTURE.md": architecture_page(),
         "docs/commands.md": commands_page(),
         "docs/events.md": events_page(),
@@ -77,6 +78,16 @@ def pages() -> dict[str, str]:
         "docs/tools.md": tools_page(),
         "examples/README.md": examples_page(),
     }
+
+
+# The form for bugs
+
+
+def bug_form() -> str:
+    """The form with every protocol in its list."""
+    form = (ROOT / ".github/ISSUE_TEMPLATE/bug.yml").read_text(encoding="utf-8")
+    names = ", ".join(protocols.names())
+    return re.sub(r'(?<=options: \["I did not choose one", )[^\]]*', names, form)
 
 
 # The layers

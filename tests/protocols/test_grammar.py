@@ -20,7 +20,7 @@ from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.toolspec import ToolChoice, ToolSpec
 
 REQUIRED = ToolChoice("required")
-PROTOCOLS = text_names()
+PROTOCOLS = [name for name in text_names() if get(name).grammar(()) is not None]
 
 
 def tool(name: str, required: list[str] | None = None, **properties: Any) -> ToolSpec:

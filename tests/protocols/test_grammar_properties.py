@@ -23,7 +23,7 @@ from joey.toolspec import ToolChoice, ToolSpec
 from random_tools import TRICKY, calls, texts
 
 FEW = settings(max_examples=max(1, settings.default.max_examples // 4 if settings.default else 15))
-PROTOCOLS = protocols.text_names()
+PROTOCOLS = [name for name in protocols.text_names() if protocols.get(name).grammar(()) is not None]
 SPECS = [each.spec for each in builtin_tools()]
 BUILT_IN = {
     (protocol, mode): Grammar(protocols.get(protocol).grammar(SPECS, ToolChoice(mode)) or "")
