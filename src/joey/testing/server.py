@@ -1,4 +1,4 @@
-"""A local HTTP server that plays a script in both wire formats, and misbehaves on demand.
+"""A local HTTP server that plays a script in any of our wire formats, and misbehaves on demand.
 
     async with LocalServer([reply("Hello")]) as server:
         provider, model = joey.providers.open_model("openai/any", base_url=server.openai_url)
@@ -19,11 +19,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from joey.testing import wire_formats
 from joey.testing.script import Failure, Faults, Recording, Script, Scripted, ScriptedReply
+from joey.testing.wire_formats import FORMATS, WireEvent, WireFormat
 
-OPENAI_PATH = "/v1/chat/completions"
-ANTHROPIC_PATH = "/v1/messages"
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error"}
 
 
@@ -57,12 +55,16 @@ class LocalServer:
         self.requests: list[ReceivedRequest] = []
 
     @property
-    def anthropic_url(self) -> str:
+    def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
     @property
+    def anthropic_url(self) -> str:
+        return self.url
+
+    @property
     def openai_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"{self.url}/v1"
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
@@ -99,8 +101,9 @@ class LocalServer:
 
     async def _respond(self, request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
         self.requests.append(request)
-        if request.path not in (OPENAI_PATH, ANTHROPIC_PATH):
-            message = f"there is no {request.path} here, only {OPENAI_PATH} and {ANTHROPIC_PATH}"
+        wire = FORMATS.get(request.path)
+        if wire is None:
+            message = f"there is no {request.path} here, only {' and '.join(FORMATS)}"
             await _send_json(writer, 404, {"error": {"type": "not_found_error", "message": message}})
             return
         if not isinstance(request.body, dict):
@@ -109,11 +112,11 @@ class LocalServer:
             return
         answer = self._answer(request)
         if isinstance(answer, Failure):
-            await _fail(writer, request, answer)
+            await _fail(writer, wire, answer)
         elif isinstance(answer, Recording):
             await _play_recording(writer, answer)
         else:
-            await _reply(writer, request, answer)
+            await _reply(writer, wire, request.body, answer)
 
 
 def _in_order(answers: Iterable[Scripted]) -> Responder:
@@ -124,24 +127,21 @@ def _in_order(answers: Iterable[Scripted]) -> Responder:
 # Answers
 
 
-async def _fail(writer: asyncio.StreamWriter, request: ReceivedRequest, failure: Failure) -> None:
-    as_anthropic = request.path == ANTHROPIC_PATH
-    body = wire_formats.anthropic_error(failure) if as_anthropic else wire_formats.openai_error(failure)
+async def _fail(writer: asyncio.StreamWriter, wire: WireFormat, failure: Failure) -> None:
     headers = {} if failure.retry_after is None else {"Retry-After": f"{failure.retry_after:g}"}
-    await _send_json(writer, failure.status, body, headers)
+    await _send_json(writer, failure.status, wire.error(failure), headers)
 
 
-async def _reply(writer: asyncio.StreamWriter, request: ReceivedRequest, answer: ScriptedReply) -> None:
+async def _reply(
+    writer: asyncio.StreamWriter, wire: WireFormat, body: Mapping[str, Any], answer: ScriptedReply
+) -> None:
     await asyncio.sleep(answer.faults.latency)
-    model = str(request.body.get("model", ""))
-    as_anthropic = request.path == ANTHROPIC_PATH
-    if not request.body.get("stream"):
-        make = wire_formats.anthropic_body if as_anthropic else wire_formats.openai_body
-        await _send_json(writer, 200, make(answer.chunks, model), cut=answer.faults.cut_after is not None)
+    model = str(body.get("model", ""))
+    if not body.get("stream"):
+        await _send_json(writer, 200, wire.body(answer.chunks, model), cut=answer.faults.cut_after is not None)
         return
-    make_events = wire_formats.anthropic_events if as_anthropic else wire_formats.openai_events
-    error = wire_formats.anthropic_error_event if as_anthropic else wire_formats.openai_error_event
-    await _send_stream(writer, _faulty(make_events(answer.chunks, model), answer.faults, error), answer.faults)
+    events = _faulty(wire.events(answer.chunks, model), answer.faults, wire.error_event)
+    await _send_stream(writer, events, answer.faults)
 
 
 async def _play_recording(writer: asyncio.StreamWriter, recording: Recording) -> None:
@@ -159,9 +159,9 @@ async def _play_recording(writer: asyncio.StreamWriter, recording: Recording) ->
 
 
 async def _faulty(
-    events: Iterator[wire_formats.WireEvent],
+    events: Iterator[WireEvent],
     faults: Faults,
-    error: Callable[[Failure], wire_formats.WireEvent],
+    error: Callable[[Failure], WireEvent],
 ) -> AsyncIterator[str]:
     for number, (name, data) in enumerate(events):
         if number == faults.cut_after:

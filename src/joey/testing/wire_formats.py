@@ -1,18 +1,28 @@
-"""Chunks as the two wire formats send them: the other side of what the providers read.
-
-Each format gives the events of a stream, as (event name or None, data), and the body of a reply that is not streamed.
-"""
+"""Chunks as each wire format sends them: the other side of what the providers read. `FORMATS` lists them by path."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.testing.script import Failure, summary
 
 WireEvent: TypeAlias = tuple[str | None, str]
+"""An event of a stream: its name, if it has one, and its data."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireFormat:
+    """How an API sends a reply of a model: its events, or its body if it is not streamed; and an error, likewise."""
+
+    events: Callable[[Sequence[Chunk], str], Iterator[WireEvent]]
+    body: Callable[[Sequence[Chunk], str], dict[str, Any]]
+    error: Callable[[Failure], dict[str, Any]]
+    error_event: Callable[[Failure], WireEvent]
+
 
 _ANTHROPIC_STOPS = {
     "end": "end_turn",
@@ -35,7 +45,7 @@ _OPENAI_STOPS = {
 # OpenAI's Chat Completions
 
 
-def openai_events(chunks: Iterable[Chunk], model: str) -> Iterator[WireEvent]:
+def openai_events(chunks: Sequence[Chunk], model: str) -> Iterator[WireEvent]:
     yield _openai_event(model, {"role": "assistant", "content": None})
     usage = UsageChunk()
     for chunk in chunks:
@@ -226,3 +236,9 @@ def _anthropic_usage(usage: UsageChunk) -> dict[str, Any]:
         "cache_creation_input_tokens": usage.cache_write_tokens,
         "cache_read_input_tokens": usage.cache_read_tokens,
     }
+
+
+FORMATS: Mapping[str, WireFormat] = {
+    "/v1/chat/completions": WireFormat(openai_events, openai_body, openai_error, openai_error_event),
+    "/v1/messages": WireFormat(anthropic_events, anthropic_body, anthropic_error, anthropic_error_event),
+}
