@@ -13,7 +13,7 @@ from joey.messages import ImageBlock
 from joey.policy.ignore import IgnoreRules
 from joey.policy.paths import Workspace
 from joey.task.mentions import WorkspaceSources
-from joey.task.programs import MOST
+from joey.task.programs import MAX_CHARACTERS
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -53,7 +53,7 @@ async def test_a_folder_is_listed(work: Path) -> None:
 
 
 async def test_a_folder_brings_the_text_of_its_own_files_and_says_what_it_left_out(work: Path) -> None:
-    (work / "big.txt").write_text(("word " * 100 + "\n") * (MOST // 500))
+    (work / "big.txt").write_text(("word " * 100 + "\n") * (MAX_CHARACTERS // 500))
     (work / "first.txt").write_text("first words\n")
     (work / "huge.log").write_text("x\n" * 600_000)
     (work / "p.png").write_bytes(PIXEL)
@@ -74,7 +74,7 @@ async def test_what_a_folder_brings_has_a_limit_in_all(work: Path) -> None:
     for number in range(120):
         (work / f"part{number:03}.txt").write_text("word " * 400)
     text = await text_of(work, ".")
-    assert MOST / 2 < len(text) < MOST + 10_000
+    assert MAX_CHARACTERS / 2 < len(text) < MAX_CHARACTERS + 10_000
     assert "part060.txt (no room)" in text and re.search(r"and \d+ more\. Read those that are needed", text)
 
 
@@ -146,5 +146,5 @@ async def test_problems_are_what_the_check_says(work: Path) -> None:
 
 async def test_a_check_that_hangs_or_floods_is_cut(work: Path) -> None:
     assert "ended after" in (await sources(work, check="sleep 60", check_seconds=0.2).problems())
-    flooded = await sources(work, check=f"head -c {MOST * 3} /dev/zero | tr '\\0' x").problems()
-    assert len(flooded) < MOST + 500 and f"[cut: {MOST * 2} more bytes]" in flooded
+    flooded = await sources(work, check=f"head -c {MAX_CHARACTERS * 3} /dev/zero | tr '\\0' x").problems()
+    assert len(flooded) < MAX_CHARACTERS + 500 and f"[cut: {MAX_CHARACTERS * 2} more bytes]" in flooded

@@ -160,7 +160,7 @@ async def test_a_summary_that_is_interrupted_changes_nothing(tmp_path: Path) -> 
     condensing = asyncio.create_task(task.compact())
     for _ in range(100):
         await asyncio.sleep(0)
-    assert kit.provider.requests[-1].system.startswith("You sum up")
+    assert kit.provider.requests[-1].system.startswith("You summarize")
     task.send(Cancel("interrupted"))
     await condensing
     assert kit.of(ContextKept) == [ContextKept("interrupted")]

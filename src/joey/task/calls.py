@@ -95,7 +95,7 @@ class Approved:
     comment: str = ""
 
 
-Asker: TypeAlias = Callable[[Judged], Awaitable[Answer]]
+AskForApproval: TypeAlias = Callable[[Judged], Awaitable[Answer]]
 """Puts a call to the user. Only an answer to that very request counts."""
 
 
@@ -132,7 +132,7 @@ async def _judged(call: ResolvedCall, context: ToolContext, rules: Rules) -> Jud
     return Judged(call, plan, actions, verdict)
 
 
-async def approve(judged: Judged, ask: Asker) -> Approved | Refused:
+async def approve(judged: Judged, ask: AskForApproval) -> Approved | Refused:
     """The call as the policy or the user lets it run. Where the verdict asks and the answer is no, it does not.
 
     Why a plan cannot work may quote what it looked at, so that, too, is told only with approval.

@@ -66,7 +66,7 @@ class Completion:
         """A result that can go to the user."""
         if self._log.state.queued:
             return Feedback((TextBlock(wording.HEAR_FIRST),))
-        return await self._asked_of_user(proposed)
+        return await self._user_decision(proposed)
 
     def is_answer(self, reply: Reply) -> bool:
         """Whether a reply without a call is meant as the result."""
@@ -90,7 +90,7 @@ class Completion:
             return 'The argument "result" is empty. Say in it what was done.'
         return None
 
-    async def _asked_of_user(self, proposed: str) -> Accepted | Feedback:
+    async def _user_decision(self, proposed: str) -> Accepted | Feedback:
         state = self._log.state
         counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in state.counts.items())
         self._log.emit(TaskCompleted(proposed, state.usage, counts, state.cost))

@@ -72,14 +72,14 @@ class HistoryEncoder:
         return self._user(messages[place], next((each for each in before if each.role == "assistant"), None))
 
     def _written(self, message: Message, tools: tuple[ToolSpec, ...]) -> Message:
-        return Message("assistant", tuple(_said(self._protocol, message.content, tools)))
+        return Message("assistant", tuple(_written_blocks(self._protocol, message.content, tools)))
 
     def _answered(self, message: Message, last: Message | None) -> Message:
         calls = tuple(block for block in last.content if isinstance(block, ToolUseBlock)) if last else ()
         return Message("user", tuple(_answered(self._protocol, message.content, calls)))
 
 
-def _said(protocol: Protocol, content: Sequence[Block], tools: Sequence[ToolSpec]) -> list[Block]:
+def _written_blocks(protocol: Protocol, content: Sequence[Block], tools: Sequence[ToolSpec]) -> list[Block]:
     """What the model wrote: text and calls in one stretch of text, as it came."""
     blocks: list[Block] = []
     for block in content:

@@ -17,15 +17,15 @@ from joey.messages import ResultBlock, TextBlock, ToolResult
 from joey.policy.paths import Workspace
 from joey.system.filenames import quoted
 from joey.task.changes import changes, commit
-from joey.task.programs import MOST, run_program
+from joey.task.programs import MAX_CHARACTERS, run_program
 from joey.tools.base import ParamsT, Tool, ToolContext, failed
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
 from joey.tools.searching.listing import list_folder
 from joey.tools.shell.environment import command_environment
 
-_MOST_FILES = 200
-_LARGEST_IN_A_FOLDER = 1024 * 1024
+_MAX_FILES = 200
+_MAX_BYTES_IN_FOLDER = 1024 * 1024
 _NAMED = 50
 _NO_CHECK = (
     "There is no check to ask: the setting `check` names the command that finds problems, such as `ruff check`. "
@@ -80,7 +80,7 @@ class WorkspaceSources:
 
     async def _contents(self, shown: str, folder: Path) -> str:
         """The text files of a folder itself, not of those below it, as far as there is room."""
-        texts, left, room = list[str](), list[str](), MOST
+        texts, left, room = list[str](), list[str](), MAX_CHARACTERS
         above = "" if shown == "." else f"{shown.rstrip('/')}/"
         for name in await asyncio.to_thread(self._files, folder):
             text, why = await self._text(f"{above}{name}", folder / name, room, full=room <= 0)
@@ -92,7 +92,7 @@ class WorkspaceSources:
         return "\n\n".join([*texts, *_left_out(left)])
 
     def _files(self, folder: Path) -> list[str]:
-        listing = list_folder(folder, recursive=False, limit=_MOST_FILES, hidden=self._context().ignored)
+        listing = list_folder(folder, recursive=False, limit=_MAX_FILES, hidden=self._context().ignored)
         return [entry for entry in listing.entries if not entry.endswith("/")]
 
     async def _text(self, shown: str, path: Path, room: int, *, full: bool) -> tuple[str, str]:
@@ -102,7 +102,7 @@ class WorkspaceSources:
             return "", located.problem or "it leads out of the workspace"
         if full:
             return "", _NO_ROOM
-        if await asyncio.to_thread(_size, path) > _LARGEST_IN_A_FOLDER:
+        if await asyncio.to_thread(_size, path) > _MAX_BYTES_IN_FOLDER:
             return "", "larger than 1 MB"
         result = await self._run(ReadFile(), ReadFileParams(path=shown))
         if result.is_error or result.text.partition("\n")[2].startswith("Image file"):

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Mapping
 from pathlib import Path
 
-MOST = 100_000
+MAX_CHARACTERS = 100_000
 """Characters that one mention may bring."""
 
 
@@ -55,7 +55,7 @@ class _Output:
         assert process.stdout is not None
         while data := await process.stdout.read(65536):
             self._size += len(data)
-            self._kept += data[: max(0, MOST - len(self._kept))]
+            self._kept += data[: max(0, MAX_CHARACTERS - len(self._kept))]
         await process.wait()
 
     @property

@@ -8,7 +8,6 @@ Everything that happens comes out through `config.hooks.watch`; everything a fro
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,15 +16,16 @@ from typing import Self
 
 from joey.commands import Answer, Cancel, Command, Condense, Say, TakeBack
 from joey.effects import SubtaskStarted, Todo
-from joey.errors import JoeyError, UsageError
-from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted
-from joey.journal.journal import Journal, JournalError, read_journal
-from joey.journal.records import ModeSet, TaskEnded, TaskOpened
+from joey.errors import UsageError
+from joey.events import TaskFinished
+from joey.journal.journal import Journal, read_journal
+from joey.journal.records import ModeSet, TaskOpened
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
 from joey.protocols import get
 from joey.task.assembly import Assembly
 from joey.task.config import TaskConfig
+from joey.task.lifecycle import Lifecycle
 from joey.task.log import TaskLog
 from joey.task.subtasks import Family
 from joey.tools.shell.jobs import Jobs
@@ -39,9 +39,7 @@ class TaskHandle:
         self._log = log
         self._opening = opening
         self._parts = Assembly.of(config, log, _family(depth))
-        self._cancelled: str | None = None
-        self._over = False
-        self._running: asyncio.Task[object] | None = None
+        self._lifecycle = Lifecycle(self._parts)
 
     @classmethod
     def start(
@@ -93,7 +91,7 @@ class TaskHandle:
                 log.state.apply(record)
             opened = log.state.opened
             if opened is None:
-                raise UsageError(f"task {task_id} has nothing in its journal to go on with")
+                raise UsageError(f"task {task_id} has nothing in its journal to resume")
             words: list[Block] = [] if log.state.messages else [TextBlock(opened.text)]
             words += [TextBlock(text)] if text else []
             task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth)
@@ -116,12 +114,12 @@ class TaskHandle:
 
     def send(self, command: Command) -> bool:
         """Whatever a front end may ask, at any moment. False: nobody was there for it."""
-        if self._over:
+        if self._lifecycle.over:
             return False
         child = self._parts.subtasks.running
         match command:
             case Cancel(reason, task_id) if task_id in ("", self.id):
-                self._cancel(reason or "cancelled by the user")
+                self._lifecycle.cancel(reason or "cancelled by the user")
                 return True
             case Say() if child is None:
                 self._parts.requests.say(command)
@@ -136,17 +134,9 @@ class TaskHandle:
         # Whoever works now: the innermost subtask gets the command.
         return child is not None and child.send(command)
 
-    def _cancel(self, reason: str) -> None:
-        if self._cancelled is None:
-            self._cancelled = reason
-            if self._running is not None:
-                self._running.cancel()
-
     def close(self) -> None:
         """Instead of `run`: release the journal of a task that is not going to run now. It can be resumed."""
-        if self._running is None:
-            self._over = True
-            self._log.close()
+        self._lifecycle.close()
 
     def abandon(self) -> None:
         """Before the process ends without waiting for the task: nothing that it started continues to run."""
@@ -156,82 +146,11 @@ class TaskHandle:
 
     async def run(self) -> TaskFinished:
         """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
-        self._running = asyncio.current_task()
-        try:
-            finished = await self._outcome()
-        except BaseException:
-            await self._stop(TaskFinished("cancelled", "interrupted"))
-            raise
-        return await self._stop(finished)
+        return await self._lifecycle.run(self._opening)
 
     async def compact(self) -> None:
         """Instead of `run`: summarize the old part of the conversation, nothing else. Cancelled, it stays as it was."""
-        self._running = asyncio.current_task()
-        try:
-            await self._parts.window.compact()
-        except asyncio.CancelledError:
-            if self._cancelled is None:
-                raise
-            self._log.emit(ContextKept(self._cancelled))
-        except JoeyError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it was, the conversation is as it was
-            self._log.emit_last(ContextKept(self._log.write_down(error)))
-        finally:
-            self._over = True
-            await self._absorb_cancel()
-            self._log.close()
-
-    async def _outcome(self) -> TaskFinished:
-        """How the task ended. A cancellation that did not come through `send` is passed on once it is written down,
-        and so is a reader who went away: `joey run … | head`."""
-        try:
-            self._announce()
-            if self._cancelled is None:  # it may have come before the task began
-                return await self._parts.loop.run(self._opening)
-        except JoeyError as error:
-            return TaskFinished("error", str(error))
-        except (asyncio.CancelledError, BrokenPipeError):
-            if self._cancelled is None:
-                raise
-        except Exception as error:  # noqa: BLE001 - a bug of a front end, a provider or ours ends the task in words
-            return TaskFinished("error", f"the task failed unexpectedly: {self._log.write_down(error)}")
-        self._log.emit_last(TaskAborted(self._cancelled or ""))
-        return TaskFinished("cancelled", self._cancelled or "")
-
-    def _announce(self) -> None:
-        state, opened = self._log.state, self._log.state.opened
-        assert opened is not None
-        resumed = bool(state.messages)
-        self._log.emit(TaskStarted(opened.text, state.mode, opened.model, opened.protocol, opened.parent_id, resumed))
-
-    async def _stop(self, finished: TaskFinished) -> TaskFinished:
-        """Close what tools opened, which may have something to report, and then write down the end."""
-        self._over = True
-        try:
-            try:
-                await self._absorb_cancel()
-                await asyncio.shield(self._parts.toolbox.memory.close())
-            finally:
-                finished = self._end(finished)
-        finally:
-            self._log.close()
-        return finished
-
-    async def _absorb_cancel(self) -> None:
-        """Our own cancellation, which may still be on its way when the loop has ended, must not hit our caller."""
-        if self._cancelled is not None and self._running is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(0)
-            self._running.uncancel()
-
-    def _end(self, finished: TaskFinished) -> TaskFinished:
-        try:
-            self._log.record(TaskEnded(finished.outcome, finished.message))
-        except JournalError as error:
-            finished = TaskFinished("error", str(error))
-        self._log.emit_last(finished)
-        return finished
+        await self._lifecycle.compact()
 
 
 def _family(depth: int) -> Family:

@@ -30,9 +30,9 @@ KEPT_ON_REQUEST = 2
 _MAX_RESULT = 2000
 _CHARACTERS_A_TOKEN = 3
 
-_SUMMARIZER = "You sum up a conversation between a user and a coding agent, so that the agent can go on without it."
+_SUMMARIZER = "You summarize a conversation between a user and a coding agent, for the agent to continue without it."
 _INSTRUCTIONS = """\
-Sum up the conversation above for the agent that goes on with it. Under these headings, briefly and exactly:
+Summarize the conversation above for the agent that continues it. Under these headings, briefly and exactly:
 1. What the user wants, in the user's own words where they matter.
 2. What was done: files read, written and changed, with their paths; commands and what they showed.
 3. What was decided, and why.

@@ -37,7 +37,7 @@ def user_message(text: str) -> str:
 
 
 def no_such_mode(mode: str, modes: Iterable[str]) -> str:
-    return f"(A slash command wants the mode {mode!r}, which there is not: there are {', '.join(modes)}.)"
+    return f"(A slash command wants the mode {mode!r}, but there is no such mode. Modes: {', '.join(modes)}.)"
 
 
 def no_tool_used(reminder: str) -> str:
@@ -54,13 +54,13 @@ EMPTY_REPLY = "Your reply was empty. Go on with the next step. (This message is 
 
 def malformed(problems: Sequence[ToolCallMalformed], *, cut: bool, reminder: str) -> str:
     lines = [f"- {problem.message}" for problem in problems]
-    said = "\n".join(["A call in your reply could not be read, so it was not made:", *lines])
+    text = "\n".join(["A call in your reply could not be read, so it was not made:", *lines])
     if cut:
         return (
-            f"{said}\n\nYour reply reached the length limit. Make the call again in smaller parts: write a long file "
+            f"{text}\n\nYour reply reached the length limit. Make the call again in smaller parts: write a long file "
             "in pieces, or change only the part that needs to change."
         )
-    return f"{said}\n\n{reminder}"
+    return f"{text}\n\n{reminder}"
 
 
 CUT_OFF = "Your reply was cut off by the length limit. Go on exactly where you stopped."

@@ -1,0 +1,117 @@
+"""How a task runs and ends: once, and with an end that is written down whatever happens.
+
+Nothing a model, a tool or a provider does comes out as an exception. Two things do, once they are written down: a
+cancellation that did not come through `cancel`, and a reader who went away (`joey run … | head`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from joey.errors import JoeyError
+from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted
+from joey.journal.journal import JournalError
+from joey.journal.records import TaskEnded
+from joey.messages import Block
+from joey.task.assembly import Assembly
+
+
+class Lifecycle:
+    """The one run of a task. `over`: nobody is there any more for what a front end wants."""
+
+    def __init__(self, parts: Assembly) -> None:
+        self._parts = parts
+        self._log = parts.log
+        self._cancelled: str | None = None
+        self._running: asyncio.Task[object] | None = None
+        self.over = False
+
+    def cancel(self, reason: str) -> None:
+        if self._cancelled is None:
+            self._cancelled = reason
+            if self._running is not None:
+                self._running.cancel()
+
+    def close(self) -> None:
+        """Instead of running: release the journal."""
+        if self._running is None:
+            self.over = True
+            self._log.close()
+
+    async def run(self, opening: list[Block]) -> TaskFinished:
+        self._running = asyncio.current_task()
+        try:
+            finished = await self._outcome(lambda: self._parts.loop.run(opening))
+        except BaseException:
+            await self._stop(TaskFinished("cancelled", "interrupted"))
+            raise
+        return await self._stop(finished)
+
+    async def compact(self) -> None:
+        """Instead of running: summarize the old part of the conversation. Cancelled, it stays as it was."""
+        self._running = asyncio.current_task()
+        try:
+            await self._parts.window.compact()
+        except asyncio.CancelledError:
+            if self._cancelled is None:
+                raise
+            self._log.emit(ContextKept(self._cancelled))
+        except JoeyError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, the conversation is as it was
+            self._log.emit_last(ContextKept(self._log.write_down(error)))
+        finally:
+            self.over = True
+            await self._absorb_cancel()
+            self._log.close()
+
+    async def _outcome(self, work: Callable[[], Awaitable[TaskFinished]]) -> TaskFinished:
+        try:
+            self._announce()
+            if self._cancelled is None:  # it may have come before the task began
+                return await work()
+        except JoeyError as error:
+            return TaskFinished("error", str(error))
+        except (asyncio.CancelledError, BrokenPipeError):
+            if self._cancelled is None:
+                raise
+        except Exception as error:  # noqa: BLE001 - a bug of a front end, a provider or ours ends the task in words
+            return TaskFinished("error", f"the task failed unexpectedly: {self._log.write_down(error)}")
+        self._log.emit_last(TaskAborted(self._cancelled or ""))
+        return TaskFinished("cancelled", self._cancelled or "")
+
+    def _announce(self) -> None:
+        state, opened = self._log.state, self._log.state.opened
+        assert opened is not None
+        resumed = bool(state.messages)
+        self._log.emit(TaskStarted(opened.text, state.mode, opened.model, opened.protocol, opened.parent_id, resumed))
+
+    async def _stop(self, finished: TaskFinished) -> TaskFinished:
+        """Close what tools opened, which may have something to report, and then write down the end."""
+        self.over = True
+        try:
+            try:
+                await self._absorb_cancel()
+                await asyncio.shield(self._parts.toolbox.memory.close())
+            finally:
+                finished = self._end(finished)
+        finally:
+            self._log.close()
+        return finished
+
+    def _end(self, finished: TaskFinished) -> TaskFinished:
+        try:
+            self._log.record(TaskEnded(finished.outcome, finished.message))
+        except JournalError as error:
+            finished = TaskFinished("error", str(error))
+        self._log.emit_last(finished)
+        return finished
+
+    async def _absorb_cancel(self) -> None:
+        """Our own cancellation, which may still be on its way when the loop has ended, must not hit our caller."""
+        if self._cancelled is not None and self._running is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+            self._running.uncancel()
