@@ -26,20 +26,15 @@ from pathlib import Path
 from textwrap import fill
 
 from joey import protocols
+from joey.app.tasks import Given, TaskOptions, open_task, prepare_task
 from joey.events import CompletionRequested, TaskFinished
-from joey.journal.store import TaskStore
-from joey.modes.builtin import BUILTIN_MODES
 from joey.providers import open_model
-from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
-from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.terminal.conversation import Conversation, converse
 from joey.terminal.headless import EXIT_CODES, run_headless
 from joey.testing.hello_model import FEEDBACK, TASK, HelloModel, notes
 from joey.testing.script import Faults
 from joey.testing.server import LocalServer
-from joey.tools.builtin import builtin_tools
-from joey.tools.toolset import build_toolset
 
 _SDKS = {"anthropic": "Anthropic's", "openai": "OpenAI's"}
 _SECONDS_A_PIECE = 0.03
@@ -93,10 +88,12 @@ async def _demo(
     async with LocalServer(HelloModel(protocol, port, _python(), faults)) as server:
         url = server.anthropic_url if args.provider == "anthropic" else server.openai_url
         provider, model = open_model(f"{args.provider}/scripted", base_url=url, api_key="none-needed")
-        task = TaskHandle.start(_config(Model(provider, model, protocol), workspace, conversation.watch), TASK)
+        options = TaskOptions(workspace, {"protocol": args.protocol})
+        setup = prepare_task(options, Given((provider, model), config=False, store=folder / "tasks"))
         try:
-            remove = partial(_remove, folder) if not args.keep else lambda: None
-            return await _converse(task, conversation, remove, pace, types=types)
+            async with open_task(setup, TASK, conversation.watch) as task:
+                remove = partial(_remove, folder) if not args.keep else lambda: None
+                return await _converse(task, conversation, remove, pace, types=types)
         finally:
             await provider.close()
 
@@ -112,19 +109,6 @@ async def _converse(
         return await run_headless(task, at_the_last=at_the_last)
     finally:
         typing.cancel()
-
-
-def _config(model: Model, workspace: Path, watch: Watcher) -> TaskConfig:
-    """What every task is made of, except that nothing is the user's own: no settings, no history, no custom tools."""
-    tools = builtin_tools()
-    toolsets = {mode.slug: build_toolset(mode, tools) for mode in BUILTIN_MODES}
-    return TaskConfig(
-        model,
-        TaskWorkspace(workspace, TaskStore(workspace.parent / "tasks")),
-        tools=lambda mode: toolsets[mode.slug],
-        modes={mode.slug: mode for mode in BUILTIN_MODES},
-        hooks=Hooks(watch),
-    )
 
 
 async def _type_answers(conversation: Conversation, pace: float) -> None:
