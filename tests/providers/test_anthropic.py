@@ -9,7 +9,7 @@ import pytest
 from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, UsageChunk
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers import Abilities, AuthError, CutStreamError, ModelRequest, NetworkError, Reasoning
+from joey.providers import Abilities, AuthError, CutStreamError, ModelRequest, NetworkError, ReasoningOptions
 from joey.providers.anthropic import REDACTED, AnthropicEncoder, AnthropicProvider
 from joey.testing import LocalServer, Recording, ScriptedReply, reply
 from joey.testing.script import summary
@@ -116,11 +116,11 @@ def test_reasoning_goes_back_with_its_signature_and_other_providers_does_not() -
 
 
 def test_thinking_has_room_and_no_temperature() -> None:
-    request = ModelRequest("claude", (TASK,), max_tokens=1000, temperature=0, reasoning=Reasoning(budget=4000))
+    request = ModelRequest("claude", (TASK,), max_tokens=1000, temperature=0, reasoning=ReasoningOptions(budget=4000))
     made = body(request)
     assert made["thinking"] == {"type": "enabled", "budget_tokens": 4000}
     assert made["max_tokens"] > 4000 and "temperature" not in made
-    effort = body(ModelRequest("claude", (TASK,), reasoning=Reasoning("high")))
+    effort = body(ModelRequest("claude", (TASK,), reasoning=ReasoningOptions("high")))
     assert effort["thinking"] == {"type": "adaptive"} and effort["output_config"] == {"effort": "high"}
 
 

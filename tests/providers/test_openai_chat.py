@@ -11,7 +11,15 @@ from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers import Abilities, AuthError, CutStreamError, ModelRequest, NetworkError, Reasoning, abilities_of
+from joey.providers import (
+    Abilities,
+    AuthError,
+    CutStreamError,
+    ModelRequest,
+    NetworkError,
+    ReasoningOptions,
+    abilities_of,
+)
 from joey.providers.encoding.reasoning import ReasoningDetails
 from joey.providers.openai_chat import ChatEncoder, OpenAIProvider, chat_messages
 from joey.testing import LocalServer, Recording, ScriptedReply, reply
@@ -117,7 +125,7 @@ def test_a_model_without_a_system_role_finds_it_in_the_first_message() -> None:
 
 
 def test_a_reasoner_has_a_developer_and_an_effort() -> None:
-    request = ModelRequest("gpt-5.2", (TASK,), "S", reasoning=Reasoning("high"), temperature=1)
+    request = ModelRequest("gpt-5.2", (TASK,), "S", reasoning=ReasoningOptions("high"), temperature=1)
     made = body(request, abilities_of("gpt-5.2"))
     assert made["messages"][0] == {"role": "developer", "content": "S"}
     assert made["reasoning_effort"] == "high" and "temperature" not in made and "max_tokens" not in made

@@ -13,7 +13,7 @@ import importlib
 import os
 
 from joey.errors import UsageError
-from joey.providers.base import Connection, EngineOptions, ModelRequest, Provider, Reasoning
+from joey.providers.base import Connection, EngineOptions, ModelRequest, Provider, ReasoningOptions
 from joey.providers.catalogue import (
     ENDPOINTS,
     LOCAL,
@@ -55,7 +55,7 @@ __all__ = [
     "Provider",
     "ProviderError",
     "RateLimitError",
-    "Reasoning",
+    "ReasoningOptions",
     "Retry",
     "RetryPolicy",
     "abilities_of",

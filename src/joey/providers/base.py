@@ -21,7 +21,7 @@ CONNECT_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reasoning:
+class ReasoningOptions:
     """How much the model may think: an effort in words, a budget in tokens, or both; each provider takes its own."""
 
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
@@ -45,7 +45,7 @@ class ModelRequest:
     max_tokens: int = 8192
     temperature: float | None = None
     stop_sequences: tuple[str, ...] = ()
-    reasoning: Reasoning | None = None
+    reasoning: ReasoningOptions | None = None
     grammar: str | None = None
     """What the reply may be, in GBNF. Sent by providers that say `takes_grammar`."""
 
