@@ -16,6 +16,7 @@ from joey.events import (
     StreamEvent,
     StreamFinished,
     TextDelta,
+    ToolCallDelta,
     ToolCallFinished,
     ToolCallMalformed,
     ToolCallStarted,
@@ -64,6 +65,8 @@ class ReplyBuilder:
 
     def add(self, event: StreamEvent) -> None:
         match event:
+            case ToolCallDelta():
+                pass  # nearly all events of a long call; its arguments come whole at its end
             case TextDelta(text):
                 self._parts.append(text)
             case ReasoningDelta(text):
