@@ -76,7 +76,7 @@ def test_json_tells_what_is_not_available_and_why(here: Here) -> None:
 
 def test_one_tool_is_shown_as_the_model_gets_it(here: Here) -> None:
     code, out, _ = here.joey("tools", "switch_mode")
-    assert code == 0 and "Go on with this task in another mode" in out and '"mode_slug"' in out
+    assert code == 0 and "Continue this task in another mode" in out and '"mode_slug"' in out
     assert here.json("tools", "switch_mode")["function"]["parameters"]["additionalProperties"] is False
 
 
