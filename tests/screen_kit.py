@@ -48,7 +48,7 @@ class ScratchWorkshop:
     ) -> AbstractAsyncContextManager[TaskHandle]:
         return self._open(prompt, choices, watch, images)
 
-    def picture(self, path: Path) -> ImageBlock:
+    def image(self, path: Path) -> ImageBlock:
         return read_image(path)
 
     @asynccontextmanager
@@ -96,11 +96,11 @@ class ScratchWorkshop:
         return undo(self.kit.store, task_id, do=do)
 
 
-def words(picture: RenderableType, width: int = 100) -> str:
-    """What a picture says, without colour."""
+def words(drawn: RenderableType, width: int = 100) -> str:
+    """What a drawing says, without colour."""
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(picture)
+        console.print(drawn)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 

@@ -102,7 +102,7 @@ class HomeWorkshop:
         options = self._options.with_flags({"mode": choices.mode, "model": choices.model})
         return open_task(prepare_task(replace(options, resume=choices.resume)), prompt, watch, images)
 
-    def picture(self, path: Path) -> ImageBlock:
+    def image(self, path: Path) -> ImageBlock:
         return read_image(path)
 
     def modes(self) -> Sequence[tuple[str, str]]:

@@ -206,7 +206,7 @@ class Interactive(App[None]):
             self._show_status()
             return
         try:
-            images = [self.session.workshop.picture(each.path) for each in message.pictures]
+            images = [self.session.workshop.image(each.path) for each in message.pictures]
         except JoeyError as error:
             self._tell(str(error), "error")
             self.query_one(Prompt).text = message.text

@@ -94,7 +94,7 @@ class Plain:
         elif text or self.session.choices.resume:
             try:
                 named = [each for each in pictures_in(text, workshop.folder) if not each.mentioned]
-                images = [workshop.picture(each.path) for each in named]
+                images = [workshop.image(each.path) for each in named]
             except JoeyError as error:
                 self._print(str(error))
                 return

@@ -53,7 +53,7 @@ class Workshop(Protocol):
         """A task, new or resumed. It is run by whoever opened it."""
         ...
 
-    def picture(self, path: Path) -> ImageBlock:
+    def image(self, path: Path) -> ImageBlock:
         """A picture from a file."""
         ...
 
