@@ -50,7 +50,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_a_machine_with_a_key_is_ready_and_the_key_is_not_shown(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "hunter2")
     code, out = here.doctor()
-    assert code == 0 and "Everything needed is there." in out
+    assert code == 0 and "Nothing required is missing." in out
     assert "OPENAI_API_KEY is set in the environment" in out and "hunter2" not in out
     for subject in (
         "Python",
@@ -70,7 +70,7 @@ def test_a_machine_with_a_key_is_ready_and_the_key_is_not_shown(here: Here, monk
 
 def test_without_a_key_or_a_server_the_ways_forward_are_shown(here: Here) -> None:
     code, out = here.doctor()
-    assert code == 1 and "Needed and not there: a model." in out
+    assert code == 1 and "Missing: a model." in out
     assert "ANTHROPIC_API_KEY" in out and "joey local install" in out and "joey demo" in out
 
 
@@ -85,7 +85,7 @@ def test_a_model_in_this_process_is_enough_and_shows_size_memory_and_speed(
         file.truncate(weights.size)
     monkeypatch.setattr("joey.system.machine.free_memory", lambda: 8_000_000_000)
     code, out = here.doctor()
-    assert code == 0 and "installed, 1.1 GB; run by xllamacpp" in out and "8.0 GB of memory free" in out
+    assert code == 0 and "installed, 1.1 GB; runtime: xllamacpp" in out and "8.0 GB of memory free" in out
     assert "`joey local bench coder-1.5b` measures its speed" in out
     here.write(f"models/{weights.file}.speed.json", '{"prompt": 57.2, "generation": 23.4, "threads": 2}')
     assert "reads 57 and writes 23 tokens a second" in here.doctor()[1]
@@ -173,7 +173,7 @@ def test_what_comes_from_roo_code_is_named_with_what_becomes_of_it(here: Here) -
     found = here.findings()
     assert "poet" in found[".roomodes"]["found"]
     assert found[".roo/rules"]["state"] == "ok"
-    assert "not read, since .joey/rules-code" in found[".roo/rules-code"]["found"]
+    assert "ignored because .joey/rules-code" in found[".roo/rules-code"]["found"]
     assert "/review" in found[".roo/commands"]["found"]
     assert found["this folder"]["state"] == "note", "its servers need trust"
     assert {".roo/skills", ".roo/mcp.json", ".rooignore", "AGENTS.md", ".clinerules"} <= set(found)

@@ -44,7 +44,7 @@ def test_an_index_is_built_and_tells_its_size(here: Here) -> None:
 
 
 def test_the_status_tells_age_and_what_has_changed(here: Here) -> None:
-    assert here.joey("--status") == (1, "There is no index of this folder yet; `joey index` builds it.\n", "")
+    assert here.joey("--status") == (1, "This folder has no index; `joey index` builds one.\n", "")
     here.joey()
     (here.folder / "new.py").write_text(function("other"))
     (here.folder / "users.py").unlink()
@@ -65,7 +65,7 @@ def test_it_can_be_asked_by_hand(here: Here) -> None:
 
 def test_it_can_be_thrown_away(here: Here) -> None:
     here.joey()
-    assert "is gone" in here.joey("--clear")[1]
+    assert "Deleted the index in" in here.joey("--clear")[1]
     assert "There was no index" in here.joey("--clear")[1]
     assert here.joey("--status")[0] == 1
 
@@ -73,9 +73,9 @@ def test_it_can_be_thrown_away(here: Here) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("search",), "say what to search for"),
+        (("search",), "no question given"),
         (("build", "delete user"), 'joey index search "delete user"'),
-        (("search", "x", "--path", "../.."), "there is no ../.. in"),
+        (("search", "x", "--path", "../.."), "../.. does not exist in"),
         (("--workspace", "nowhere"), "is not a folder"),
         (("--workspace", "/"), "root of the file system"),
     ],
@@ -87,7 +87,7 @@ def test_what_was_asked_wrongly_is_told(here: Here, args: tuple[str, ...], said:
 
 def test_without_the_extra_the_build_says_how_to_get_it(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "load", lambda: (None, "numpy is missing: pip install 'joey[search]'"))
-    assert "Ranking is by keywords only: numpy is missing: pip install 'joey[search]'" in here.joey()[1]
+    assert "Results are ranked by keywords only: numpy is missing: pip install 'joey[search]'" in here.joey()[1]
 
 
 def test_ignore_files_hold(here: Here) -> None:

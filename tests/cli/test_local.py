@@ -31,7 +31,7 @@ def seem_installed(models: Path, name: str) -> Path:
 def test_the_list_tells_names_licences_and_what_to_type(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["local"]) == 0
     out = capsys.readouterr().out
-    assert "not installed: `joey local install coder-1.5b`" in out
+    assert "not installed; run `joey local install coder-1.5b`" in out
     assert "Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, by the Qwen team; licence Apache-2.0" in out
     assert f"kept in {models}" in out and "run by xllamacpp" in out
 
@@ -41,7 +41,7 @@ def test_what_is_installed_is_listed_and_checked_on_demand(models: Path, capsys:
     main(["local", "status"])
     assert "smol-135m    installed\n" in capsys.readouterr().out
     main(["local", "list", "--check"])
-    assert "damaged: `joey local remove smol-135m`" in capsys.readouterr().out
+    assert "damaged; run `joey local remove smol-135m`" in capsys.readouterr().out
     main(["local", "list", "--json"])
     rows = json.loads(capsys.readouterr().out)["models"]
     assert [row["installed"] for row in rows if row["name"] == "smol-135m"] == [True]
@@ -52,7 +52,7 @@ def test_installing_what_is_there_says_so_and_removing_frees_it(
 ) -> None:
     path = seem_installed(models, "smol-135m")
     assert main(["local", "install", "smol-135m"]) == 0
-    assert f"smol-135m is installed: {path}" in capsys.readouterr().out
+    assert f"smol-135m is already installed: {path}" in capsys.readouterr().out
     assert main(["local", "remove", "smol-135m"]) == 0 and not path.exists()
     assert "removed smol-135m: 98 MB" in capsys.readouterr().out
     assert main(["local", "remove", "smol-135m"]) == 0
@@ -92,7 +92,7 @@ def test_a_name_that_is_not_there_is_refused(models: Path, capsys: pytest.Captur
     assert main(["local", "install", "gpt-9"]) == 2
     assert "There are: coder-1.5b, coder-0.5b, smol-135m" in capsys.readouterr().err
     assert main(["local", "bench"]) == 2
-    assert "no model is installed: run `joey local install`" in capsys.readouterr().err
+    assert "no model is installed; run `joey local install`" in capsys.readouterr().err
 
 
 @needs_model
@@ -103,7 +103,7 @@ def test_the_speed_is_measured_once_and_shown_where_one_looks(
     (models / SMOL.name).symlink_to(SMOL)
     assert main(["local", "bench", "smol-135m", "--threads", "1"]) == 0
     out = capsys.readouterr().out
-    assert "loaded in" in out and "tokens a second, with 1 thread\n" in out
+    assert "loaded in" in out and "tokens per second, with 1 thread\n" in out
     main(["local"])
     assert "installed, reads " in capsys.readouterr().out
 

@@ -26,7 +26,7 @@ def test_every_provider_says_whether_it_is_ready(
 def test_a_known_model_shows_price_and_window(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "anthropic/claude-sonnet-4-5"]) == 0
     out = capsys.readouterr().out
-    assert "$3 in, $15 out, $3.75 cache write, $0.3 cache read for a million tokens" in out
+    assert "$3 in, $15 out, $3.75 cache write, $0.3 cache read per million tokens" in out
     assert "200,000 tokens" in out
 
 

@@ -85,7 +85,7 @@ def test_batch_answers_every_line_and_goes_on_after_a_bad_one() -> None:
         (["parse"], '"ok"\n{broken\n', "line 2: expected one JSON value, got '{broken'"),
         (["parse"], '{"type": "text"}\n', "line 1: unknown type 'text'; known: reasoning_chunk"),
         (["parse"], '{"foo": 1}\n', 'line 1: expected at least one of "index"'),
-        (["pares"], "", "there is no command 'pares'. Did you mean `joey parse`?"),
+        (["pares"], "", "unknown command 'pares'; did you mean `joey parse`?"),
     ],
 )
 def test_a_mistake_is_named_without_a_traceback(args: list[str], stdin: str, complaint: str) -> None:

@@ -73,7 +73,7 @@ def test_search_finds_words_anywhere_in_a_task(tasks: Path, capsys: Captured) ->
     assert main(["tasks", "search", "BROWN"]) == 0
     assert [line[:19] for line in capsys.readouterr().out.splitlines()] == [OLD]
     assert main(["tasks", "search", "purple"]) == 0
-    assert "no task has these words" in capsys.readouterr().err
+    assert "no task contains this text" in capsys.readouterr().err
 
 
 def test_show_and_export_are_the_same_markdown(tasks: Path, tmp_path: Path, capsys: Captured) -> None:

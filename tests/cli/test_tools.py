@@ -63,7 +63,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 def test_every_tool_is_listed_with_its_group_and_origin(here: Here) -> None:
     code, out, _ = here.joey("tools")
-    assert code == 0 and out.startswith("code mode offers\n")
+    assert code == 0 and out.startswith("tools in code mode\n")
     assert any(line.split() == ["switch_mode", "modes", "built-in"] for line in out.splitlines())
 
 
@@ -83,9 +83,9 @@ def test_one_tool_is_shown_as_the_model_gets_it(here: Here) -> None:
 @pytest.mark.parametrize(
     ("args", "complaint"),
     [
-        (["tools", "switch_mod"], "there is no tool 'switch_mod'; did you mean 'switch_mode'?"),
+        (["tools", "switch_mod"], "unknown tool 'switch_mod'; did you mean 'switch_mode'?"),
         (["tools", "--mode", "cod"], "there is no mode 'cod' (did you mean 'code'?)"),
-        (["tools", "--try", "switch_mode", "{x"], "the arguments must be a JSON object"),
+        (["tools", "--try", "switch_mode", "{x"], "the arguments are not valid JSON"),
         (["modes", "cod"], "there is no mode 'cod'"),
     ],
 )
@@ -187,7 +187,7 @@ def test_on_a_terminal_the_user_is_asked(here: Here, answer: bytes, code: int) -
     finally:
         os.close(ours)
         os.close(theirs)
-    assert (run.returncode, "allow it? [y/N]" in run.stderr) == (code, True)
+    assert (run.returncode, "Allow it? [y/N]" in run.stderr) == (code, True)
     assert ("Switched from code mode" in run.stdout) == (code == 0)
 
 
@@ -227,7 +227,7 @@ def test_a_command_left_running_is_ended_and_named(here: Here) -> None:
     call = json.dumps({"command": "printf started; sleep 600", "timeout": 0.5})
     code, out, err = here.joey("tools", "--try", "execute_command", call, "--approve", "all")
     assert code == 0 and "still running" in out
-    assert err.splitlines() == ["started", "note: ended what was still running (1), as at the end of a task"]
+    assert err.splitlines() == ["started", "note: stopped 1 running command(s), as at the end of a task"]
 
 
 def test_a_path_with_a_nul_is_refused_in_words(here: Here) -> None:
@@ -257,7 +257,7 @@ def test_tools_of_mcp_servers_are_listed_shown_and_tried(here: Here, tmp_path: P
     (tmp_path / "config/joey/mcp.json").write_text(json.dumps(entries))
     code, out, err = here.joey("tools")
     assert code == 0 and re.search(r"mcp--it--good +mcp +mcp \(it\)\n", out)
-    assert "'gone' offers nothing now: it cannot be run" in err and "'it': tool 'array' was left out" in err
+    assert "'gone' is not available: it cannot be run" in err and "'it': tool 'array' was left out" in err
     assert '"x"' in here.joey("tools", "mcp--it--good")[1]
     tried = here.joey("tools", "--try", "mcp--it--good", '{"x": "7"}')
     assert tried[:2] == (0, "called with {'x': 7}\n"), tried

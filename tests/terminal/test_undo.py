@@ -31,7 +31,7 @@ async def test_undo_says_what_it_would_do_and_does_it_when_told(tmp_path: Path) 
         await until(pilot, "/undo now does this")
         assert file.read_text() == "new\n"
         await say(pilot, "/undo now")
-        await until(pilot, "is the way back")
+        await until(pilot, "undoes this")
         assert file.read_text() == "old\n"
 
 

@@ -1,7 +1,7 @@
-"""What people type. One command, one module: `configure` names its options, `run` does it and returns an exit code.
+"""The command line. One module per command: `configure` adds its options, `run` does it and returns an exit code.
 
 Nothing is loaded before it is needed: `joey --version` does not even load argparse, and `joey parse --help` loads
-`joey.cli.parse` alone. Exit codes: 0 done, 1 it did not work, 2 asked wrongly, 130 interrupted.
+`joey.cli.parse` alone. Exit codes: 0 success, 1 failure, 2 invalid usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from joey import __version__
 from joey.errors import JoeyError
 
 COMMANDS: dict[str, str] = {
-    "interactive": "the interactive terminal; `joey` without a command opens it too",
-    "run": "carry out one task with nobody at the keyboard",
-    "scratch": "do one task in a new, empty folder: a first look, with whichever model is at hand",
-    "resume": "go on with a task: at a terminal you are asked, otherwise as `joey run`",
-    "tasks": "the tasks there have been: list, show, export, fork, import, delete",
-    "checkpoints": "the files as they were before each change: list, show what would change, put back",
-    "config": "the settings in force and where each came from; `set` changes one of yours",
-    "doctor": "is this machine ready? what was found, and what to do",
-    "approvals": "the verdict on a command or a path under the rules in force, and why",
-    "sandbox": "what confines commands here; `test` tries the walls, `-- COMMAND` runs one inside",
-    "demo": "see one whole task, offline: a scripted model, and everything else real",
-    "tools": "what a mode offers, and why not; `--try NAME JSON` runs one tool by hand",
-    "modes": "the modes there are, where each came from, and what it may do",
-    "index": "the index of this folder for codebase_search: build, look at, ask, throw away",
-    "mcp": "the MCP servers there are, and whether they work: list, test, add, remove",
-    "commands": "your slash commands, the project's, and what is wrong with one",
-    "skills": "the skills a model can load here, and what is wrong with one",
-    "models": "the providers Joey can ask, whether their keys are set, and what it knows of a model",
-    "local": "models that run on this machine without a key: install, list, remove, measure",
-    "parse": "what Joey sees in a model's stream: text or JSON chunks in, events or content out",
+    "interactive": "open the interactive terminal (same as `joey` without a command)",
+    "run": "run one task without asking questions, for scripts and CI",
+    "scratch": "try Joey: run one task in a new, empty folder",
+    "resume": "resume a task",
+    "tasks": "task history: list, search, show, export, fork, import, delete",
+    "checkpoints": "list, compare and restore the files as they were before each change",
+    "config": "show and change settings",
+    "doctor": "check this machine and say what to do",
+    "approvals": "explain whether a command or path would be allowed, and why",
+    "sandbox": "show and test the sandbox for commands, or run a command in it",
+    "demo": "watch one whole task offline, with a scripted model",
+    "tools": "list the tools of a mode; `--try NAME JSON` runs one",
+    "modes": "list the modes and what each may do",
+    "index": "build, inspect, search or delete the index for codebase_search",
+    "mcp": "list, test, add or remove MCP servers",
+    "commands": "list slash commands and their problems",
+    "skills": "list skills and their problems",
+    "models": "list providers and their keys; look up a model",
+    "local": "install, list, remove or measure models that run on this machine",
+    "parse": "parse a model's stream: text or JSON chunks in, content or events out",
 }
 """Every command and what it does, in the order in which `joey --help` shows them."""
 
@@ -103,11 +103,11 @@ def _help() -> str:
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (
-        "usage: joey [options]          the interactive terminal\n"
+        "usage: joey [options]          open the interactive terminal\n"
         "       joey COMMAND [options]\n\n"
-        "Joey is a coding agent for the terminal, and the stream parsers under it.\n\n"
+        "Joey is a coding agent for the terminal.\n\n"
         f"commands:\n{commands}\n\n"
-        "`joey COMMAND --help` tells more about one; `joey --version` tells the version."
+        "`joey COMMAND --help` explains a command; `joey --version` prints the version."
     )
 
 
@@ -115,5 +115,5 @@ def _unknown(name: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"Did you mean `joey {near[0]}`?" if near else "`joey --help` lists the commands."
-    return f"there is no command {name!r}. {hint}"
+    hint = f"did you mean `joey {near[0]}`?" if near else "`joey --help` lists the commands"
+    return f"unknown command {name!r}; {hint}"

@@ -1,19 +1,18 @@
-"""The verdict on a command or a path under the rules in force, and why.
+"""Explain whether a command or path would be allowed, and why.
 
   joey approvals explain 'git log | head' --allow head
-  joey approvals explain --path ../notes.txt --profile edits
+  joey approvals explain --path ../notes.txt --approve edits
   joey approvals explain --batch < questions.jsonl
 
-Prints allow, ask or deny, every simple command found, and the rule that decided, under the settings of the user and
-of the project (see `joey config`). --allow adds to their rules, --deny adds rules for what never runs; both can be
-given several times.
+Prints allow, ask or deny, every simple command found, and the rule that decided, with your settings and the project's
+(see `joey config`). --allow and --deny add rules.
 
---batch reads one question a line and prints one verdict a line, in order:
+--batch reads one question per line and prints one verdict per line, in order:
   {"command": "git log", "rules": "--approve edits --allow git"}     or  {"path": "a/b", "do": "write", "rules": ""}
   {"decision": "allow", "reason": "…", "commands": [ … ], "paths": [ … ]}
-`rules` are options of `joey run`. A line that is no such question is answered with the decision deny and an `error`.
+`rules` are options of `joey run`. An invalid line gets the decision deny and an `error`.
 
-The exit code is 0 whatever the verdict, and 2 for wrong options.
+The exit code is 0 for any verdict, and 2 for invalid usage.
 """
 
 from __future__ import annotations
@@ -33,14 +32,18 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["explain"], help="explain: say what would be decided, and why")
-    parser.add_argument("command", nargs="?", metavar="COMMAND", help="a command line, as the model would give it")
+    parser.add_argument("action", choices=["explain"], help="what to do")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="command line, as the model would send it")
     add_setting_flags(parser, "approvals")
     add_old_flag(parser, "--profile", "approvals.profile")
-    parser.add_argument("--path", action="append", default=[], metavar="P", help="judge a path, to read and to write")
-    parser.add_argument("--headless", action="store_true", help="what holds when nobody is there to be asked")
-    parser.add_argument("--batch", action="store_true", help="questions as lines of JSON on stdin, a verdict a line")
-    parser.add_argument("--workspace", default=".", metavar="DIR", help="the workspace (default: the current folder)")
+    parser.add_argument(
+        "--path", action="append", default=[], metavar="P", help="check reading and writing this path; can be repeated"
+    )
+    parser.add_argument("--headless", action="store_true", help="the verdict when nobody can be asked")
+    parser.add_argument("--batch", action="store_true", help="read questions as lines of JSON from stdin")
+    parser.add_argument(
+        "--workspace", default=".", metavar="FOLDER", help="folder to work in (default: the current folder)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -48,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.batch:
         return _batch(args)
     if args.command is None and not args.path:
-        raise UsageError("give a command line to explain, --path P, or --batch")
+        raise UsageError("nothing to explain; give a command line, --path P, or --batch")
     workspace = _workspace(Path(args.workspace))
     settings = _settings(Path(args.workspace), settings_in(args))
     answer = _answer(args, settings, workspace)
@@ -66,7 +69,7 @@ def _workspace(folder: Path) -> Workspace:
     from joey.policy import Workspace
 
     if not folder.is_dir():
-        raise UsageError(f"--workspace: there is no folder {str(folder)!r}")
+        raise UsageError(f"--workspace: {folder} is not a folder")
     return Workspace.of(folder)
 
 
@@ -109,7 +112,7 @@ def _batch(args: argparse.Namespace) -> int:
         except (ValueError, AttributeError, TypeError, RecursionError, UsageError) as problem:
             answer = {
                 "decision": "deny",
-                "reason": "this is not a question that can be answered",
+                "reason": "invalid question",
                 "error": str(problem),
             }
         print(json.dumps(answer), flush=True)  # plain ASCII: no character of a question can break the lines
@@ -127,7 +130,7 @@ def _from_flags(folder: Path, rules: str) -> Settings:
     except argparse.ArgumentError as problem:
         raise UsageError(f"rules: {problem}") from None
     if unknown:
-        raise UsageError(f"rules: joey run has no option {unknown[0]}")
+        raise UsageError(f"rules: unknown option {unknown[0]}")
     return _settings(folder, settings_in(given))
 
 
@@ -144,7 +147,7 @@ def _verdict(question: dict[str, Any], settings: Settings, workspace: Workspace)
         case {"path": str(path), "do": "write"}:
             action = WritePath(path)
         case _:
-            raise UsageError('give "command", or "path" and "do": "read" or "write"')
+            raise UsageError('expected "command", or "path" and "do": "read" or "write"')
     verdict = judge([action], settings, workspace)
     return {
         "decision": verdict.decision,
@@ -202,8 +205,8 @@ def _as_text(answer: dict[str, Any]) -> str:
     lines = [f"{answer['verdict']}: {answer['reason']}"]
     for found in answer["commands"]:
         lines += _entry(found["verdict"], found["command"], found["reason"])
-    for doubt in answer["doubts"]:
-        lines += _entry(doubt["verdict"], "(the line as a whole)", doubt["reason"])
+    for objection in answer["doubts"]:
+        lines += _entry(objection["verdict"], "(the whole line)", objection["reason"])
     for path in answer["paths"]:
         decision = path.get("verdict") or f"read {path['read']}, write {path['write']}:"
         lines += _entry(decision, path["path"], path["reason"])

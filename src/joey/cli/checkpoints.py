@@ -1,12 +1,12 @@
-"""The files as they were before each change a task made, and the way back.
+"""Compare and restore the files as they were before each change of a task.
 
-  joey checkpoints                   list those of the newest task
-  joey checkpoints diff [N]          what going back to checkpoint N would change, as a diff
-  joey checkpoints restore [N]       show that diff, ask, and go back
-  joey checkpoints undo              go back to before the last turn that changed something
+  joey checkpoints                   list the checkpoints of the most recent task
+  joey checkpoints diff [N]          show what restoring checkpoint N would change
+  joey checkpoints restore [N]       show that diff, ask, and restore
+  joey checkpoints undo              restore the files from before the last turn that changed something
 
-Without a number, the last checkpoint is meant. --what says whether the files go back, the conversation (as a new task
-that shares the beginning of this one), or both. Before files go back, how they are now is kept as a checkpoint, too.
+N is the last checkpoint by default. --what selects what is restored: the files, the conversation (as a new task that
+shares the beginning of this one), or both. The current files are saved as another checkpoint first.
 
 examples:
   joey checkpoints restore 3 --task 20260101-120000-ab --what both
@@ -36,13 +36,15 @@ ACTIONS = ("list", "diff", "show", "restore", "undo")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="list when left out"
+        "action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="what to do (default: list)"
     )
-    parser.add_argument("number", nargs="?", type=int, metavar="N", help="which checkpoint")
-    parser.add_argument("--task", default="last", metavar="ID", help="which task; the newest when left out")
-    parser.add_argument("--what", choices=("files", "conversation", "both"), default="files", help="what goes back")
+    parser.add_argument("number", nargs="?", type=int, metavar="N", help="number of a checkpoint (default: the last)")
+    parser.add_argument("--task", default="last", metavar="ID", help="ID of a task (default: last)")
+    parser.add_argument(
+        "--what", choices=("files", "conversation", "both"), default="files", help="what to restore (default: files)"
+    )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="with list: one JSON object a line")
+    parser.add_argument("--json", action="store_true", help="with list: one JSON object per line")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,12 +71,12 @@ def run(args: argparse.Namespace) -> int:
 def open_store(tasks: TaskStore, entry: TaskEntry) -> CheckpointStore:
     opened = entry.state.opened if entry.state else None
     if opened is None:
-        raise UsageError(entry.problem or f"task {entry.task_id} has nothing in its journal")
+        raise UsageError(entry.problem or f"task {entry.task_id} is empty")
     return CheckpointStore(tasks.folder(entry.task_id) / "checkpoints", Path(opened.workspace))
 
 
 def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> str:
-    """A new task that has everything that was said before the turn of this checkpoint. Returns its id."""
+    """A new task with all messages before the turn of this checkpoint. Returns its id."""
     task_id = new_task_id()
     records = branch(read_journal(tasks.journal_path(entry.task_id)), max(checkpoint.turn - 1, 0), task_id)
     with Journal(tasks.journal_path(task_id)) as journal:
@@ -88,22 +90,22 @@ def undo(tasks: TaskStore, task_id: str, *, do: bool) -> str:
     store = open_store(tasks, tasks.find(task_id))
     plan = plan_restore(store, _number(store, undo=True))
     if not plan.changes:
-        return "The files are as they were before the last change."
+        return "Nothing to undo: the files are as they were before the last change."
     if not do:
-        return f"{plan.diff()}\n/undo now does this."
+        return f"{plan.diff()}\nType /undo now to do this."
     with Journal(tasks.journal_path(task_id)) as journal:
         done = plan.apply()
         assert done.way_back is not None
         journal.append(CheckpointMade(done.way_back.id, ""))
-    left = "".join(f"\nleft as it is: {quoted(path)}: {why}" for path, why in done.left.items())
-    way_back = f"`joey checkpoints restore {done.way_back.id} --task {task_id}` is the way back."
-    return f"Put back {len({change.path for change in done.changes})} paths; {way_back}{left}"
+    left = "".join(f"\nnot restored: {quoted(path)}: {why}" for path, why in done.left.items())
+    way_back = f"`joey checkpoints restore {done.way_back.id} --task {task_id}` undoes this."
+    return f"Restored {len({change.path for change in done.changes})} paths; {way_back}{left}"
 
 
 def _number(store: CheckpointStore, *, undo: bool) -> int:
     made_by_calls = [checkpoint for checkpoint in store.checkpoints if checkpoint.call_id]
     if not made_by_calls:
-        raise UsageError("this task has changed nothing yet, so there is nothing to go back to")
+        raise UsageError("this task has changed no files; there is nothing to restore")
     last = made_by_calls[-1]
     first_of_turn = next(checkpoint for checkpoint in made_by_calls if checkpoint.turn == last.turn)
     return first_of_turn.id if undo else store.checkpoints[-1].id
@@ -113,7 +115,7 @@ def _list(store: CheckpointStore, *, as_json: bool) -> int:
     for checkpoint in store.checkpoints:
         print(json.dumps(_as_json(checkpoint)) if as_json else _line(checkpoint))
     if not store.checkpoints and not as_json:
-        print("this task has changed nothing yet", file=sys.stderr)
+        print("this task has changed no files", file=sys.stderr)
     return 0
 
 
@@ -130,19 +132,19 @@ def _as_json(checkpoint: Checkpoint) -> dict[str, object]:
 
 
 def _line(checkpoint: Checkpoint) -> str:
-    when = datetime.fromtimestamp(checkpoint.at).strftime("%Y-%m-%d %H:%M:%S")  # noqa: DTZ006 - local time is meant
-    missing = f"  ({len(checkpoint.unkept)} files not kept)" if checkpoint.unkept else ""
+    when = datetime.fromtimestamp(checkpoint.at).strftime("%Y-%m-%d %H:%M:%S")  # noqa: DTZ006 - shown in local time
+    missing = f"  ({len(checkpoint.unkept)} files not saved)" if checkpoint.unkept else ""
     return f"{checkpoint.id:>4}  turn {checkpoint.turn:<3}  {when}  {checkpoint.label}{missing}"
 
 
 def _print_plan(plan: Restoration) -> None:
-    print(plan.diff() or "nothing would change\n", end="")
+    print(plan.diff() or "no changes\n", end="")
     _print_left(plan.left)
 
 
 def _print_left(left: dict[str, str]) -> None:
     for path, why in left.items():
-        print(f"left as it is: {quoted(path)}: {why}", file=sys.stderr)
+        print(f"not restored: {quoted(path)}: {why}", file=sys.stderr)
 
 
 def _restore(store: CheckpointStore, number: int, journal: Journal, *, ask: bool) -> bool:
@@ -157,8 +159,8 @@ def _restore(store: CheckpointStore, number: int, journal: Journal, *, ask: bool
     if done.way_back is not None:
         journal.append(CheckpointMade(done.way_back.id, ""))
         print(
-            f"put back {len(plan.changes) - len(set(done.left) - set(plan.left))} of {len(plan.changes)} paths; "
-            f"`joey checkpoints restore {done.way_back.id}` is the way back",
+            f"restored {len(plan.changes) - len(set(done.left) - set(plan.left))} of {len(plan.changes)} paths; "
+            f"`joey checkpoints restore {done.way_back.id}` undoes this",
             file=sys.stderr,
         )
     _print_left({path: why for path, why in done.left.items() if path not in plan.left})
@@ -167,5 +169,5 @@ def _restore(store: CheckpointStore, number: int, journal: Journal, *, ask: bool
 
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("nobody is there to ask; say --yes to go back without being asked")
-    return input(f"Change these {count} paths? [y/N] ").strip().lower() in ("y", "yes")
+        raise UsageError("no terminal to confirm on; use --yes to restore without asking")
+    return input(f"Restore these {count} paths? [y/N] ").strip().lower() in ("y", "yes")

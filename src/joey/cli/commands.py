@@ -1,8 +1,8 @@
-"""The slash commands there are: Markdown files that stand for a request.
+"""List slash commands: Markdown files with a prompt.
 
-`/NAME WORDS` in what you type attaches the file's text, with `$ARGUMENTS` (all words) and `$1` to `$9` filled in.
-They lie in `.joey/commands` and `.roo/commands` of the project, and in `commands` of your own folder;
-docs/guides/commands-and-skills.md tells more. `joey commands NAME` shows one.
+`/NAME ARGUMENTS` in a message inserts the file's text, with `$ARGUMENTS` and `$1` to `$9` replaced. They are read from
+`.joey/commands` and `.roo/commands` of the project and from `commands` in ~/.config/joey; see
+docs/guides/commands-and-skills.md. `joey commands NAME` shows one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from joey.system.folders import user_folder
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="show this one")
+    parser.add_argument("name", nargs="?", help="slash command to show")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     if args.name:
         command = commands.get(args.name.lstrip("/"))
         if command is None:
-            raise UsageError(f"there is no slash command {args.name!r}; there are: {', '.join(commands)}")
+            raise UsageError(f"unknown slash command {args.name!r}; available commands: {', '.join(commands)}")
         print(command.body)
         return 0
     for command in commands.values():
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_flaws(library: Library, kind: str) -> int:
-    """Say what cannot be used. The exit code says whether there was any."""
+    """Print what cannot be used. Returns the exit code: 1 if there is anything."""
     flaws = {path: why for path, why in library.flaws().items() if (path.name == "SKILL.md") == (kind == "skills")}
     for path, why in flaws.items():
         print(f"{path}: {why}", file=sys.stderr)

@@ -1,12 +1,12 @@
-"""Is this machine ready for Joey? Each thing it needs or can use, what was found, and what to do.
+"""Check whether this machine is ready for Joey: what was found, and what to do.
 
-  joey doctor              nothing is asked over the network but servers on this machine
-  joey doctor --online     the providers whose keys are set are asked, too (without the keys)
+  joey doctor              contacts only servers on this machine
+  joey doctor --online     also checks that the providers whose keys are set answer (keys are not sent)
 
-Looks at Python, the terminal, git, ripgrep, the shell, the sandbox for commands, codebase search, the browser, keys
-(never shown), models on this machine (their size, memory, and speed if `joey local bench` has measured it), local model
-servers, folders, settings, the tasks there have been, and what a project brings along from Roo Code. The exit code is 0
-if everything needed is there, and 1 if not.
+Checks Python, the terminal, git, ripgrep, the shell, the sandbox for commands, codebase search, the browser, API keys
+(never shown), models on this machine (size, memory, and speed if `joey local bench` has measured it), local model
+servers, folders, settings, saved tasks, and files of Roo Code in the project. The exit code is 0 if nothing required
+is missing, and 1 otherwise.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from joey.cli.flags import add_workspace_flag
 from joey.errors import JoeyError, UsageError
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 State: TypeAlias = Literal["ok", "note", "missing"]
 _MARKS: dict[State, str] = {"ok": "ok", "note": "--", "missing": "!!"}
 _PYTHON = (3, 11)
-_PATIENCE = 3.0
+_TIMEOUT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. `missing` is what Joey cannot do without, `note` what is good to know."""
+    """The result of one check. `missing` is required, `note` is good to know."""
 
     subject: str
     state: State
@@ -45,13 +46,13 @@ class Finding:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--online", action="store_true", help="ask servers beyond this machine whether they answer")
-    parser.add_argument("--workspace", "-w", type=Path, default=Path(), metavar="FOLDER", help="instead of this folder")
+    parser.add_argument("--online", action="store_true", help="also contact servers on other machines")
+    add_workspace_flag(parser)
     parser.add_argument("--json", action="store_true", help="print a JSON list")
 
 
 def run(args: argparse.Namespace) -> int:
-    workspace = args.workspace.absolute()
+    workspace = (args.workspace or Path.cwd()).absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
     findings = [
@@ -75,7 +76,7 @@ def _lines(findings: list[Finding]) -> Iterator[str]:
             yield f"    {'':<{width}}  {finding.advice}"
     missing = [finding.subject for finding in findings if finding.state == "missing"]
     yield ""
-    yield f"Needed and not there: {', '.join(missing)}." if missing else "Everything needed is there."
+    yield f"Missing: {', '.join(missing)}." if missing else "Nothing required is missing."
 
 
 # The machine
@@ -84,13 +85,13 @@ def _lines(findings: list[Finding]) -> Iterator[str]:
 def _machine(workspace: Path) -> Iterator[Finding]:
     yield _python()
     yield _terminal()
-    yield _program("git", needed=False, advice="install git: without it, commits and diffs cannot be looked at")
+    yield _program("git", needed=False, advice="install git to see commits and diffs")
     yield _ripgrep()
     yield _shell()
     yield _sandbox(workspace)
     yield _codebase_search()
     yield _browser(workspace)
-    yield _pictures()
+    yield _images()
 
 
 def _browser(workspace: Path) -> Finding:
@@ -107,13 +108,13 @@ def _browser(workspace: Path) -> Finding:
     return Finding("browser", "ok", f"{_version(path)} ({path})")
 
 
-def _pictures() -> Finding:
+def _images() -> Finding:
     from joey.images.sizing import can_shrink
 
     if can_shrink():
-        return Finding("pictures", "ok", "Pillow makes large ones smaller for the model")
+        return Finding("images", "ok", "large ones are resized for the model with Pillow")
     advice = "pip install 'joey[images]'"
-    return Finding("pictures", "note", "ones that are too large for the model are left out", advice)
+    return Finding("images", "note", "images too large for the model are left out", advice)
 
 
 def _python() -> Finding:
@@ -125,7 +126,7 @@ def _python() -> Finding:
 
 def _terminal() -> Finding:
     if not sys.stdout.isatty():
-        return Finding("terminal", "note", "the output is not a terminal: plain lines are written")
+        return Finding("terminal", "note", "the output is not a terminal; plain lines are printed")
     size = shutil.get_terminal_size()
     depth = "no colours (NO_COLOR)" if os.environ.get("NO_COLOR") else _colours()
     found = f"{size.columns}x{size.lines}, {os.environ.get('TERM', 'TERM is not set')}, {depth}"
@@ -149,12 +150,12 @@ def _program(name: str, *, needed: bool, advice: str) -> Finding:
 
 def _version(path: str) -> str:
     try:
-        said = subprocess.run(  # noqa: S603 - a program that was found on the path, asked for its version
-            [path, "--version"], capture_output=True, text=True, timeout=_PATIENCE, check=False, errors="replace"
+        ran = subprocess.run(  # noqa: S603 - a program that was found on the path
+            [path, "--version"], capture_output=True, text=True, timeout=_TIMEOUT, check=False, errors="replace"
         )
     except (OSError, subprocess.TimeoutExpired):
-        return "does not say its version"
-    return (said.stdout.strip().splitlines() or ["does not say its version"])[0]
+        return "unknown version"
+    return (ran.stdout.strip().splitlines() or ["unknown version"])[0]
 
 
 def _ripgrep() -> Finding:
@@ -174,7 +175,7 @@ def _shell() -> Finding:
     if not os.access(path, os.X_OK):
         return Finding("shell", "missing", f"{path} cannot be run", "install bash")
     if Path(path).name != "bash":
-        return Finding("shell", "note", path, "install bash: models write their commands for it")
+        return Finding("shell", "note", path, "install bash; models write commands for it")
     return Finding("shell", "ok", path)
 
 
@@ -208,9 +209,9 @@ def _codebase_search() -> Finding:
         return Finding(subject, "note", "not available", "use a Python whose SQLite has full-text search (FTS5)")
     here, without = installed_grammars()
     if missing := missing_packages():
-        return Finding(subject, "note", f"by keywords only: {', '.join(missing)} not installed", EXTRA)
-    found = f"by keywords and by meaning; grammars of {len(here)} languages"
-    advice = f"not installed: {', '.join(without)} (code in them is cut by lines)" if without else ""
+        return Finding(subject, "note", f"keywords only; not installed: {', '.join(missing)}", EXTRA)
+    found = f"keywords and meaning; grammars for {len(here)} languages"
+    advice = f"not installed: {', '.join(without)} (code in these languages is split by lines)" if without else ""
     return Finding(subject, "note" if without else "ok", found, advice)
 
 
@@ -218,7 +219,7 @@ def _codebase_search() -> Finding:
 
 
 def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
-    """One finding for each key that is set and each local server; one that says so if no model can be asked at all."""
+    """One finding for each key that is set and each local server, and one if no model can be used at all."""
     from joey.providers import ENDPOINTS
     from joey.system.hosts import host_of, is_this_machine
     from joey.system.keyring import find_key
@@ -247,7 +248,7 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
     if without:
         yield Finding("keys", "note", f"not set: {', '.join(without)}")
     if not usable:
-        yield Finding("a model", "missing", "no key is set, no local server answers and no model is installed", _ways())
+        yield Finding("a model", "missing", "no API key, no local server, no installed model", _ways())
 
 
 def _in_this_process() -> Iterator[Finding]:
@@ -259,15 +260,15 @@ def _in_this_process() -> Iterator[Finding]:
     names, free = installed_models(), free_memory()
     room = f"{megabytes(free)} of memory free" if free is not None else "free memory unknown"
     if not names:
-        advice = "`joey local install` fetches a small coder model that needs no key (1.1 GB)"
-        yield Finding("local", "note", f"no model is installed; {runtime_state()}; {room}", advice)
+        advice = "`joey local install` downloads a small coding model that needs no key (1.1 GB)"
+        yield Finding("local", "note", f"no model installed; {runtime_state()}; {room}", advice)
     for name in names:
         weights, speed = CATALOGUE[name], measured(CATALOGUE[name].path())
-        told = speed_words(speed) if speed else f"`joey local bench {name}` measures its speed"
-        found = f"installed, {megabytes(weights.size)}; {runtime_state()}; {room}; {told}"
-        fits = free is None or free > weights.memory
-        advice = "" if fits else f"it takes about {megabytes(weights.memory)} of memory: end something else first"
-        yield Finding(f"local/{name}", "ok" if has_runtime() and fits else "note", found, advice)
+        pace = speed_words(speed) if speed else f"`joey local bench {name}` measures its speed"
+        found = f"installed, {megabytes(weights.size)}; {runtime_state()}; {room}; {pace}"
+        enough = free is None or free > weights.memory
+        advice = "" if enough else f"it needs about {megabytes(weights.memory)} of memory; close other programs first"
+        yield Finding(f"local/{name}", "ok" if has_runtime() and enough else "note", found, advice)
 
 
 def _own_server(workspace: Path) -> Finding | None:
@@ -282,7 +283,7 @@ def _own_server(workspace: Path) -> Finding | None:
     if address is None:
         return None
     if not is_this_machine(host_of(address)):
-        return Finding("base_url", "ok", f"{address} (not asked, since it is not on this machine)")
+        return Finding("base_url", "ok", f"{address} (not contacted; it is not on this machine)")
     answers = _answers(address)
     return Finding("base_url", "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
 
@@ -304,14 +305,14 @@ def _address(endpoint: Endpoint) -> str:
 
 
 def _answers(address: str) -> bool:
-    """Whether anything at all answers there. No key is sent, and no proxy is asked."""
+    """Whether anything at all answers there. No key is sent, and no proxy is used."""
     import http.client
     from urllib.parse import urlsplit
 
     try:
         parts = urlsplit(address)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=_PATIENCE)
+        connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT)
     except ValueError:
         return False
     try:
@@ -327,7 +328,7 @@ def _answers(address: str) -> bool:
 def _online(name: str, address: str) -> Finding:
     if _answers(address):
         return Finding(name, "ok", f"{address} answers")
-    return Finding(name, "note", f"{address} does not answer", "look at the network, the proxy or the address")
+    return Finding(name, "note", f"{address} does not answer", "check the network, the proxy and the address")
 
 
 # Folders and settings
@@ -347,8 +348,8 @@ def _writable(subject: str, folder: Path) -> Finding:
     """Whether files can be made there. A folder that is not there yet is judged by the one it would be made in."""
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK):
-        return Finding(subject, "ok", f"{folder}{'' if nearest == folder else ' (made when needed)'}")
-    return Finding(subject, "missing", f"{folder} cannot be written", f"give yourself the right to write to {nearest}")
+        return Finding(subject, "ok", f"{folder}{'' if nearest == folder else ' (created when needed)'}")
+    return Finding(subject, "missing", f"{folder} is not writable", f"make {nearest} writable for your user")
 
 
 def _settings(workspace: Path) -> Finding:
@@ -358,18 +359,18 @@ def _settings(workspace: Path) -> Finding:
         config = settings_in_force(workspace)
         profile = approvals_in_force(config).settings.profile
     except JoeyError as error:
-        return Finding("settings", "missing", str(error), "mend the file; docs/guides/settings.md has every setting")
+        return Finding("settings", "missing", str(error), "fix the file; docs/settings.md lists every setting")
     files = [str(path) for path in (config.user_file, config.project_file) if path.is_file()]
     found = f"{' and '.join(files) or 'no files, all defaults'}; {_model_in(config)}, profile {profile}"
-    told = notices(config)
-    return Finding("settings", "note" if told else "ok", found, " ".join(told))
+    notes = notices(config)
+    return Finding("settings", "note" if notes else "ok", found, " ".join(notes))
 
 
 def _model_in(config: Config) -> str:
     from joey.app.settings import default_model
 
     try:
-        return f"model {config.value('model') or f'{default_model()}, since none was chosen'}"
+        return f"model {config.value('model') or f'{default_model()} (default)'}"
     except JoeyError:
         return "no model"
 
@@ -380,11 +381,11 @@ def _tasks(folder: Path) -> Finding:
     try:
         entries = TaskStore(folder).entries()
     except OSError as error:
-        return Finding("tasks", "missing", f"{folder}: {error.strerror}", "give yourself the right to read it")
+        return Finding("tasks", "missing", f"{folder}: {error.strerror}", "make it readable for your user")
     bad = [entry.task_id for entry in entries if entry.problem]
     if bad:
-        advice = f"`joey tasks show {bad[0]}` says what is wrong"
-        return Finding("tasks", "note", f"{len(entries)}, of which {len(bad)} cannot be read", advice)
+        advice = f"`joey tasks show {bad[0]}` shows the problem"
+        return Finding("tasks", "note", f"{len(entries)}; {len(bad)} cannot be read", advice)
     return Finding("tasks", "ok", f"{len(entries)} in {folder}")
 
 
@@ -399,8 +400,8 @@ def _trust(workspace: Path) -> Finding:
     if TrustStore().trusts(workspace):
         return Finding("this folder", "ok", f"{workspace} is trusted")
     own = [name for name in _NEED_TRUST if (workspace / name).exists()]
-    advice = "if it is yours, `joey tools --trust` lets it" if own else ""
-    found = "not trusted: what it brings along is not run, and cannot give leave"
+    advice = "if you trust it, run `joey tools --trust`" if own else ""
+    found = "not trusted; its tools do not run and its settings approve nothing"
     return Finding("this folder", "note" if own else "ok", found, advice)
 
 
@@ -411,11 +412,11 @@ def _from_roo(workspace: Path) -> Iterator[Finding]:
     yield from _roo_modes(workspace)
     yield from _roo_rules(workspace)
     for name, what in (
-        (".rooignore", "holds for every tool"),
-        ("AGENTS.md", "told to the model"),
+        (".rooignore", "applies to every tool"),
+        ("AGENTS.md", "sent to the model"),
     ):
         if (workspace / name).is_file():
-            yield Finding(name, "ok", f"read as it is: {what}")
+            yield Finding(name, "ok", f"read; {what}")
     yield from _mcp_and_commands(workspace)
 
 
@@ -427,7 +428,7 @@ def _roo_modes(workspace: Path) -> Iterator[Finding]:
         loaded = look_around(workspace).modes
         slugs = [mode.slug for mode in loaded.modes if mode.file == str(path)]
         problems = [each for each in (*loaded.problems, *loaded.held_back) if each.file == str(path)]
-        found = f"read as it is, modes: {', '.join(slugs) or 'none'}"
+        found = f"read; modes: {', '.join(slugs) or 'none'}"
         advice = f"{problems[0]}" if problems else ""
         yield Finding(".roomodes", "note" if problems else "ok", found, advice)
 
@@ -437,24 +438,24 @@ def _roo_rules(workspace: Path) -> Iterator[Finding]:
     for folder in folders:
         name = f".roo/{folder.name}"
         if (workspace / ".joey" / folder.name).is_dir():
-            yield Finding(name, "note", f"not read, since .joey/{folder.name} is there", "move its files there")
+            yield Finding(name, "note", f"ignored because .joey/{folder.name} exists", "move its files there")
         else:
-            yield Finding(name, "ok", "read as it is: told to the model")
+            yield Finding(name, "ok", "read; sent to the model")
     for path in sorted((*workspace.glob(".roorules*"), *workspace.glob(".clinerules*"))):
-        yield Finding(path.name, "ok", "read where there is no folder of rules for the same")
+        yield Finding(path.name, "ok", "read if there is no rules folder for the same mode")
 
 
 def _mcp_and_commands(workspace: Path) -> Iterator[Finding]:
     from joey.mcp.servers import NOT_INSTALLED, sdk_is_installed
 
     if (workspace / ".roo" / "mcp.json").is_file():
-        found = "read as it is: its servers are started in a trusted folder (`joey mcp`)"
+        found = "read; its servers start in a trusted folder (`joey mcp`)"
         ready = sdk_is_installed()
         yield Finding(".roo/mcp.json", "ok" if ready else "note", found, "" if ready else NOT_INSTALLED)
     commands = sorted((workspace / ".roo" / "commands").glob("*.md"))
     if commands:
-        found = f"{len(commands)} read as they are: /{commands[0].stem} in what you type (`joey commands` lists them)"
+        found = f"{len(commands)} read; type /{commands[0].stem} to use one (`joey commands` lists them)"
         yield Finding(".roo/commands", "ok", found)
     skills = sorted((workspace / ".roo").glob("skills*/*/SKILL.md"))
     if skills:
-        yield Finding(".roo/skills", "ok", f"{len(skills)} read as they are (`joey skills` lists them)")
+        yield Finding(".roo/skills", "ok", f"{len(skills)} read (`joey skills` lists them)")

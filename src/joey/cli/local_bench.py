@@ -44,7 +44,7 @@ def bench(name: str | None, threads: int | None) -> int:
 def _best() -> str:
     names = installed_models()
     if not names:
-        raise UsageError("no model is installed: run `joey local install`, or name a GGUF file")
+        raise UsageError("no model is installed; run `joey local install`, or give a GGUF file")
     return names[0]
 
 

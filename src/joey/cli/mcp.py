@@ -1,14 +1,14 @@
-"""The MCP servers there are, and whether they work.
+"""List, test, add or remove MCP servers.
 
-  joey mcp                                        every server, where it is set up, and why one does not count
-  joey mcp test [NAME]                            start them, say what they offer, end them
-  joey mcp add git -- uvx mcp-server-git          a server that is run; --env NAME=VALUE for its environment
-  joey mcp add docs --url https://…/mcp           a server at an address; --type sse, --header NAME=VALUE
+  joey mcp                                        list servers, where each is configured, and why one is not used
+  joey mcp test [NAME]                            start servers, list their tools, stop them
+  joey mcp add git -- uvx mcp-server-git          add a program; --env NAME=VALUE sets its environment
+  joey mcp add docs --url https://…/mcp           add a remote server; --type sse, --header NAME=VALUE
   joey mcp remove git
 
-`add` and `remove` change your own file (~/.config/joey/mcp.json), or with --project this project's (.joey/mcp.json).
-.roo/mcp.json and .mcp.json of a project are read too. What a project sets up is started only after
-`joey tools --trust` in its folder. `test` exits with 1 if a server does not work.
+`add` and `remove` edit your own file (~/.config/joey/mcp.json), or with --project the project's (.joey/mcp.json). A
+project's .roo/mcp.json and .mcp.json are read too. Servers of a project start only after `joey tools --trust` in its
+folder. `test` exits with 1 if a server does not work.
 """
 
 from __future__ import annotations
@@ -45,28 +45,31 @@ class _Parser(argparse.ArgumentParser):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
-    listing = commands.add_parser("list", help="every server and where it is set up (also without an action)")
+    listing = commands.add_parser("list", help="list servers (default)")
     listing.add_argument("--json", action="store_true", help="print one JSON object")
-    test = commands.add_parser("test", help="start servers and say what they offer")
-    test.add_argument("name", nargs="?", help="one server; all of them when left out")
+    test = commands.add_parser("test", help="start servers and list their tools")
+    test.add_argument("name", nargs="?", help="one server (default: all)")
     add = commands.add_parser(
-        "add", help="set up a server", usage="joey mcp add NAME [options] (-- COMMAND … | --url URL)"
+        "add", help="add a server", usage="joey mcp add NAME [options] (-- COMMAND … | --url URL)"
     )
-    add.add_argument("name", help="what to call it")
-    add.add_argument("--url", help="where the server is, for one that is not run here")
+    add.add_argument("name", help="name of the server")
+    add.add_argument("--url", help="address of a remote server")
     add.add_argument(
-        "--type", choices=["streamable-http", "sse"], default="streamable-http", help="how it is spoken to"
+        "--type",
+        choices=["streamable-http", "sse"],
+        default="streamable-http",
+        help="transport (default: streamable-http)",
     )
-    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for the program")
-    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="a header for each request")
-    add.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a call may take (60)")
+    add.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="variable for the program")
+    add.add_argument("--header", action="append", default=[], metavar="NAME=VALUE", help="header for each request")
+    add.add_argument("--timeout", type=float, metavar="SECONDS", help="maximum duration of a call (default: 60)")
     add.add_argument(
-        "--allow", action="append", default=[], metavar="TOOL", help="a tool that needs no leave; * is all"
+        "--allow", action="append", default=[], metavar="TOOL", help="tool that needs no approval; * is all"
     )
-    add.add_argument("--project", action="store_true", help="for this project, not for you")
-    remove = commands.add_parser("remove", help="forget a server")
-    remove.add_argument("name", help="which server")
-    remove.add_argument("--project", action="store_true", help="this project's, not yours")
+    add.add_argument("--project", action="store_true", help="add it to this project instead of your own file")
+    remove = commands.add_parser("remove", help="remove a server")
+    remove.add_argument("name", help="name of the server")
+    remove.add_argument("--project", action="store_true", help="remove it from this project instead of your own file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,7 +94,7 @@ def _list(*, as_json: bool) -> int:
         return 0
     everyone = (*loaded.servers, *loaded.untrusted)
     if not everyone and not loaded.problems:
-        print("No MCP server is set up. `joey mcp add NAME -- COMMAND` sets one up.")
+        print("No MCP servers are configured. Add one with `joey mcp add NAME -- COMMAND`.")
         return 0
     width = max((len(server.name) for server in everyone), default=0)
     for server in everyone:
@@ -146,16 +149,16 @@ def _test(name: str | None) -> int:
     if name and not wanted:
         raise UsageError(_no_such(name, loaded))
     if not wanted:
-        print("There is no server to test.")
+        print("There are no servers to test.")
         return 1 if loaded.problems else 0
     return asyncio.run(_try(wanted))
 
 
 def _no_such(name: str, loaded: LoadedServers) -> str:
     if any(server.name == name for server in loaded.untrusted):
-        return f"{name!r} is this project's, and the folder is not trusted: `joey tools --trust` trusts it"
+        return f"{name!r} belongs to this project, which is not trusted; run `joey tools --trust` to trust it"
     known = ", ".join(server.name for server in loaded.servers) or "none"
-    return f"there is no MCP server {name!r}; there are: {known}"
+    return f"unknown MCP server {name!r}; available servers: {known}"
 
 
 async def _try(configs: list[ServerConfig]) -> int:
@@ -194,7 +197,7 @@ def _report(server: Server, catalogue: Catalogue) -> list[str]:
 
 def _add(args: argparse.Namespace) -> int:
     if bool(args.url) == bool(args.command):
-        raise UsageError("say either what to run (joey mcp add NAME -- COMMAND …) or where it is (--url URL)")
+        raise UsageError("give either a program (joey mcp add NAME -- COMMAND …) or an address (--url URL)")
     entry: dict[str, Any]
     if args.url:
         entry = {"type": args.type, "url": args.url}
@@ -209,7 +212,7 @@ def _add(args: argparse.Namespace) -> int:
     known = args.name in data["mcpServers"]
     data["mcpServers"][args.name] = entry
     _write(path, data, args.name)
-    print(f"{args.name} {'replaced' if known else 'added'} in {path}. `joey mcp test {args.name}` tries it.")
+    print(f"{args.name} {'replaced' if known else 'added'} in {path}. `joey mcp test {args.name}` tests it.")
     return 0
 
 
@@ -217,7 +220,7 @@ def _remove(args: argparse.Namespace) -> int:
     path = _file(project=args.project)
     data = _data(path)
     if args.name not in data["mcpServers"]:
-        other = "" if args.project else " (--project looks into this project's file)"
+        other = "" if args.project else "; use --project for this project's file"
         raise UsageError(f"{path} has no server {args.name!r}{other}")
     del data["mcpServers"][args.name]
     _write(path, data, None)
@@ -243,9 +246,9 @@ def _data(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         data = {}
     except (OSError, ValueError) as error:
-        raise JoeyError(f"{path} cannot be changed, because it cannot be read: {error}") from None
+        raise JoeyError(f"cannot read {path}: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.setdefault("mcpServers", {}), dict):
-        raise JoeyError(f'{path} cannot be changed: it should hold {{"mcpServers": {{…}}}}')
+        raise JoeyError(f'cannot change {path}; it must contain {{"mcpServers": {{…}}}}')
     return data
 
 

@@ -1,8 +1,8 @@
-"""The providers Joey can ask, and what it knows of a model.
+"""List providers, or look up a model.
 
-Without a name: every provider, where it is, whether it can be used now or what is missing, and the model that tasks
-get in this folder. With provider/model: the model's price, its context window, and what it takes. Nothing is asked over
-the network; `joey doctor` tells which local servers answer.
+Without a name: every provider, its address, whether it is ready or what is missing, and the default model in this
+folder. With provider/model: the price, context window and abilities of the model. Nothing is sent over the network;
+`joey doctor` checks which local servers answer.
 
 examples:
   joey models
@@ -25,7 +25,7 @@ from joey.system.keyring import find_key
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", nargs="?", help="a model to look up, as provider/model")
+    parser.add_argument("model", nargs="?", help="model to look up, as provider/model")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -112,7 +112,7 @@ def _price(price: Price) -> str:
     parts = [f"${price.input:g} in", f"${price.output:g} out"]
     parts += [f"${price.cache_write:g} cache write"] if price.cache_write is not None else []
     parts += [f"${price.cache_read:g} cache read"] if price.cache_read is not None else []
-    return ", ".join(parts) + " for a million tokens"
+    return ", ".join(parts) + " per million tokens"
 
 
 def _differences(abilities: Abilities) -> list[str]:

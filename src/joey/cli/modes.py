@@ -1,11 +1,11 @@
-"""The modes there are: what each is for, what it may do, and where it came from.
+"""List the modes: what each is for, what it may do, and where it is defined.
 
-A mode is a role and the groups of tools it may use. Besides the built-in ones there are those of files:
-  .roomodes and .joey/modes/*.{yaml,json,toml}           of the project, over
-  custom_modes.yaml and modes/* in ~/.config/joey        of the user, over
-  the built-in ones.
-In a folder that is not trusted (`joey tools --trust`), the project's modes may add to the others, not replace them.
-A bad entry is named with its file and line; the others still hold. With a mode's name, all of it is shown.
+A mode is a role and the groups of tools it may use. Modes are read from, in order of precedence:
+  .roomodes and .joey/modes/*.{yaml,json,toml}           the project
+  custom_modes.yaml and modes/* in ~/.config/joey        your own
+  the built-in ones
+In a folder that is not trusted (`joey tools --trust`), the project can add modes but not replace any. An invalid entry
+is reported with its file and line; the others still work. `joey modes MODE` shows all of one mode.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""What Joey sees in a model's stream.
+"""Parse a model's stream.
 
-The input is a file or a pipe. For the text protocols it is the model's text; for native calls, or with --chunks, it is
-one JSON value a line: a string, {"index", "id", "name", "arguments"} for a piece of a call, or any chunk of
+The input is a file or stdin. For text protocols it is the model's text; for native calls, or with --chunks, it is
+one JSON value per line: a string, {"index", "id", "name", "arguments"} for a piece of a call, or any chunk of
 docs/events.md such as {"type": "stop_chunk", "reason": "length"}.
 
-Out comes the content: text and tool calls in order, and what went wrong; or, with --events, every event as a JSON line
-the moment it happens.
+The output is the content: text and tool calls in order, and errors; or, with --events, every event as a JSON line as
+it happens.
 
---batch reads one reply a line, {"id", "protocol", "tools", "chunks"}, and writes one line each:
+--batch reads one reply per line, {"id", "protocol", "tools", "chunks"}, and writes one line for each:
 {"id", "content": [{"type": "text", "text"} or {"type": "tool_call", "name", "input", "id"}], "errors": [...]}.
 A line may also hold "options" of its protocol: for json_mix other tags, {"start": "<call>", "end": "</call>"}; for
-morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are what a
-parser's error callback is told. A json_mix call that the end of the reply cuts off is none of them: it stays in the
+morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are those
+that a parser's error callback gets. A json_mix call cut off by the end of the reply is not an error: it stays in the
 text.
 
 --debug writes every chunk and every event to stderr, then the reply with its calls highlighted. JOEY_DEBUG_PARSER does
@@ -50,14 +50,14 @@ _CALL_FIELDS = {"index", "id", "name", "arguments"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", default="-", help="the stream to read; a pipe when left out or -")
+    parser.add_argument("file", nargs="?", default="-", help="file to read (default: -, stdin)")
     parser.add_argument("--protocol", "-p", default="native", help=f"one of: {', '.join(protocols.names())}")
-    parser.add_argument("--tools", "-t", metavar="FILE", help="the tools offered: a JSON array of tool objects")
-    parser.add_argument("--chunks", action="store_true", help="the input is one JSON chunk a line, not plain text")
+    parser.add_argument("--tools", "-t", metavar="FILE", help="tools offered to the model, as a JSON array")
+    parser.add_argument("--chunks", action="store_true", help="read one JSON chunk per line instead of plain text")
     parser.add_argument("--cut", type=int, metavar="N", help="feed text N characters at a time")
-    parser.add_argument("--events", action="store_true", help="write every event as a JSON line, as it happens")
-    parser.add_argument("--debug", action="store_true", help="show on stderr how the reply is read, see above")
-    parser.add_argument("--batch", action="store_true", help="one whole reply a line, see above")
+    parser.add_argument("--events", action="store_true", help="print every event as a JSON line, as it happens")
+    parser.add_argument("--debug", action="store_true", help="show on stderr how the reply is parsed")
+    parser.add_argument("--batch", action="store_true", help="read one whole reply per line")
 
 
 def run(args: argparse.Namespace) -> int:

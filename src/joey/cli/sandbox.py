@@ -1,11 +1,11 @@
-"""What confines the commands that a model runs here, and whether it holds.
+"""Show and test the sandbox for commands, or run a command in it.
 
-  joey sandbox                 what holds in this folder, and why; what to do for more
-  joey sandbox test            try the walls from inside, one by one
-  joey sandbox -- COMMAND …    run a command inside; its exit code is passed on
+  joey sandbox                 how commands are confined in this folder, and how to improve it
+  joey sandbox test            test each restriction from inside
+  joey sandbox -- COMMAND …    run a command inside and return its exit code
 
-The sandbox is what a task in this folder would get, with the settings in force (`sandbox`, `sandbox_network`, …; see
-`joey config`). A command that you run here has no network unless --network says so.
+The sandbox is the one that a task in this folder would use, with your settings (`sandbox`, `sandbox_network`, …; see
+`joey config`). A command that you run this way has no network unless --network is given.
 
 examples:
   joey sandbox -- make test
@@ -26,6 +26,7 @@ from pathlib import Path
 from joey.app.sandbox import walls_of
 from joey.app.settings import settings_in_force
 from joey.app.tools import environment_rules, sandbox_settings
+from joey.cli.flags import add_workspace_flag
 from joey.errors import UsageError
 from joey.sandbox import Sandbox, SandboxSettings, open_sandbox
 from joey.sandbox.trial import Trial, try_walls
@@ -35,10 +36,10 @@ from joey.tools.shell.environment import command_environment
 _NOT_FOUND, _NOT_RUN = 127, 126
 _LEVELS = {
     "full": "Commands write only in this folder and in a /tmp of their own; secrets, Joey's files and other processes "
-    "are not there; git's hooks and configuration are read-only.",
-    "partial": "Commands write only in this folder and in $TMPDIR, and secrets are not readable. It does not keep them "
-    "from .git/hooks, .git/config, unix sockets, chmod elsewhere, and seeing other processes.",
-    "none": "Nothing confines commands: what you approve can do whatever you can.",
+    "are hidden; git's hooks and configuration are read-only.",
+    "partial": "Commands write only in this folder and in $TMPDIR, and secrets are not readable. They can "
+    "still reach .git/hooks, .git/config and unix sockets, chmod files elsewhere, and see other processes.",
+    "none": "Commands are not confined: what you approve can do whatever you can.",
 }
 
 _GIT = "in the sandbox git's hooks and configuration are read-only, because git runs the programs that they name"
@@ -51,16 +52,16 @@ _HINTS = {"git": _GIT, **dict.fromkeys(("docker", "docker-compose", "podman", "n
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--network", choices=("none", "hosts", "on"), default="none", help="what it may reach (none)")
-    parser.add_argument("--workspace", "-w", type=Path, default=Path(), metavar="FOLDER", help="instead of this folder")
-    parser.add_argument("--require", action="store_true", help="run the command only if the sandbox is full")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable it gets as it is")
+    parser.add_argument("--network", choices=("none", "hosts", "on"), default="none", help="network (default: none)")
+    add_workspace_flag(parser)
+    parser.add_argument("--require", action="store_true", help="fail unless the sandbox is full")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="pass this environment variable on")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="test | -- COMMAND …", help="what to do")
 
 
 def run(args: argparse.Namespace) -> int:
-    workspace = args.workspace.absolute()
+    workspace = (args.workspace or Path.cwd()).absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
     settings = sandbox_settings(settings_in_force(workspace))
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if words[:1] == ["--"] and words[1:]:
         return asyncio.run(_inside(words[1:], workspace, settings, args))
     if words not in ([], ["test"]):
-        raise UsageError(f"to run a command inside, put -- before it: joey sandbox -- {' '.join(words)}")
+        raise UsageError(f"unknown argument; to run a command, put -- before it: joey sandbox -- {' '.join(words)}")
     return asyncio.run(_report(workspace, settings, args, tried=words == ["test"]))
 
 
@@ -122,11 +123,11 @@ def _as_json(sandbox: Sandbox, settings: SandboxSettings, trials: tuple[Trial, .
 
 async def _inside(words: list[str], workspace: Path, settings: SandboxSettings, args: argparse.Namespace) -> int:
     if args.network == "hosts" and not settings.hosts:
-        raise UsageError("no host is listed; set sandbox_hosts first")
+        raise UsageError("sandbox_hosts is empty; set it first")
     sandbox = await open_sandbox(walls_of(workspace, settings, args.network))
     if not sandbox.is_open or (args.require and sandbox.held.level != "full"):
         sandbox.close()
-        raise UsageError(f"there is no {'full ' if args.require else ''}sandbox here: {sandbox.held}")
+        raise UsageError(f"no {'full ' if args.require else ''}sandbox available here: {sandbox.held}")
     if sandbox.held.level != "full":
         print(f"joey: sandbox: {visible(str(sandbox.held))}", file=sys.stderr)
     try:
@@ -153,5 +154,5 @@ async def _run_in(sandbox: Sandbox, words: list[str], workspace: Path, given: li
     code = await process.wait()
     hint = _HINTS.get(Path(words[0]).name)
     if code and hint and sandbox.held.level == "full":
-        print(f"joey: {hint}. If it needs that, run it without the sandbox.", file=sys.stderr)
+        print(f"joey: {hint}. If it needs that, run it outside the sandbox.", file=sys.stderr)
     return code if code >= 0 else 128 - code

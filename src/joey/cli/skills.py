@@ -1,7 +1,7 @@
-"""The skills there are: folders with a SKILL.md, which a model loads when the work it describes comes up.
+"""List skills: folders with a SKILL.md that a model loads when it needs them.
 
-They lie in `.joey/skills`, `.roo/skills` and `.agents/skills` of the project and of your own folders;
-docs/guides/commands-and-skills.md tells more. `joey skills NAME` shows one.
+They are read from `.joey/skills`, `.roo/skills` and `.agents/skills` of the project and of your home folder; see
+docs/guides/commands-and-skills.md. `joey skills NAME` shows one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from joey.system.folders import user_folder
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="show this one")
-    parser.add_argument("--mode", metavar="SLUG", help="only those of this mode")
+    parser.add_argument("name", nargs="?", help="skill to show")
+    parser.add_argument("--mode", metavar="SLUG", help="only skills for this mode")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     if args.name:
         skill = skills.get(args.name)
         if skill is None:
-            raise UsageError(f"there is no skill {args.name!r}; there are: {', '.join(skills) or 'none'}")
+            raise UsageError(f"unknown skill {args.name!r}; available skills: {', '.join(skills) or 'none'}")
         print(skill.body)
         return 0
     for skill in skills.values():

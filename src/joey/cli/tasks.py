@@ -1,14 +1,14 @@
-"""The tasks there have been.
+"""Task history.
 
-  joey tasks                        list them, the newest first
-  joey tasks search WORDS           those that have these words in them
-  joey tasks show ID                what was said and done
+  joey tasks                        list tasks, the most recent first
+  joey tasks search TEXT            tasks that contain this text
+  joey tasks show ID                messages and actions of a task
   joey tasks export ID [FILE]       the same as Markdown
-  joey tasks delete ID              remove it and everything kept with it
+  joey tasks delete ID              delete a task and everything saved with it
   joey tasks fork ID --turn N       a new task that shares the first N turns
-  joey tasks import FOLDER          take over a task of Roo Code or Cline
+  joey tasks import FOLDER          import a task of Roo Code or Cline
 
-An ID may be shortened, and `last` is the newest. `joey resume ID` goes on with one.
+An ID may be shortened; `last` is the most recent task. `joey resume ID` resumes a task.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ ACTIONS = ("list", "search", "show", "export", "delete", "fork", "import")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="list when left out"
+        "action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="what to do (default: list)"
     )
-    parser.add_argument("what", nargs="*", help="an ID, a folder, or words to look for")
+    parser.add_argument("what", nargs="*", help="an ID, a folder, or text to search for")
     parser.add_argument("--turn", type=int, metavar="N", help="with fork: how many turns to keep")
-    parser.add_argument("--model", metavar="PROVIDER/MODEL", default="", help="with import: the model to go on with")
-    parser.add_argument("--json", action="store_true", help="with list and search: one JSON object a line")
+    parser.add_argument("--model", metavar="PROVIDER/MODEL", default="", help="with import: the model to continue with")
+    parser.add_argument("--json", action="store_true", help="with list and search: one JSON object per line")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,23 +67,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _list(store: TaskStore, words: str, *, as_json: bool) -> int:
-    entries = [entry for entry in store.entries() if _mentions(entry, words)]
+def _list(store: TaskStore, text: str, *, as_json: bool) -> int:
+    entries = [entry for entry in store.entries() if _mentions(entry, text)]
     for entry in entries:
         print(json.dumps(_as_json(entry)) if as_json else _line(entry))
     if not entries and not as_json:
-        print("no task has these words in it" if words else "there are no tasks yet", file=sys.stderr)
+        print("no task contains this text" if text else "there are no tasks yet", file=sys.stderr)
     return 0
 
 
-def _mentions(entry: TaskEntry, words: str) -> bool:
-    if not words:
+def _mentions(entry: TaskEntry, text: str) -> bool:
+    if not text:
         return True
-    return entry.state is not None and words.lower() in as_markdown(entry.state).lower()
+    return entry.state is not None and text.lower() in as_markdown(entry.state).lower()
 
 
 def _line(entry: TaskEntry) -> str:
-    when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - local time is meant
+    when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - shown in local time
     text = entry.problem or " ".join(entry.text.split())[:80]
     return f"{entry.task_id}  {when}  {entry.status:<10}  {text}"
 
@@ -129,7 +129,7 @@ def _import(store: TaskStore, folder: Path, model: str) -> int:
     task_id = new_task_id()
     _write(store, task_id, read_foreign_task(folder, task_id, Path.cwd(), model))
     print(task_id)
-    print(f"`joey resume {task_id}` goes on with it", file=sys.stderr)
+    print(f"`joey resume {task_id}` resumes it", file=sys.stderr)
     return 0
 
 

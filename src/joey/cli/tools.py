@@ -1,20 +1,19 @@
-"""The tools there are in a mode: group, where each came from, and why another is not available.
+"""List the tools of a mode, and try one.
 
-  joey tools --mode architect          what the mode offers, and what it does not, and why
-  joey tools read_file                 the words and the schema a model gets
+  joey tools --mode architect          tools that the mode offers, and why others are not available
+  joey tools read_file                 the description and schema that a model gets
   joey tools --try read_file '{"path": "a.txt"}'
   joey tools --try write_to_file '{"path": "a.txt", "file_text": "hi"}' --approve edits
 
---try runs one tool by hand in the current folder, as if a model had called it, and prints what the model would read
-(what the user would see goes to the error stream). Arguments given as - are read from the input. Reading inside the
-folder is allowed; what else needs leave is asked on the terminal, or decided by your settings (`joey config`) and
---approve: edits (also changes inside the folder), all (everything), read-only, or ask. Without a terminal, what would
-be asked is refused. The exit code is 0 if the tool did it and 1 if not, also if the command that it ran failed.
+--try runs one tool in the current folder, as if a model had called it, and prints what the model would read; what the
+user would see goes to stderr. Use - to read the arguments from stdin. Reading files in the folder is allowed. Anything
+else follows your settings (`joey config`) and --approve; if it needs approval, you are asked in a terminal, and it is
+refused without one. The exit code is 0 on success, and 1 if the tool or the command that it ran failed.
 
-The MCP servers that are set up (`joey mcp`) are started to list or try their tools; --no-mcp leaves them alone.
+Configured MCP servers (`joey mcp`) are started to list or try their tools, unless --no-mcp is given.
 
-Custom tools are Python files in .joey/tools/ (this project's) and ~/.config/joey/tools/ (yours), see
-docs/guides/custom-tools.md. A project's files are run only after `joey tools --trust` in its folder.
+Custom tools are Python files in .joey/tools/ (the project's) and ~/.config/joey/tools/ (yours); see
+docs/guides/custom-tools.md. A project's tools run only after `joey tools --trust` in its folder.
 """
 
 from __future__ import annotations
@@ -40,20 +39,20 @@ if TYPE_CHECKING:
     from joey.tools.toolset import Offered, ToolChoices, Toolset, Withheld
 
 
-_PATIENCE = 20.0
-"""Seconds the servers have to become ready."""
+_TIMEOUT = 20.0
+"""Seconds until servers must be ready."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="show the words and the schema of one tool")
-    parser.add_argument("--mode", default="code", metavar="MODE", help="the mode to look at (default: code)")
-    parser.add_argument("--model", metavar="PROVIDER/MODEL", help="what this model would be offered")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show the description and schema of one tool")
+    parser.add_argument("--mode", default="code", metavar="MODE", help="mode (default: code)")
+    parser.add_argument("--model", metavar="PROVIDER/MODEL", help="list the tools that this model would get")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--try", dest="call", nargs=2, metavar=("NAME", "JSON"), help="run one tool by hand")
+    parser.add_argument("--try", dest="call", nargs=2, metavar=("NAME", "JSON"), help="run one tool")
     add_setting_flags(parser, "tools")
-    parser.add_argument("--no-mcp", action="store_true", help="start no MCP servers to list their tools")
-    parser.add_argument("--trust", action="store_true", help="trust this folder: run its tool files")
-    parser.add_argument("--distrust", action="store_true", help="take that back")
+    parser.add_argument("--no-mcp", action="store_true", help="do not start MCP servers")
+    parser.add_argument("--trust", action="store_true", help="trust this folder, so that its tools may run")
+    parser.add_argument("--distrust", action="store_true", help="stop trusting this folder")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -114,11 +113,11 @@ async def _offered(surroundings: Surroundings) -> tuple[McpOffer, list[str]]:
     from joey.mcp.catalogue import Catalogue
     from joey.mcp.offer import make_offer
 
-    async with servers_of(surroundings.workspace, _PATIENCE) as servers:
+    async with servers_of(surroundings.workspace, _TIMEOUT) as servers:
         offer = make_offer(servers, in_text=False)
-        late = f"it was not ready within {_PATIENCE:g} s"
+        late = f"not ready within {_TIMEOUT:g} s"
         silent = [
-            f"MCP server {each.name!r} offers nothing now: {each.problem or late}"
+            f"MCP server {each.name!r} is not available: {each.problem or late}"
             for each in servers.servers
             if each.state != "ready"
         ]
@@ -131,10 +130,10 @@ async def _offered(surroundings: Surroundings) -> tuple[McpOffer, list[str]]:
 def _table(toolset: Toolset) -> str:
     names = [each.name for each in toolset.offered] + [each.name for each in toolset.withheld]
     width = max(map(len, names))
-    lines = [f"{toolset.mode.slug} mode offers"]
+    lines = [f"tools in {toolset.mode.slug} mode"]
     lines += [f"  {each.name:<{width}}  {each.tool.group:<8}{_origin(each)}" for each in toolset.offered]
     if toolset.withheld:
-        lines += ["", "not available here"]
+        lines += ["", "not available"]
         lines += [
             f"  {each.name:<{width}}  {each.tool.group:<8}{_origin(each)}: {each.reason}" for each in toolset.withheld
         ]
@@ -195,7 +194,7 @@ def _find(toolset: Toolset, name: str) -> Offered | Withheld:
         if name in (entry.name, entry.tool.name, *entry.tool.aliases):
             return entry
     near = difflib.get_close_matches(name, [entry.name for entry in entries], n=1)
-    raise UsageError(f"there is no tool {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    raise UsageError(f"unknown tool {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
 # Trust
@@ -212,7 +211,7 @@ def _trust(workspace: Path, *, trusted: bool) -> int:
         print(f"{workspace} is no longer trusted{still}.")
         return 0
     surroundings = look_around(workspace)
-    print(f"{workspace} is trusted now (kept in {store.file}). Its tools:")
+    print(f"{workspace} is now trusted (saved in {store.file}). Its tools:")
     print("\n".join(f"  {tool.name}  {tool.origin}" for tool in surroundings.custom.tools) or "  none yet")
     _warn(surroundings)
     return 0
@@ -230,7 +229,7 @@ def _try(surroundings: Surroundings, args: argparse.Namespace) -> int:
 
     name, text = args.call
     screen = _Screen(silent=args.json)
-    call = ToolUseBlock("by_hand", name, _arguments(text))
+    call = ToolUseBlock("manual", name, _arguments(text))
     with contextlib.redirect_stdout(sys.stderr):  # what a custom tool prints is no part of its answer
         result, exit_code = asyncio.run(_call(surroundings, args, screen, call))
     if args.json:
@@ -247,7 +246,7 @@ def _arguments(text: str) -> Any:
     try:
         return json.loads(source)
     except ValueError as error:
-        raise UsageError(f"the arguments must be a JSON object: {error}") from None
+        raise UsageError(f"the arguments are not valid JSON: {error}") from None
 
 
 async def _call(
@@ -273,19 +272,19 @@ async def _call(
         progress=screen.live,
     )
     options = builtin_options(settings_in_force(surroundings.workspace), surroundings.library)
-    asking = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
+    approver = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
     settings = _settings(surroundings.workspace, settings_in(args))
     async with contextlib.AsyncExitStack() as stack:
         offer = None
         if not args.no_mcp and _concerns_mcp(call.name):
             from joey.mcp.offer import make_offer
 
-            servers = await stack.enter_async_context(servers_of(surroundings.workspace, _PATIENCE))
+            servers = await stack.enter_async_context(servers_of(surroundings.workspace, _TIMEOUT))
             offer = make_offer(servers, in_text=False)
         toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode), offer, options)
         registry = Registry(toolset)
         try:
-            result = await CallRunner(registry, context, settings, workspace, asking).run(call)
+            result = await CallRunner(registry, context, settings, workspace, approver).run(call)
         finally:
             exit_code = context.memory[Jobs].last_exit_code
             await _close_tools(context, screen)
@@ -298,12 +297,12 @@ async def _close_tools(context: ToolContext, screen: _Screen) -> None:
 
     if running := len(context.memory[Jobs].running):
         screen.end_line()
-        print(f"note: ended what was still running ({running}), as at the end of a task", file=sys.stderr)
+        print(f"note: stopped {running} running command(s), as at the end of a task", file=sys.stderr)
     await context.memory.close()
 
 
 def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
-    """By hand, the tools that only some models get can be tried as well."""
+    """Tools that only some models get can be tried as well."""
     from dataclasses import replace
 
     from joey.app.settings import settings_in_force
@@ -315,7 +314,7 @@ def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
 
 
 def _settings(workspace: Path, flags: Mapping[str, Any]) -> Any:
-    """Whoever types a call by hand wants at least to look at the folder they are in."""
+    """Whoever types a call may at least read the folder they are in."""
     from dataclasses import replace
 
     from joey.app.settings import approvals_in_force, settings_in_force
@@ -352,7 +351,7 @@ class _Screen:
         print(f"{judged.call.tool.name} needs approval: {judged.verdict.reason}", file=sys.stderr)
         for part in judged.verdict.parts:
             print(f"  {part.decision:<5}  {part.subject}  ({part.reason})", file=sys.stderr)
-        sys.stderr.write("allow it? [y/N] ")
+        sys.stderr.write("Allow it? [y/N] ")
         sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -367,6 +366,6 @@ class _Screen:
             if isinstance(each, ShownDiff):
                 print(each.diff.rstrip("\n"), file=sys.stderr)
             elif not isinstance(each, ShownText):
-                print(f"[picture, {each.media_type}]", file=sys.stderr)
+                print(f"[image, {each.media_type}]", file=sys.stderr)
             elif not self._was_live:  # a command's output, which has been seen as it came
                 print(textwrap.indent(each.text.rstrip("\n"), "  "), file=sys.stderr)
