@@ -60,7 +60,7 @@ def test_a_machine_with_a_key_is_ready_and_the_key_is_not_shown(here: Here, monk
         "shell",
         "codebase_search",
         "browser",
-        "pictures",
+        "images",
         "settings folder",
         "state folder",
         "tasks",
@@ -88,7 +88,7 @@ def test_a_model_in_this_process_is_enough_and_shows_size_memory_and_speed(
     assert code == 0 and "installed, 1.1 GB; runtime: xllamacpp" in out and "8.0 GB of memory free" in out
     assert "`joey local bench coder-1.5b` measures its speed" in out
     here.write(f"models/{weights.file}.speed.json", '{"prompt": 57.2, "generation": 23.4, "threads": 2}')
-    assert "reads 57 and writes 23 tokens a second" in here.doctor()[1]
+    assert "reads 57 and writes 23 tokens per second" in here.doctor()[1]
 
 
 def test_a_model_that_does_not_fit_into_memory_is_no_model(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_the_status_tells_age_and_what_has_changed(here: Here) -> None:
     (here.folder / "users.py").unlink()
     code, out, _ = here.joey("--status")
     assert code == 0 and "less than a minute ago" in out
-    assert "1 files are new or changed, 1 are gone" in out
+    assert "1 files added or changed, 1 deleted" in out
     facts = here.json("--status")
     assert facts["files"] == 1 and facts["files_that_differ"] == 2 and facts["bytes"] > 10_000
 
@@ -66,7 +66,7 @@ def test_it_can_be_asked_by_hand(here: Here) -> None:
 def test_it_can_be_thrown_away(here: Here) -> None:
     here.joey()
     assert "Deleted the index in" in here.joey("--clear")[1]
-    assert "There was no index" in here.joey("--clear")[1]
+    assert "This folder has no index" in here.joey("--clear")[1]
     assert here.joey("--status")[0] == 1
 
 

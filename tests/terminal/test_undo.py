@@ -28,7 +28,7 @@ async def test_undo_says_what_it_would_do_and_does_it_when_told(tmp_path: Path) 
         await pilot.press("enter")
         await until(pilot, "y accepts", gone=True)
         await say(pilot, "/undo")
-        await until(pilot, "/undo now does this")
+        await until(pilot, "Type /undo now to do this")
         assert file.read_text() == "new\n"
         await say(pilot, "/undo now")
         await until(pilot, "undoes this")
