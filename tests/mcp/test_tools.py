@@ -47,7 +47,7 @@ def toolset(servers: McpServers, mode: str = "code", *, in_text: bool = False) -
 async def run(servers: McpServers, context: ToolContext, call: ToolUseBlock, **settings: Any) -> ToolResult:
     mode = settings.pop("mode", "code")
     registry = Registry(toolset(servers, mode))
-    runner = CallRunner(registry, context, Settings(**settings), Workspace.of(context.workspace))
+    runner = CallRunner(registry, context, Settings().changed(**settings), Workspace.of(context.workspace))
     return await runner.run(call)
 
 

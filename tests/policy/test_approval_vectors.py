@@ -30,7 +30,7 @@ def settings(state: Any) -> Settings:
     mcp = state.get("alwaysAllowMcp")
     execute = state.get("alwaysAllowExecute")
     timeout = state.get("followupAutoApproveTimeoutMs", 0) / 1000
-    return Settings(
+    return Settings().changed(
         reads=decision(state.get("alwaysAllowReadOnly")),
         reads_outside=decision(state.get("alwaysAllowReadOnly") and state.get("alwaysAllowReadOnlyOutsideWorkspace")),
         writes=decision(state.get("alwaysAllowWrite")),

@@ -111,35 +111,35 @@ def test_the_strictest_part_of_a_call_decides() -> None:
     ],
 )
 def test_pages_of_this_machine_and_of_listed_hosts_need_no_approval(url: str, decision: str) -> None:
-    settings = Settings(browser_allow=("example.org", "*.example.com"))
+    settings = Settings().changed(browser_allow=("example.org", "*.example.com"))
     assert judge([VisitUrl(url)], settings, WORKSPACE).decision == decision
-    assert judge([VisitUrl(url)], replace(settings, browser="deny", browser_local="deny"), WORKSPACE).decision == "deny"
+    assert judge([VisitUrl(url)], settings.changed(browser="deny", browser_local="deny"), WORKSPACE).decision == "deny"
 
 
 def test_always_allows_the_host_that_needed_approval_and_no_other() -> None:
-    settings = always(Settings(browser_local="ask"), [VisitUrl("https://example.com/a")], ())
+    settings = always(Settings().changed(browser_local="ask"), [VisitUrl("https://example.com/a")], ())
     visits = {
         url: judge([VisitUrl(url)], settings, WORKSPACE).decision for url in ("https://example.com/b", "http://b")
     }
     assert visits == {"https://example.com/b": "allow", "http://b": "ask"}
-    assert settings.browser_local == "ask"
-    assert always(settings, [VisitUrl("http://localhost:1")], ()).browser_local == "allow"
+    assert settings.pages.local == "ask"
+    assert always(settings, [VisitUrl("http://localhost:1")], ()).pages.local == "allow"
 
 
 def test_servers_tools_are_allowed_one_by_one() -> None:
-    settings = Settings(mcp_allow=("files/read", "search/*"))
+    settings = Settings().changed(mcp_allow=("files/read", "search/*"))
     calls = {("files", "read"): "allow", ("files", "write"): "ask", ("search", "any"): "allow", ("files", "*"): "ask"}
     assert {call: judge([CallServer(*call)], settings, WORKSPACE).decision for call in calls} == calls
 
 
 def test_custom_tools_are_allowed_by_name() -> None:
-    settings = Settings(custom_tools_allow=("one",))
+    settings = Settings().changed(custom_tools_allow=("one",))
     assert judge([RunCode("one", "x")], settings, WORKSPACE).allowed
     assert not judge([RunCode("two", "x")], settings, WORKSPACE).allowed
 
 
 def test_limits_say_when_to_ask_again() -> None:
-    settings = Settings(max_requests=3, max_cost=1.0)
+    settings = Settings().changed(max_requests=3, max_cost=1.0)
     assert settings.over_limit(2, 0.5) is None
     assert "the limit is 3" in str(settings.over_limit(3, 0.5))
     assert "the limit is $1.00" in str(settings.over_limit(0, 1.5))
@@ -148,6 +148,6 @@ def test_limits_say_when_to_ask_again() -> None:
 
 
 def test_a_question_is_answered_for_the_user_only_when_allowed_and_suggested() -> None:
-    assert Settings(followup_timeout=5).answer_after(2) == 5
-    assert Settings(followup_timeout=5).answer_after(0) is None
+    assert Settings().changed(followup_timeout=5).answer_after(2) == 5
+    assert Settings().changed(followup_timeout=5).answer_after(0) is None
     assert Settings().answer_after(2) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ async def test_only_an_answer_to_this_very_request_counts_and_only_the_first(tmp
 
 
 async def test_a_question_is_answered_with_its_first_suggestion_when_time_is_up(tmp_path: Path) -> None:
-    policy = replace(Settings(), followup_timeout=0.01)
+    policy = Settings().changed(followup_timeout=0.01)
     _, made = requests(tmp_path, user=lambda _request: None, approvals=policy)
     assert (await made.ask(QUESTION)).text == "this"
     waiting = await asked(made, ContinueRequested("continue_1", "why"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +79,10 @@ def test_a_settings_file_is_read_value_by_value(tmp_path: Path) -> None:
     config = read_config(tmp_path / "project", tmp_path, trusted=True, flags={}, environment={})
     saved = dict(flat(tomllib.loads(text)))
     assert len(saved) > 60
-    approvals = asdict(approvals_in_force(config).settings)
+    approvals = approvals_in_force(config).settings
     for name, value in saved.items():
         table, _, field = name.rpartition(".")
-        now = config.value(OLD_NAMES.get(name, name)) if table != "approvals" else approvals[field]
+        now = config.value(OLD_NAMES.get(name, name)) if table != "approvals" else approvals.value(field)
         assert now == OLD_VALUES.get(name, {}).get(value, value), name
     assert choose_profile(config.value("task.prompt"), None).name == "small"
     notes = " ".join(notices(config))

@@ -67,7 +67,7 @@ def approvals_in_force(config: Config) -> Approvals:
         for layer in config.layers
     ]
     approvals = layered(said)
-    return replace(approvals, settings=replace(approvals.settings, max_cost=config.value("limits.max_cost")))
+    return replace(approvals, settings=approvals.settings.changed(max_cost=config.value("limits.max_cost")))
 
 
 def notices(config: Config) -> tuple[str, ...]:

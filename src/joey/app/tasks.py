@@ -89,7 +89,7 @@ class Given:
         """A program vouches for the code of its tools. What they do to files is approved or not by their group."""
         decisions: dict[str, Decision] = {"read": policy.reads, "edit": policy.writes}
         names = (tool.name for tool in self.tools if decisions.get(tool.group) == "allow")
-        return replace(policy, custom_tools_allow=(*policy.custom_tools_allow, *names))
+        return policy.changed(custom_tools_allow=(*policy.custom.allow, *names))
 
 
 NOTHING_GIVEN = Given()
@@ -221,7 +221,7 @@ def _protocol(config: Config, *, supports_native: bool) -> Protocol:
 
 def _approvals(setup: TaskSetup) -> Settings:
     approvals = setup.given.approved(approvals_in_force(setup.config).settings)
-    return replace(approvals, mcp_allow=(*approvals.mcp_allow, *setup.servers.allowed))
+    return approvals.changed(mcp_allow=(*approvals.servers.allow, *setup.servers.allowed))
 
 
 def open_configured(name: str, config: Config) -> tuple[Provider, str]:

@@ -126,7 +126,7 @@ def _rows(config: Config) -> list[tuple[str, Any, str]]:
     for key in KEYS:
         table, _, name = key.name.partition(".")
         if table == "approvals":
-            rows.append((key.name, getattr(approvals.settings, name), approvals.places.get(name) or "default"))
+            rows.append((key.name, approvals.settings.value(name), approvals.places.get(name) or "default"))
         else:
             rows.append(_row(config, key.name))
     return rows + [_row(config, f"prices.{model}") for model in config.prices]

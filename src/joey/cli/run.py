@@ -89,7 +89,7 @@ async def run_attended(options: TaskOptions, prompt: str) -> int:
 def print_notices(task: TaskHandle, config: Config) -> None:
     """What the user should know about the settings before the task starts."""
     model = task.config.model
-    unpriced = task.config.approvals.max_cost is not None and model.prices.of(model.name) is None
+    unpriced = task.config.approvals.attendance.max_cost is not None and model.prices.of(model.name) is None
     unlimited = [f"the price of {model.label} is unknown, so max_cost has no effect"] if unpriced else []
     for notice in (*notices(config), *unlimited):
         print(f"note: {notice}", file=sys.stderr)

@@ -321,7 +321,7 @@ def _settings(workspace: Path, flags: Mapping[str, Any]) -> Any:
     from joey.mcp.config import configured_servers
 
     settings = approvals_in_force(settings_in_force(workspace, flags)).settings
-    settings = replace(settings, mcp_allow=(*settings.mcp_allow, *configured_servers(workspace).allowed))
+    settings = settings.changed(mcp_allow=(*settings.servers.allow, *configured_servers(workspace).allowed))
     return replace(settings, reads="allow") if not flags and settings.reads == "ask" else settings
 
 

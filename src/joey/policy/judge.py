@@ -52,7 +52,7 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
         case VisitUrl(url):
             return [_page_part(url, settings)]
         case RunCode(tool, origin):
-            allowed: Decision = "allow" if tool in settings.custom_tools_allow else settings.custom_tools
+            allowed: Decision = "allow" if tool in settings.custom.allow else settings.custom.others
             return [_plain(tool, allowed, f"running a custom tool (from {origin})")]
         case SwitchMode(mode):
             return [_plain(mode, settings.mode_switches, "switching modes")]
@@ -96,14 +96,14 @@ def _page_part(url: str, settings: Settings) -> VerdictPart:
     if not host:
         return VerdictPart(url, "deny", "only http and https pages can be opened")
     if is_this_machine(host):
-        return _plain(url, settings.browser_local, "opening a page of this machine")
-    listed = settings.browser != "deny" and any(matches_host(host, pattern) for pattern in settings.browser_allow)
-    return _plain(url, "allow" if listed else settings.browser, f"opening pages of {host}")
+        return _plain(url, settings.pages.local, "opening a page of this machine")
+    listed = settings.pages.elsewhere != "deny" and any(matches_host(host, each) for each in settings.pages.allow)
+    return _plain(url, "allow" if listed else settings.pages.elsewhere, f"opening pages of {host}")
 
 
 def _server_part(server: str, tool: str | None, settings: Settings) -> VerdictPart:
     if tool is None:
-        return _plain(server, settings.mcp_resources, "reading a resource of this server")
-    listed = f"{server}/{tool}" in settings.mcp_allow or f"{server}/*" in settings.mcp_allow
-    decision: Decision = "allow" if listed and settings.mcp != "deny" else settings.mcp
+        return _plain(server, settings.servers.resources, "reading a resource of this server")
+    listed = f"{server}/{tool}" in settings.servers.allow or f"{server}/*" in settings.servers.allow
+    decision: Decision = "allow" if listed and settings.servers.tools != "deny" else settings.servers.tools
     return _plain(f"{server}/{tool}", decision, "calling this server's tool")

@@ -10,14 +10,13 @@ each decision the stricter one holds, its deny rules count, and its allow rules 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from joey.policy.settings import Settings
+from joey.policy.settings import DECISIONS, NAMES, Settings
 from joey.policy.verdict import Decision
 
 _STRICTNESS: tuple[Decision, ...] = ("allow", "ask", "deny")
-_DECISIONS = tuple(each.name for each in fields(Settings) if each.type == "Decision")
 _LISTS = ("allow", "deny", "mcp_allow", "browser_allow", "custom_tools_allow")
 _LIMITS = ("max_requests", "max_cost")
 
@@ -63,37 +62,37 @@ def layered(sources: Iterable[ApprovalSource]) -> Approvals:
             if rules := tuple(each.table.get(name, ())):
                 added[name] = (*added[name], *rules)
                 places[name] = ", ".join(filter(None, (places.get(name), each.place_of(name))))
-    lists: dict[str, Any] = {name: (*getattr(settings, name), *rules) for name, rules in added.items()}
-    return Approvals(replace(settings, **lists), places, tuple(refused))
+    lists: dict[str, Any] = {name: (*settings.value(name), *rules) for name, rules in added.items()}
+    return Approvals(settings.changed(**lists), places, tuple(refused))
 
 
 def _laid_over(settings: Settings, table: Mapping[str, Any]) -> Settings:
     single = {name: value for name, value in table.items() if name not in _LISTS and name != "profile"}
     if "profile" in table:
         profile = Settings.for_profile(table["profile"])
-        kept = {name: getattr(settings, name) for name in (*_LIMITS, "followup_timeout")}
-        settings = replace(profile, **kept)
-    return replace(settings, **single)
+        kept = {name: settings.value(name) for name in (*_LIMITS, "followup_timeout")}
+        settings = profile.changed(**kept)
+    return settings.changed(**single)
 
 
 def _stricter(settings: Settings, other: Settings) -> Settings:
     """The settings with what another would forbid taken away."""
     decisions: dict[str, Any] = {
-        name: max(getattr(settings, name), getattr(other, name), key=_STRICTNESS.index) for name in _DECISIONS
+        name: max(settings.value(name), other.value(name), key=_STRICTNESS.index) for name in DECISIONS
     }
-    limits: dict[str, Any] = {name: _tighter(getattr(settings, name), getattr(other, name)) for name in _LIMITS}
+    limits: dict[str, Any] = {name: _tighter(settings.value(name), other.value(name)) for name in _LIMITS}
     # `*` allows whatever the other allows.
     allow = tuple(rule for rule in settings.allow if rule in other.allow or "*" in other.allow)
     confined = settings.confined and other.confined
-    return replace(
-        settings, **decisions, **limits, confined=confined, allow=other.allow if "*" in settings.allow else allow
+    return settings.changed(
+        **decisions, **limits, confined=confined, allow=other.allow if "*" in settings.allow else allow
     )
 
 
 def _without_effect(table: Mapping[str, Any], wanted: Settings, got: Settings) -> list[str]:
     """What of a table was not taken over as it is. Lists are another matter."""
-    single = [name for name in table if name not in (*_LISTS, "profile") and getattr(got, name) != table[name]]
-    by_profile = [name for name in _DECISIONS if name not in table and getattr(got, name) != getattr(wanted, name)]
+    single = [name for name in table if name not in (*_LISTS, "profile") and got.value(name) != table[name]]
+    by_profile = [name for name in DECISIONS if name not in table and got.value(name) != wanted.value(name)]
     return [*(["profile"] if "profile" in table and by_profile else []), *single]
 
 
@@ -104,10 +103,9 @@ def _tighter(one: float | None, other: float | None) -> float | None:
 
 def _changes(before: Settings, after: Settings, source: ApprovalSource) -> dict[str, str]:
     """Which settings this place decided: those it named, and those its profile changed."""
-    names = [each.name for each in fields(Settings) if each.name not in _LISTS]
+    names = [name for name in NAMES if name not in _LISTS]
     return {
         name: source.place_of(name if name in source.table else "profile")
         for name in names
-        if getattr(before, name) != getattr(after, name)
-        or (name in source.table and getattr(after, name) == source.table[name])
+        if before.value(name) != after.value(name) or (name in source.table and after.value(name) == source.table[name])
     }

@@ -16,11 +16,70 @@ Deny rules and ignore files hold in every profile. `auto` rests on the sandbox: 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from joey.errors import UsageError
 from joey.policy.verdict import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class ServerApprovals:
+    """What tools of MCP servers may do."""
+
+    tools: Decision = "ask"
+    allow: tuple[str, ...] = ()
+    """Tools that may be called without asking: `server/tool`, or `server/*`."""
+    resources: Decision = "ask"
+
+
+@dataclass(frozen=True, slots=True)
+class PageApprovals:
+    """Which pages may be opened."""
+
+    elsewhere: Decision = "ask"
+    """Those that are neither on this machine nor on the hosts of `allow`."""
+    local: Decision = "allow"
+    """Those that this machine serves."""
+    allow: tuple[str, ...] = ()
+    """Hosts whose pages may be opened without asking: `example.com`, or `*.example.com`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomToolApprovals:
+    """Which custom tools may run."""
+
+    others: Decision = "ask"
+    """Those that are not listed."""
+    allow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attendance:
+    """When the user is asked to continue, and how long a question waits."""
+
+    followup_timeout: float | None = None
+    """Seconds after which a question is answered with its first suggestion; None waits for the user."""
+    max_requests: int | None = None
+    """Requests to the model before the user is asked whether to continue."""
+    max_cost: float | None = None
+    """The same for dollars."""
+
+
+_INSIDE: dict[str, tuple[str, str]] = {
+    "mcp": ("servers", "tools"),
+    "mcp_allow": ("servers", "allow"),
+    "mcp_resources": ("servers", "resources"),
+    "browser": ("pages", "elsewhere"),
+    "browser_local": ("pages", "local"),
+    "browser_allow": ("pages", "allow"),
+    "custom_tools": ("custom", "others"),
+    "custom_tools_allow": ("custom", "allow"),
+    "followup_timeout": ("attendance", "followup_timeout"),
+    "max_requests": ("attendance", "max_requests"),
+    "max_cost": ("attendance", "max_cost"),
+}
+"""The names of settings that belong to a part, with the part and the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +100,26 @@ class Settings:
     """Whether commands that no rule denies run without asking, because a full sandbox holds them."""
     widen: Decision = "ask"
     """What happens when a command needs more than the sandbox gives: the network, another folder, or no sandbox."""
-    mcp: Decision = "ask"
-    mcp_allow: tuple[str, ...] = ()
-    """Tools of MCP servers that may be called without asking: `server/tool`, or `server/*`."""
-    mcp_resources: Decision = "ask"
-    browser: Decision = "ask"
-    """Opening pages elsewhere than on this machine and the hosts of `browser_allow`."""
-    browser_local: Decision = "allow"
-    """Opening pages that this machine serves."""
-    browser_allow: tuple[str, ...] = ()
-    """Hosts whose pages may be opened without asking: `example.com`, or `*.example.com`."""
-    custom_tools: Decision = "ask"
-    custom_tools_allow: tuple[str, ...] = ()
     mode_switches: Decision = "ask"
     subtasks: Decision = "ask"
-    followup_timeout: float | None = None
-    """Seconds after which a question is answered with its first suggestion; None waits for the user."""
-    max_requests: int | None = None
-    """Requests to the model before the user is asked whether to go on."""
-    max_cost: float | None = None
-    """The same for dollars."""
+    servers: ServerApprovals = field(default_factory=ServerApprovals)
+    pages: PageApprovals = field(default_factory=PageApprovals)
+    custom: CustomToolApprovals = field(default_factory=CustomToolApprovals)
+    attendance: Attendance = field(default_factory=Attendance)
+
+    def value(self, name: str) -> Any:
+        """A setting by the name it has in settings files (without `approvals.`)."""
+        part, inner = _INSIDE.get(name, ("", name))
+        return getattr(getattr(self, part) if part else self, inner)
+
+    def changed(self, **values: Any) -> Settings:
+        """The same with these settings changed, by the names they have in settings files."""
+        settings = self
+        for name, value in values.items():
+            part, inner = _INSIDE.get(name, ("", name))
+            changes = {part: replace(getattr(settings, part), **{inner: value})} if part else {name: value}
+            settings = replace(settings, **changes)
+        return settings
 
     @classmethod
     def for_profile(cls, name: str) -> Settings:
@@ -72,30 +131,40 @@ class Settings:
 
     def over_limit(self, requests: int, cost: float) -> str | None:
         """Why the user must be asked before the next request, counting since the last yes; None to go on."""
-        if self.max_requests is not None and requests + 1 > self.max_requests:
-            return f"the task has made {requests} requests; the limit is {self.max_requests}"
+        if self.attendance.max_requests is not None and requests + 1 > self.attendance.max_requests:
+            return f"the task has made {requests} requests; the limit is {self.attendance.max_requests}"
         # A hair of slack: costs are sums of small fractions.
-        if self.max_cost is not None and cost > self.max_cost + 0.0001:
-            return f"the task has cost ${cost:.2f}; the limit is ${self.max_cost:.2f}"
+        if self.attendance.max_cost is not None and cost > self.attendance.max_cost + 0.0001:
+            return f"the task has cost ${cost:.2f}; the limit is ${self.attendance.max_cost:.2f}"
         return None
 
     def answer_after(self, suggestions: int) -> float | None:
         """After how many seconds a question with so many suggestions is answered with the first; None waits."""
-        return self.followup_timeout if suggestions and self.followup_timeout else None
+        return self.attendance.followup_timeout or None if suggestions else None
+
+
+def _kinds() -> dict[str, object]:
+    """The type of each setting, by the name it has in settings files."""
+    parts = {part: {each.name: each.type for each in fields(getattr(Settings(), part))} for part, _ in _INSIDE.values()}
+    own = {each.name: each.type for each in fields(Settings) if each.name not in parts}
+    return own | {name: parts[part][inner] for name, (part, inner) in _INSIDE.items()}
+
+
+NAMES = tuple(_kinds())
+"""Every setting, by the name it has in settings files."""
+DECISIONS = tuple(name for name, kind in _kinds().items() if kind == "Decision")
 
 
 def _everything() -> Settings:
-    decisions: dict[str, Any] = {field.name: "allow" for field in fields(Settings) if field.type == "Decision"}
-    return Settings(profile="all", allow=("*",), **decisions)
+    return Settings(profile="all", allow=("*",)).changed(**dict.fromkeys(DECISIONS, "allow"))
 
 
 PROFILES: dict[str, Settings] = {
     "ask": Settings(),
     "edits": Settings(profile="edits", reads="allow", writes="allow"),
-    "read-only": Settings(
-        profile="read-only", reads="allow", writes="deny", writes_outside="deny", writes_protected="deny",
-        commands="deny", mcp="deny", mcp_resources="deny", browser="deny", browser_local="deny",
-        custom_tools="deny", subtasks="deny", widen="deny",
+    "read-only": Settings(profile="read-only", reads="allow").changed(
+        writes="deny", writes_outside="deny", writes_protected="deny", commands="deny", mcp="deny",
+        mcp_resources="deny", browser="deny", browser_local="deny", custom_tools="deny", subtasks="deny", widen="deny",
     ),
     "auto": Settings(profile="auto", reads="allow", writes="allow", confined=True),
     "all": _everything(),

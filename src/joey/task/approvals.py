@@ -27,7 +27,7 @@ from joey.system.hosts import host_of, is_this_machine
 def always(settings: Settings, actions: Sequence[Action], parts: Sequence[VerdictPart]) -> Settings:
     """The settings after the user answered "always" to these actions: just that is not asked about again."""
     for _words, changes in _lasting(settings, actions, parts):
-        settings = replace(settings, **changes)
+        settings = settings.changed(**changes)
     return settings
 
 
@@ -50,18 +50,18 @@ def _lasting(
                 settings = replace(settings, allow=(*settings.allow, *rules))
                 yield from ((f"exactly `{rule[1:]}`", {"allow": settings.allow}) for rule in rules)
             case CallServer(server, tool) if tool:
-                settings = replace(settings, mcp_allow=(*settings.mcp_allow, f"{server}/{tool}"))
-                yield f"the tool {tool} of the server {server}", {"mcp_allow": settings.mcp_allow}
+                settings = settings.changed(mcp_allow=(*settings.servers.allow, f"{server}/{tool}"))
+                yield f"the tool {tool} of the server {server}", {"mcp_allow": settings.servers.allow}
             case CallServer():
                 yield "reading resources of MCP servers", {"mcp_resources": "allow"}
             case VisitUrl(url) if is_this_machine(host_of(url)):
                 yield "opening pages of this machine", {"browser_local": "allow"}
             case VisitUrl(url):
-                settings = replace(settings, browser_allow=(*settings.browser_allow, host_of(url)))
-                yield f"opening pages of {host_of(url)}", {"browser_allow": settings.browser_allow}
+                settings = settings.changed(browser_allow=(*settings.pages.allow, host_of(url)))
+                yield f"opening pages of {host_of(url)}", {"browser_allow": settings.pages.allow}
             case RunCode(tool):
-                settings = replace(settings, custom_tools_allow=(*settings.custom_tools_allow, tool))
-                yield f"the custom tool {tool}", {"custom_tools_allow": settings.custom_tools_allow}
+                settings = settings.changed(custom_tools_allow=(*settings.custom.allow, tool))
+                yield f"the custom tool {tool}", {"custom_tools_allow": settings.custom.allow}
             case SwitchMode():
                 yield "switching modes", {"mode_switches": "allow"}
             case StartSubtask():
