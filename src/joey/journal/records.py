@@ -10,7 +10,7 @@ The order in which a turn is written is what makes it survive a crash at any ins
     MessageAdded(user)        the results, with the next request
 
 So a call without RunBegan was never run, one with RunEnded has its result, and only one with RunBegan alone may or may
-not have happened: it is never run again, and the model is told.
+not have happened: it is never run again, and the model is informed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LastMessageReplaced:
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """The user said something while the task was busy. It goes out with the next message of the user's."""
+    """The user wrote something while the task was busy. It goes out with the next message of the user's."""
 
     text: str
     images: tuple[ImageBlock, ...] = ()
@@ -65,7 +65,7 @@ class UserSaid:
 
 @dataclass(frozen=True, slots=True)
 class UserTookBack:
-    """The last thing the user said that still waits is not to be sent."""
+    """The last message of the user that still waits is not to be sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class TaskState:
     hidden: int = 0
     """How many messages after the first are no longer sent."""
     queued: list[UserSaid] = field(default_factory=list)
-    """What the user said since the last message that was sent."""
+    """What the user wrote since the last message that was sent."""
     summary: str | None = None
     mode: str = ""
     todos: tuple[Todo, ...] = ()

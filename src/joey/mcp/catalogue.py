@@ -19,7 +19,7 @@ from joey.system.filenames import quoted, unquoted
 
 BUDGET = 100_000
 """Characters of tool definitions that may be listed one by one; beyond, tools are named and asked for by use_mcp_tool.
-A fifth to a quarter of that many tokens are gone from every request before the user has said a word."""
+A fifth to a quarter of that many tokens are gone from every request before the user has written a word."""
 _TEXT_LIMIT = 40_000
 _MAX_RESOURCES = 100
 _STATES = {"ready": "", "starting": " (starting: its tools may not be known yet)"}
@@ -46,7 +46,7 @@ class Catalogue:
         self.tools = tuple(made)
         self.size = sum(_size(tool) for tool in made)
         self.one_by_one = not in_text and self.size <= BUDGET
-        """Whether the model is told of each tool by itself."""
+        """Whether each tool is listed for the model by itself."""
         for each in made:
             each.listed = self.one_by_one
 

@@ -164,7 +164,7 @@ class McpSession:
         return _plain(uri, await self._request(uri, lambda: self._client.session.read_resource(uri)))
 
     async def listen(self) -> None:
-        """On newer servers, ask to be told of changes; older ones tell by themselves."""
+        """On newer servers, subscribe to changes; older ones report them by themselves."""
         can = self._client.server_capabilities
         tools = bool(can.tools and can.tools.list_changed)
         resources = bool(can.resources and can.resources.list_changed)

@@ -46,7 +46,7 @@ class McpTool(Tool[Arguments]):
         SchemaChecker(tool.input_schema)
         normalised = normalise(without_booleans(tool.input_schema), close_objects=False)
         self.notes = normalised.notes
-        """What the model cannot be told of the schema."""
+        """What of the schema cannot be sent to the model."""
         self.schema = {"properties": {}, "additionalProperties": False, **normalised.schema}
         checker = SchemaChecker(self.schema)
         self._output = _output_checker(tool)

@@ -47,7 +47,7 @@ class UseMcpTool(Tool[UseMcpToolParams]):
         return (CallServer(found.server.name, found.tool.name),)
 
     async def plan(self, params: UseMcpToolParams, context: ToolContext) -> Plan:
-        """Everything that can be told before asking: the server, the tool, the arguments."""
+        """Everything that can be checked before asking: the server, the tool, the arguments."""
         server = self._catalogue.server(params.server_name)
         if server is None:
             return _refused("unknown_server", f"There is no MCP server {params.server_name!r}.", {

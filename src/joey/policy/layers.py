@@ -1,9 +1,9 @@
-"""Approvals said in several places, as one set of settings: the user's file, the project's, the environment, flags.
+"""Approvals set in several places, as one set of settings: the user's file, the project's, the environment, flags.
 
 A later place goes over an earlier one. A profile sets every decision again, so that `--approve read-only` means just
 that, whatever the files allow one by one. Rules (allow, deny, and the lists of tools) add up.
 
-A place that is not trusted, a project's file in a folder the user has not vouched for, can only take leave away: of
+An untrusted place, a project's file in a folder that is not trusted, can only take permissions away: of
 each decision the stricter one holds, its deny rules count, and its allow rules do not.
 """
 

@@ -148,7 +148,7 @@ class Tool(ABC, Generic[ParamsT]):
     opt_in: bool = False
     """Offered only to models whose include list names it (the edit tools that suit some models better)."""
     listed: bool = True
-    """Whether the model is told of it. One that is not can still be called, by a model that knows it from elsewhere."""
+    """Whether the model sees it in its list. One that is not listed can still be called by a model that knows it."""
     display: Display = Display()
     """How its calls are shown to the user."""
 

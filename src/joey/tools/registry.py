@@ -1,4 +1,4 @@
-"""From what the model said to a call that can run, or to words that help the model to say it right.
+"""From a call as the model wrote it to one that can run, or to an error that helps the model to correct it.
 
     registry = Registry(build_toolset(mode, builtin_tools()))
     match registry.resolve(call):

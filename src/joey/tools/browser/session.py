@@ -6,7 +6,7 @@
 
 The page that is shown is the newest tab; when it closes, the one before it. Nothing a page does waits for a person:
 an alert is accepted, every other question of a page is answered with no, a wish to leave is granted, downloads and
-file choosers go nowhere, permissions are not given. All of that is told, and none of it is done without a limit: of
+file choosers go nowhere, permissions are not given. All of that is reported, and none of it is done without a limit: of
 time (`settle`), of lines (`Notes`), of tabs.
 
 Every connection goes through the gate (`gate.py`). Going from a page of this machine to one of elsewhere, or back,
@@ -113,7 +113,7 @@ class BrowserSession:
     # From nothing to a page and back
 
     async def open(self, url: str) -> None:
-        """Show this address, for which there is leave: its host may be visited from now on."""
+        """Show this address, which is approved: its host may be visited from now on."""
         self._grant(host_of(url))
         local = await self._gate.open_for(url)
         if self._browser is None or not self._browser.is_connected():
@@ -319,7 +319,7 @@ class BrowserSession:
     # Looking
 
     async def look(self) -> View:
-        """What the page shows and said since the last look."""
+        """What the page shows, and what it logged since the last look."""
         page = self.page
         image = await self._within(lambda: self.image("webp"), "the image of the page could not be taken")
         title = await self._within(page.title, "the title could not be read")

@@ -1,4 +1,4 @@
-"""What there is to see of a page at one moment, and what it said since the last."""
+"""What there is to see of a page at one moment, and what it logged since the last."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_LINES, _MAX_LINE = 100, 500
 
 @dataclass(slots=True)
 class Notes:
-    """What the page said and did since it was last looked at. What is too much is counted, not kept."""
+    """What the page logged and did since the last look. What exceeds the limit is counted, not kept."""
 
     lines: list[str] = field(default_factory=list)
     dropped: int = 0

@@ -1,6 +1,6 @@
 """The built-in tools. A tool is a pair: `read_file.py` is the code, `read_file.md` the words the model reads.
 
-To add one: write the pair, and add a line to `builtin_tools`. The order is the order in which models are told of
+To add one: write the pair, and add a line to `builtin_tools`. The order is the order in which models see
 them; it never depends on anything, so that prompt caches hold.
 """
 

@@ -38,7 +38,7 @@ from joey.tools.shell.sandbox_hint import wall_hint
 from joey.tools.shell.shorten import collapse_repeats, shorten_output
 
 _WATCHED = 1.0
-"""How long a background command is watched before the call returns: one that cannot start is told at once."""
+"""How long a background command is watched before the call returns: a failure to start is reported at once."""
 _USER_LINES = 500
 _FAILURE = r"Command(?: in '[^\n]*')? (?:failed:|was ended)"
 """How a result begins if the command ended badly: it looks failed to the user, while to the model it is a result."""

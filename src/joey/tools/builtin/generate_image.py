@@ -56,7 +56,7 @@ class GenerateImage(Tool[GenerateImageParams]):
         self._sees_images = sees_images
 
     def actions(self, params: GenerateImageParams, context: ToolContext) -> tuple[Action, ...]:
-        """Which format comes is only known when it is there, so leave is asked for every ending it may get."""
+        """Which format comes is only known when it is there, so every ending it may get is approved."""
         reads = (ReadPath(params.image),) if params.image else ()
         return (*reads, *(WritePath(name, _change(context, name)) for name in _possible_names(params.path)))
 

@@ -1,5 +1,5 @@
 """Asking an index. Before it is asked, it is brought up to date within an allowance, so that an answer never takes
-long; what is left over is said. The allowance for vectors goes first to the pieces that rank best by keywords: where
+long; the rest is reported. The allowance for vectors goes first to the pieces that rank best by keywords: where
 little is embedded yet, those are the ones whose order matters.
 """
 
