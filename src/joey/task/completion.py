@@ -43,17 +43,15 @@ class Feedback:
 Completed: TypeAlias = Accepted | Feedback | Objection
 
 
+@dataclass(slots=True, eq=False)
 class Completion:
     """Decides about the completions that one task's model proposes."""
 
-    def __init__(
-        self, config: TaskConfig, log: TaskLog, requests: Requests, toolbox: Toolbox, supervisor: Supervisor
-    ) -> None:
-        self._config = config
-        self._log = log
-        self._requests = requests
-        self._toolbox = toolbox
-        self._supervisor = supervisor
+    _config: TaskConfig
+    _log: TaskLog
+    _requests: Requests
+    _toolbox: Toolbox
+    _supervisor: Supervisor
 
     async def check_call(self, proposed: str) -> Completed:
         """A call of attempt_completion."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from joey.events import TaskFinished, ToolCallFinished
 from joey.journal.records import LastMessageReplaced, MessageAdded, UserSaid
@@ -26,32 +26,20 @@ from joey.task.toolbox import Toolbox
 from joey.task.turn import Turns
 
 
+@dataclass(slots=True, eq=False)
 class Loop:
     """Carries one task from its first message to its end."""
 
-    def __init__(
-        self,
-        config: TaskConfig,
-        log: TaskLog,
-        toolbox: Toolbox,
-        requests: Requests,
-        builder: RequestBuilder,
-        turns: Turns,
-        runner: ToolRunner,
-        completion: Completion,
-        limits: LimitChecks,
-        subtasks: Subtasks,
-    ) -> None:
-        self._config = config
-        self._log = log
-        self._toolbox = toolbox
-        self._requests = requests
-        self._builder = builder
-        self._turns = turns
-        self._runner = runner
-        self._completion = completion
-        self._limits = limits
-        self._subtasks = subtasks
+    _config: TaskConfig
+    _log: TaskLog
+    _toolbox: Toolbox
+    _requests: Requests
+    _builder: RequestBuilder
+    _turns: Turns
+    _runner: ToolRunner
+    _completion: Completion
+    _limits: LimitChecks
+    _subtasks: Subtasks
 
     async def run(self, opening: list[Block]) -> TaskFinished:
         """`opening` is what the user begins with; on resuming it may be empty."""

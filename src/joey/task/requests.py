@@ -7,7 +7,7 @@ request, and is never taken for a yes. With nobody there, the careful answer is 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from joey.commands import Answer, Say
 from joey.events import (
@@ -37,15 +37,15 @@ class Continued:
     text: str = ""
 
 
+@dataclass(slots=True, eq=False)
 class Requests:
     """The user, as the parts of one task reach them."""
 
-    def __init__(self, config: TaskConfig, log: TaskLog, supervisor: Supervisor) -> None:
-        self._config = config
-        self._log = log
-        self._supervisor = supervisor
-        self._waiting: dict[str, asyncio.Future[Answer]] = {}
-        self._made = 0
+    _config: TaskConfig
+    _log: TaskLog
+    _supervisor: Supervisor
+    _waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
+    _made: int = 0
 
     def new_id(self, kind: str) -> str:
         self._made += 1

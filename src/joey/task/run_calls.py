@@ -54,29 +54,20 @@ class TurnResults:
         return any(not result.is_error for result in self.results.values())
 
 
+@dataclass(slots=True, eq=False)
 class ToolRunner:
     """Runs the calls of one task, turn by turn."""
 
-    def __init__(
-        self,
-        config: TaskConfig,
-        log: TaskLog,
-        requests: Requests,
-        toolbox: Toolbox,
-        supervisor: Supervisor,
-        completion: Completion,
-        subtasks: Subtasks,
-    ) -> None:
-        self._config = config
-        self._log = log
-        self._requests = requests
-        self._toolbox = toolbox
-        self._supervisor = supervisor
-        self._completion = completion
-        self._subtasks = subtasks
-        self._turn = TurnResults()
-        self._skip: str | None = None
-        self._reads: list[tuple[ToolCallFinished, Approved]] = []
+    _config: TaskConfig
+    _log: TaskLog
+    _requests: Requests
+    _toolbox: Toolbox
+    _supervisor: Supervisor
+    _completion: Completion
+    _subtasks: Subtasks
+    _turn: TurnResults = field(default_factory=TurnResults)
+    _skip: str | None = None
+    _reads: list[tuple[ToolCallFinished, Approved]] = field(default_factory=list)
 
     async def run(self, calls: Sequence[ToolCallFinished]) -> TurnResults:
         self._toolbox.failed = []

@@ -41,15 +41,15 @@ class Family:
     depth: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class Subtasks:
     """The subtasks of one task, one at a time."""
 
-    def __init__(self, config: TaskConfig, log: TaskLog, toolbox: Toolbox, family: Family) -> None:
-        self._config = config
-        self._log = log
-        self._toolbox = toolbox
-        self._family = family
-        self.running: Child | None = None
+    _config: TaskConfig
+    _log: TaskLog
+    _toolbox: Toolbox
+    _family: Family
+    running: Child | None = None
 
     async def run(self, subtask: SubtaskStarted, call_id: str) -> ToolResult:
         depth = self._family.depth

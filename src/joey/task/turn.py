@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from joey.events import TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
@@ -17,17 +18,15 @@ from joey.task.toolbox import Toolbox
 from joey.task.window import KEPT_MESSAGES, Window
 
 
+@dataclass(slots=True, eq=False)
 class Turns:
     """The turns of one task."""
 
-    def __init__(
-        self, config: TaskConfig, log: TaskLog, toolbox: Toolbox, requests: RequestBuilder, window: Window
-    ) -> None:
-        self._config = config
-        self._log = log
-        self._toolbox = toolbox
-        self._requests = requests
-        self._window = window
+    _config: TaskConfig
+    _log: TaskLog
+    _toolbox: Toolbox
+    _requests: RequestBuilder
+    _window: Window
 
     async def take(self) -> Reply:
         """Ask the model, and record what it answered. Raises ProviderError when there is no answer."""

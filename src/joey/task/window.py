@@ -47,15 +47,15 @@ class _Summary:
     usage: Usage = field(default_factory=Usage)
 
 
+@dataclass(slots=True, eq=False)
 class Window:
     """The part of one task's conversation that is still sent."""
 
-    def __init__(self, config: TaskConfig, log: TaskLog, requests: RequestBuilder) -> None:
-        self._config = config
-        self._log = log
-        self._requests = requests
-        self.compact_next = False
-        """Whether the user wants the conversation compacted before the next request."""
+    _config: TaskConfig
+    _log: TaskLog
+    _requests: RequestBuilder
+    compact_next: bool = False
+    """Whether the user wants the conversation compacted before the next request."""
 
     async def make_room(self) -> None:
         """Before a request: what the user wants, and what is needed."""
