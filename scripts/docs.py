@@ -288,7 +288,7 @@ def class_section(cls: type) -> str:
 def default_of(field: dataclasses.Field[object]) -> str:
     if field.default is not dataclasses.MISSING:
         return f"`{field.default!r}`"
-    return "made anew" if field.default_factory is not dataclasses.MISSING else "required"
+    return "a new one" if field.default_factory is not dataclasses.MISSING else "required"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 SERVERS = ("@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem")
-_PATIENCE = 180
+_TIMEOUT = 180
 
 
 def main(target: Path) -> int:
@@ -26,7 +26,7 @@ def main(target: Path) -> int:
     fetched = Path(tempfile.mkdtemp(dir=target.parent))
     try:
         command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(fetched), *SERVERS]
-        subprocess.run(command, check=True, timeout=_PATIENCE)
+        subprocess.run(command, check=True, timeout=_TIMEOUT)
     except (subprocess.SubprocessError, OSError) as error:
         shutil.rmtree(fetched, ignore_errors=True)
         print(f"{error}; the tests that need these servers will be skipped", file=sys.stderr)

@@ -9,7 +9,7 @@ import sys
 
 from joey.tools.browser.chromium import find_chromium
 
-_PATIENCE = 300
+_TIMEOUT = 300
 
 
 def main() -> int:
@@ -25,7 +25,7 @@ def main() -> int:
     try:
         # The lists may be there already; without them nothing is found.
         for command in ([*quiet, "update"], install):
-            subprocess.run(command, check=True, timeout=_PATIENCE, env=environment, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, timeout=_TIMEOUT, env=environment, stdout=subprocess.DEVNULL)
     except (subprocess.SubprocessError, OSError) as error:
         print(f"{error}; the tests that need Chromium skip", file=sys.stderr)
         return 1

@@ -1,7 +1,7 @@
-"""Pictures of the running program for the docs: `make screenshots` writes docs/pictures/terminal.svg anew.
+"""Images of the running program for the docs: `make screenshots` writes docs/images/terminal.svg again.
 
 A scripted model answers over real HTTP; the terminal, the task and the tools are those that everybody runs. The
-picture is taken where a file was written and leave is asked for a command.
+image is taken where a file was written and a command waits for approval.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from joey.testing.screenshot import svg
 from joey.testing.script import reply
 from joey.testing.server import LocalServer
 
-PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "terminal.svg"
+IMAGE = Path(__file__).parent.parent / "docs" / "images" / "terminal.svg"
 SIZE = (104, 42)
 MODEL = "anthropic/claude-sonnet-5-5"
 TASK = "Add a /hello endpoint to server.py and try it"
@@ -65,8 +65,8 @@ SCRIPT = [
 ]
 
 
-async def take_picture(scratch: Path) -> str:
-    """The screen, as SVG, when it asks for leave to run the command."""
+async def take_screenshot(scratch: Path) -> str:
+    """The screen, as SVG, when it asks for approval of a command."""
     project = scratch / "project"
     project.mkdir()
     (project / "server.py").write_text(BEFORE)
@@ -75,18 +75,18 @@ async def take_picture(scratch: Path) -> str:
         app = Interactive(HomeWorkshop(options), Choices(model=MODEL))
         async with app.run_test(size=SIZE) as pilot:
             await pilot.press(*(" " if letter == " " else letter for letter in TASK), "enter")
-            await _until_asked(app, pilot)
+            await _until_approval_is_required(app, pilot)
             return svg(app)
 
 
-async def _until_asked(app: Interactive, pilot: Pilot[None]) -> None:
+async def _until_approval_is_required(app: Interactive, pilot: Pilot[None]) -> None:
     panel = app.query_one(RequestPanel)
     for _ in range(600):
         await pilot.pause(0.05)
         if panel.accepts_keys:
             await pilot.pause(0.2)
             return
-    sys.exit("the screen never asked for leave, so there is no picture to take")
+    sys.exit("the screen never asked for approval, so there is no image to take")
 
 
 def main() -> None:
@@ -94,10 +94,10 @@ def main() -> None:
         own = {"HOME": scratch, "XDG_STATE_HOME": scratch, "XDG_CONFIG_HOME": scratch, "ANTHROPIC_API_KEY": "none"}
         os.environ.update(own)
         os.environ.pop("NO_COLOR", None)
-        picture = asyncio.run(take_picture(Path(scratch)))
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    PICTURE.write_text(picture, encoding="utf-8")
-    print(f"wrote {PICTURE}")
+        image = asyncio.run(take_screenshot(Path(scratch)))
+    IMAGE.parent.mkdir(parents=True, exist_ok=True)
+    IMAGE.write_text(image, encoding="utf-8")
+    print(f"wrote {IMAGE}")
 
 
 if __name__ == "__main__":

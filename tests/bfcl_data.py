@@ -71,7 +71,7 @@ def _entry(question: Any, truth: list[Any]) -> Entry:
         ((name, given),) = answer.items()
         calls.append((name, _choose_members(given, schemas[name])))
     for name, arguments in calls:
-        _make_fit(schemas[name], arguments)
+        _make_match(schemas[name], arguments)
     tools = tuple(ToolSpec(name, "", schema) for name, schema in schemas.items())
     return Entry(question["id"], tools, tuple(calls))
 
@@ -110,7 +110,7 @@ def _choose(value: Any, schema: dict[str, Any]) -> Any:
     return value
 
 
-def _make_fit(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+def _make_match(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     properties = schema.setdefault("properties", {})
     for name, value in arguments.items():
         known = properties.get(name)

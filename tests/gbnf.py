@@ -19,7 +19,7 @@ _CODES = {"x": 2, "u": 4, "U": 8}
 _WORD = re.compile(r"[a-zA-Z0-9-]+")
 _BLANK = re.compile(r"[ \t]*")
 _BOUNDS = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
-_MOST_COPIES = 30
+_MAX_COPIES = 30
 """Servers write repetition with a bound out: a grammar of ours that asks for more is refused."""
 
 
@@ -227,17 +227,17 @@ class _BodyReader:
             return item
         self.at = bounds.end()
         least = int(bounds[1])
-        most = least if bounds[2] is None else int(bounds[3]) if bounds[3] else None
-        assert max(least, most or 0) <= _MOST_COPIES, f"{bounds.group()} is written out by servers"
-        return self._times(item, least, most)
+        limit = least if bounds[2] is None else int(bounds[3]) if bounds[3] else None
+        assert max(least, limit or 0) <= _MAX_COPIES, f"{bounds.group()} is written out by servers"
+        return self._times(item, least, limit)
 
-    def _times(self, item: Sequence_, least: int, most: int | None) -> Sequence_:
-        if most is None:
+    def _times(self, item: Sequence_, least: int, limit: int | None) -> Sequence_:
+        if limit is None:
             loop = self._new()
             self.rules[loop] = [(*item, loop), ()]
             return (*item * least, loop)
         tail: Sequence_ = ()
-        for _ in range(most - least):
+        for _ in range(limit - least):
             tail = (self._new([(*item, *tail), ()]),)
         return (*item * least, *tail)
 

@@ -1,4 +1,4 @@
-"""What the docs show is run or read here, so that it cannot go stale: commands, snippets, settings, links, pictures."""
+"""What the docs show is run or read here, so that it cannot go stale: commands, snippets, settings, links, images."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(path), f"{name(page)} links to {target}#{anchor}"
 
 
-def test_every_test_that_is_said_to_show_a_promise_is_there() -> None:
+def test_every_test_named_for_a_promise_exists() -> None:
     named = re.findall(r"`(tests/[^`]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
     assert len(named) > 10
     assert [path for path in named if not (ROOT / path).exists()] == []
@@ -76,22 +76,22 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert [name(page) for page in PAGES if page not in seen] == []
 
 
-# Pictures
+# Images
 
 
-async def test_the_picture_shows_what_the_program_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_image_shows_what_the_program_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     for variable, value in {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "none"}.items():
         monkeypatch.setenv(variable, value)
     script = runpy.run_path(str(ROOT / "scripts" / "screenshots.py"))
-    taken = words_in(await script["take_picture"](tmp_path))
-    kept = words_in(script["PICTURE"].read_text(encoding="utf-8"))
-    assert taken == kept, "the terminal looks otherwise now: `make screenshots` takes the picture anew"
+    taken = words_in(await script["take_screenshot"](tmp_path))
+    kept = words_in(script["IMAGE"].read_text(encoding="utf-8"))
+    assert taken == kept, "the terminal looks otherwise now: `make screenshots` takes it again"
 
 
-def words_in(picture: str) -> list[str]:
-    """What can be read in a picture, without lines and boxes."""
-    texts = (html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", picture))
+def words_in(image: str) -> list[str]:
+    """What can be read in a image, without lines and boxes."""
+    texts = (html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", image))
     return [word for text in texts for word in text.split() if any(map(str.isalnum, word))]
 
 
