@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 from evals.checks import Result
 from evals.task import Entry
+from joey.app.running import run_headless
 from joey.app.tasks import TaskOptions, open_task, prepare_task
 from joey.config.options import settings_from
 from joey.events import (
@@ -29,7 +30,6 @@ from joey.events import (
     ToolRunFinished,
     TurnFinished,
 )
-from joey.terminal.headless import run_headless
 from joey.usage import Usage
 
 ALLOWED = (

@@ -14,14 +14,13 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from joey.app.services import Choices, Services
 from joey.app.tasks import TaskOptions
 from joey.chunks import UsageChunk
-from joey.cli.interactive import HomeWorkshop
 from joey.config.options import settings_from
 from joey.messages import ReasoningBlock, ToolUseBlock
 from joey.terminal.asking import RequestPanel
 from joey.terminal.interactive import Interactive
-from joey.terminal.workshop import Choices
 from joey.testing.screenshot import svg
 from joey.testing.script import reply
 from joey.testing.server import LocalServer
@@ -72,7 +71,7 @@ async def take_screenshot(scratch: Path) -> str:
     (project / "server.py").write_text(BEFORE)
     async with LocalServer(SCRIPT) as server:
         options = TaskOptions(project, settings_from({"base_url": server.anthropic_url, "approve": "edits"}))
-        app = Interactive(HomeWorkshop(options), Choices(model=MODEL))
+        app = Interactive(Services(options), Choices(model=MODEL))
         async with app.run_test(size=SIZE) as pilot:
             await pilot.press(*(" " if letter == " " else letter for letter in TASK), "enter")
             await _until_approval_is_required(app, pilot)

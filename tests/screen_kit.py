@@ -9,47 +9,38 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from textual.pilot import Pilot
 
-from joey.app.tasks import input_expander, read_image
-from joey.cli.checkpoints import undo
+from joey.app.services import Choices, Services
+from joey.app.tasks import TaskOptions, input_expander
 from joey.events import Event
-from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.policy import Workspace
 from joey.prompts import Library
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.terminal.interactive import Interactive
-from joey.terminal.past import Past
-from joey.terminal.workshop import Choices, TaskLine
 from joey.testing.script import Scripted
 from task_kit import Kit, changed
 
 
-class ScratchWorkshop:
-    """A Workshop of real parts and a scripted model, which remembers the events."""
+class ScratchServices(Services):
+    """Services of real parts and a scripted model, which remember the events."""
 
     def __init__(self, folder: Path, script: Iterable[Scripted], policy: str = "all") -> None:
         self.kit = Kit(folder, script, policy=policy)
+        super().__init__(TaskOptions(self.kit.workspace), self.kit.store)
         library = Library(self.kit.workspace, folder / "user")
         expand_input = input_expander(Workspace.of(self.kit.workspace), library, sees_images=True)
         self.kit.change(expand_input=expand_input)
         self.events: list[Event] = []
 
     @property
-    def folder(self) -> Path:
-        return self.kit.workspace
-
-    @property
-    def past(self) -> Past:
-        return Past(self.kit.workspace.parent / "said.jsonl", self.folder)
+    def storage(self) -> Path:
+        return self.kit.workspace.parent
 
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
     ) -> AbstractAsyncContextManager[TaskHandle]:
         return self._open(prompt, choices, watch, images)
-
-    def image(self, path: Path) -> ImageBlock:
-        return read_image(path)
 
     @asynccontextmanager
     async def _open(
@@ -72,14 +63,6 @@ class ScratchWorkshop:
         specs = self.kit.config.tools(self.kit.config.modes[mode]).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
-    def tasks(self) -> Sequence[TaskLine]:
-        return [TaskLine(entry.task_id, entry.status, entry.text) for entry in self.kit.store.entries()]
-
-    def state(self, start: str) -> tuple[str, TaskState]:
-        entry = self.kit.store.find(start)
-        assert entry.state is not None
-        return entry.task_id, entry.state
-
     def servers(self) -> Sequence[tuple[str, str]]:
         return [("library", "python library.py")]
 
@@ -92,12 +75,9 @@ class ScratchWorkshop:
     def commands(self) -> Mapping[str, str]:
         return {"review": "look at what changed"}
 
-    def undo(self, task_id: str, *, do: bool) -> str:
-        return undo(self.kit.store, task_id, do=do)
-
 
 def words(drawn: RenderableType, width: int = 100) -> str:
-    """What a drawing says, without colour."""
+    """The text of what is drawn, without colour."""
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
         console.print(drawn)

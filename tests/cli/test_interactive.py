@@ -17,11 +17,10 @@ from typing import Any
 import pytest
 
 from joey import protocols
+from joey.app.services import Choices, Services
 from joey.app.tasks import TaskOptions
-from joey.cli.interactive import HomeWorkshop, first_choices
 from joey.errors import UsageError
 from joey.messages import ToolUseBlock
-from joey.terminal.workshop import Choices
 from joey.testing.hello_model import HelloModel, notes
 from joey.testing.script import Faults, reply
 from joey.testing.server import LocalServer
@@ -213,31 +212,31 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_settings_hold_in_the_terminal_too(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (at_home / "joey").mkdir()
     (at_home / "joey/config.toml").write_text('model = "ollama/qwen3"\nmode = "ask"\n')
-    assert first_choices(TaskOptions(workspace=at_home), None) == Choices("ask", "ollama/qwen3")
-    assert first_choices(TaskOptions(at_home, {"mode": "code"}), None) == Choices("code", "ollama/qwen3")
+    assert Services(TaskOptions(workspace=at_home)).first_choices() == Choices("ask", "ollama/qwen3")
+    assert Services(TaskOptions(at_home, {"mode": "code"})).first_choices(None) == Choices("code", "ollama/qwen3")
     monkeypatch.setenv("JOEY_MODEL", "ollama/other")
-    assert first_choices(TaskOptions(workspace=at_home), None).model == "ollama/other"
+    assert Services(TaskOptions(workspace=at_home)).first_choices().model == "ollama/other"
 
 
 def test_a_task_taken_up_again_keeps_its_own_model_and_mode(at_home: Path) -> None:
-    assert first_choices(TaskOptions(workspace=at_home), "last") == Choices(resume="last")
+    assert Services(TaskOptions(workspace=at_home)).first_choices("last") == Choices(resume="last")
 
 
 def test_a_wrong_mode_and_no_model_are_said_before_the_screen_opens(at_home: Path) -> None:
     with pytest.raises(UsageError, match="did you mean 'code'"):
-        first_choices(TaskOptions(at_home, {"mode": "coed"}), "last")
+        Services(TaskOptions(at_home, {"mode": "coed"})).first_choices("last")
     with pytest.raises(UsageError, match="three ways forward"):
-        first_choices(TaskOptions(workspace=at_home), None)
+        Services(TaskOptions(workspace=at_home)).first_choices()
 
 
-def test_the_workshop_tells_what_there_is_here(at_home: Path) -> None:
+def test_the_services_tell_what_there_is_here(at_home: Path) -> None:
     (at_home / "src").mkdir()
     (at_home / "src/a.py").touch()
-    workshop = HomeWorkshop(TaskOptions(workspace=at_home))
-    assert {"src/", "src/a.py"} <= set(workshop.files())
-    assert "code" in dict(workshop.modes())
-    assert "read_file" in dict(workshop.tools("code"))
-    assert (workshop.tasks(), workshop.servers(), workshop.notices()) == ([], [], [])
+    services = Services(TaskOptions(workspace=at_home))
+    assert {"src/", "src/a.py"} <= set(services.files())
+    assert "code" in dict(services.modes())
+    assert "read_file" in dict(services.tools("code"))
+    assert (services.tasks(), services.servers(), services.notices()) == ([], [], [])
 
 
 def test_without_a_model_the_ways_forward_are_shown(tmp_path: Path) -> None:
@@ -262,7 +261,7 @@ async def test_without_a_terminal_it_is_lines_in_and_lines_out(tmp_path: Path) -
         out, err = await process.communicate(b"write it\ny\ny\n/quit\n")
     assert (process.returncode, err) == (0, b"")
     assert (tmp_path / "a.txt").read_text() == "hello\n"
-    assert b"Done: Wrote a.txt." in out
+    assert "✓ Result\nWrote a.txt.".encode() in out
 
 
 @needs_tmux

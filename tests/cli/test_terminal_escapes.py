@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 import joey
-from joey.terminal.outlet import VisibleWriter, filter_terminal, unfiltered
-from joey.terminal.visible import visible
+from joey.system.outlet import VisibleWriter, filter_terminal, unfiltered
+from joey.system.visible import visible
 from joey.testing.script import reply
 from joey.testing.server import LocalServer
 from joey_process import JoeyProcess, call, done

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from joey.app.running import EXIT_CODES
 from joey.events import Event, RetryScheduled, TaskFinished, ToolRunStarted
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.base import Provider
 from joey.providers.openai_chat import OpenAIProvider
 from joey.task.task import TaskHandle
-from joey.terminal.headless import EXIT_CODES
 from joey.testing import wire_formats
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.server import LocalServer

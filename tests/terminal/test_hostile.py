@@ -31,6 +31,7 @@ from joey.events import (
     ToolRunStarted,
 )
 from joey.messages import ShownDiff, ShownText, TextBlock, ToolResult
+from joey.system.visible import VisiblePieces, visible
 from joey.terminal.drawing import Look, draw, draw_request
 from joey.terminal.interactive import Interactive
 from joey.terminal.look import ScreenLook
@@ -38,9 +39,8 @@ from joey.terminal.scroll import EntryView, TranscriptView
 from joey.terminal.slash import run_command
 from joey.terminal.status import Status, after, status_line
 from joey.terminal.transcript import Note, Transcript
-from joey.terminal.visible import VisiblePieces, visible
 from joey.terminal.writer import Writer
-from screen_kit import ScratchWorkshop, on_screen, until, words
+from screen_kit import ScratchServices, on_screen, until, words
 
 EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\x08\x7f\u202egnp.exe\u2066\u200b\ud800\x00"
 SEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -93,7 +93,7 @@ def test_nothing_that_a_terminal_obeys_is_printed() -> None:
 
 
 async def test_what_markdown_spells_out_is_caught_on_its_way_to_the_screen(tmp_path: Path) -> None:
-    app = Interactive(ScratchWorkshop(tmp_path, []))
+    app = Interactive(ScratchServices(tmp_path, []))
     async with app.run_test(size=(120, 60)) as pilot:
         for event in SHOWN:
             app.watch_task("t", event)
@@ -120,7 +120,7 @@ def test_scripts_and_emoji_stay_as_they_are() -> None:
 
 
 async def test_wide_long_and_tabbed_lines_keep_to_the_screen(tmp_path: Path) -> None:
-    app = Interactive(ScratchWorkshop(tmp_path, []))
+    app = Interactive(ScratchServices(tmp_path, []))
     async with app.run_test(size=(80, 24)) as pilot:
         diff = f"+{'世界' * 60}\n+\tdeep\t\tdeeper\n+{'x' * 500}"
         app.watch_task("t", ToolCallStarted("c", "write_to_file"))
@@ -144,7 +144,7 @@ async def test_scrolling_through_thousands_of_entries_draws_few_of_them(
     monkeypatch.setattr("joey.terminal.scroll.draw", counting)
     work: list[int] = []
     for many in (500, 5_000):
-        app = Interactive(ScratchWorkshop(tmp_path / str(many), []))
+        app = Interactive(ScratchServices(tmp_path / str(many), []))
         async with app.run_test(size=(80, 24)) as pilot:
             app.transcript.entries += [Note(f"line {number}.") for number in range(many)]
             app.query_one(TranscriptView).catch_up()

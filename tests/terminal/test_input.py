@@ -11,23 +11,23 @@ from joey.chunks import UsageChunk
 from joey.events import ContextShortened, UserMessageTakenBack
 from joey.messages import ImageBlock
 from joey.terminal.attaching import only_pictures, pictures_in
+from joey.terminal.input_history import KEPT, InputHistory
 from joey.terminal.interactive import Interactive
-from joey.terminal.past import KEPT, Past
 from joey.terminal.prompt import History, Prompt
 from joey.testing.script import Faults, reply
-from screen_kit import ScratchWorkshop, on_screen, say, until
+from screen_kit import ScratchServices, on_screen, say, until
 from task_kit import call, done
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08\x08\x02\0\0\0" + bytes(2_000)
 
 
 def terminal(folder: Path, *script: object, policy: str = "all") -> Interactive:
-    return Interactive(ScratchWorkshop(folder, script, policy))  # type: ignore[arg-type]
+    return Interactive(ScratchServices(folder, script, policy))  # type: ignore[arg-type]
 
 
-def workshop(app: Interactive) -> ScratchWorkshop:
-    assert isinstance(app.session.workshop, ScratchWorkshop)
-    return app.session.workshop
+def services(app: Interactive) -> ScratchServices:
+    assert isinstance(app.session.services, ScratchServices)
+    return app.session.services
 
 
 # Completion
@@ -60,7 +60,7 @@ async def test_a_path_is_no_command(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await say(pilot, "/usr/bin/env is what?")
         await until(pilot, "y accepts")
-        assert "/usr/bin/env is what?" in str(workshop(app).kit.sent[0])
+        assert "/usr/bin/env is what?" in str(services(app).kit.sent[0])
 
 
 # Pictures
@@ -90,7 +90,7 @@ def test_only_a_text_of_nothing_but_pictures_is_taken_for_pictures(tmp_path: Pat
 
 async def test_a_dragged_picture_becomes_a_chip_and_goes_along(tmp_path: Path) -> None:
     app = terminal(tmp_path, done("d1"), done("d2"))
-    shot = workshop(app).folder / "my shot.png"
+    shot = services(app).folder / "my shot.png"
     shot.write_bytes(PNG)
     async with app.run_test() as pilot:
         prompt = app.query_one(Prompt)
@@ -104,7 +104,7 @@ async def test_a_dragged_picture_becomes_a_chip_and_goes_along(tmp_path: Path) -
         await say(pilot, "what is this")
         assert "▣" not in await until(pilot, "[picture: my shot.png]")
         await until(pilot, "y accepts")
-        (sent,) = workshop(app).kit.sent
+        (sent,) = services(app).kit.sent
         assert [block.media_type for block in sent.content if isinstance(block, ImageBlock)] == ["image/png"]
         app.post_message(events.Paste("plain words"))
         await until(pilot, "plain words")
@@ -113,7 +113,7 @@ async def test_a_dragged_picture_becomes_a_chip_and_goes_along(tmp_path: Path) -
 
 async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_file(tmp_path: Path) -> None:
     app = terminal(tmp_path, done("d1", "First."), done("d2", "Second."))
-    folder = workshop(app).folder
+    folder = services(app).folder
     (folder / "shot.png").write_bytes(PNG)
     (folder / "notes.md").write_text("remember the milk\n")
     async with app.run_test() as pilot:
@@ -123,14 +123,14 @@ async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_fi
         await until(pilot, "Second.")
         screen = on_screen(app)
         assert "› see ./shot.png and @notes.md" in screen and "milk" not in screen
-        said = workshop(app).kit.sent[-1]
+        said = services(app).kit.sent[-1]
         assert "remember the milk" in str(said)
         assert "image/png" in str(said)
 
 
 async def test_a_picture_that_cannot_be_sent_gives_the_words_back(tmp_path: Path) -> None:
     app = terminal(tmp_path)
-    (workshop(app).folder / "big.png").write_text("not a picture")
+    (services(app).folder / "big.png").write_text("not a picture")
     async with app.run_test() as pilot:
         await say(pilot, "see ./big.png")
         await until(pilot, "is no picture that models take")
@@ -168,7 +168,7 @@ def test_searching_goes_back_until_there_is_no_more() -> None:
 
 def test_the_file_is_private_bounded_and_kept_by_folder(tmp_path: Path) -> None:
     file = tmp_path / "state" / "said.jsonl"
-    here, there = Past(file, tmp_path / "here"), Past(file, tmp_path / "there")
+    here, there = InputHistory(file, tmp_path / "here"), InputHistory(file, tmp_path / "there")
     for text in ("one", " a secret", "", "x" * 30_000, "two\nlines", "\ud800"):
         here.add(text)
     there.add("other")
@@ -186,7 +186,7 @@ def test_the_file_is_private_bounded_and_kept_by_folder(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    past = Past(tmp_path / "file" / "said.jsonl", tmp_path)
+    past = InputHistory(tmp_path / "file" / "said.jsonl", tmp_path)
     past.add("words")
     assert past.read() == []
 
@@ -210,10 +210,10 @@ async def test_what_waits_is_shown_and_can_be_taken_back(tmp_path: Path) -> None
         app.query_one(Prompt).text = ""
         await until(pilot, "y accepts")
         assert "(waits" not in on_screen(app)
-        taken = [event for event in workshop(app).events if isinstance(event, UserMessageTakenBack)]
+        taken = [event for event in services(app).events if isinstance(event, UserMessageTakenBack)]
         assert taken == [UserMessageTakenBack("no, slowly")]
-        assert "hurry" in str(workshop(app).kit.sent[-1])
-        assert "slowly" not in str(workshop(app).kit.sent[-1])
+        assert "hurry" in str(services(app).kit.sent[-1])
+        assert "slowly" not in str(services(app).kit.sent[-1])
 
 
 # /condense
@@ -230,12 +230,12 @@ async def test_condensing_shows_what_was_gained(tmp_path: Path) -> None:
         before = app.session.status.last.total
         await say(pilot, "/condense")
         await until(pilot, "messages summarized. The next request takes about")
-        (event,) = [event for event in workshop(app).events if isinstance(event, ContextShortened)]
+        (event,) = [event for event in services(app).events if isinstance(event, ContextShortened)]
         assert app.session.status.last.total == event.tokens_after < before
         assert not app.busy
         await say(pilot, "on")
         await until(pilot, "More.")
         await until(pilot, "y accepts")
-        assert "They looked." in str(workshop(app).kit.sent[0])
+        assert "They looked." in str(services(app).kit.sent[0])
         await say(pilot, "/condense")
         await until(pilot, "condensed before the next request")

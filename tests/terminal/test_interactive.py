@@ -40,7 +40,7 @@ from joey.terminal.prompt import Prompt
 from joey.terminal.scroll import MOUNTED, EntryView, TranscriptView
 from joey.terminal.transcript import Note
 from joey.testing.script import Faults, reply
-from screen_kit import ScratchWorkshop, on_screen, say, until
+from screen_kit import ScratchServices, on_screen, say, until
 from task_kit import call, done
 
 SIZES = [(80, 24), (200, 60)]
@@ -48,16 +48,16 @@ WRITE = reply("I **write** it.", call("w", "write_to_file", path="a.py", file_te
 
 
 def terminal(folder: Path, *script: object, policy: str = "all") -> Interactive:
-    return Interactive(ScratchWorkshop(folder, script, policy))  # type: ignore[arg-type]
+    return Interactive(ScratchServices(folder, script, policy))  # type: ignore[arg-type]
 
 
-def workshop(app: Interactive) -> ScratchWorkshop:
-    assert isinstance(app.session.workshop, ScratchWorkshop)
-    return app.session.workshop
+def services(app: Interactive) -> ScratchServices:
+    assert isinstance(app.session.services, ScratchServices)
+    return app.session.services
 
 
 def of(app: Interactive, kind: type) -> list[object]:
-    return [event for event in workshop(app).events if isinstance(event, kind)]
+    return [event for event in services(app).events if isinstance(event, kind)]
 
 
 # What the screen shows
@@ -191,11 +191,11 @@ async def test_a_whole_task_with_leave_and_the_last_word(tmp_path: Path) -> None
         await say(pilot, "write it")
         screen = await until(pilot, "Approval required: write_to_file")
         assert "+import os" in screen
-        assert not (workshop(app).folder / "a.py").exists()
+        assert not (services(app).folder / "a.py").exists()
         await until(pilot, "y yes")
         await pilot.press("y")
         await until(pilot, "y accepts")
-        assert (workshop(app).folder / "a.py").read_text() == "import os\n"
+        assert (services(app).folder / "a.py").read_text() == "import os\n"
         await pilot.press("enter")
         await until(pilot, "y accepts", gone=True)
         assert of(app, TaskFinished) == [TaskFinished("completed", "All done.")]
@@ -216,7 +216,7 @@ async def test_each_key_answers_an_approval(tmp_path: Path, keys: list[str], app
         (answer,) = of(app, ApprovalAnswered)
         assert isinstance(answer, ApprovalAnswered)
         assert (answer.approved, answer.comment) == (approved, comment)
-        assert (workshop(app).folder / "a.py").exists() is approved
+        assert (services(app).folder / "a.py").exists() is approved
 
 
 async def test_always_is_not_asked_again(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ async def test_always_is_not_asked_again(tmp_path: Path) -> None:
         await pilot.press("a")
         await until(pilot, "y accepts")
         assert len(of(app, ApprovalAnswered)) == 1
-        assert (workshop(app).folder / "b.py").exists()
+        assert (services(app).folder / "b.py").exists()
 
 
 async def test_escape_leaves_the_comment_and_the_question_stays(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ async def test_an_interrupted_task_goes_on_later(tmp_path: Path, key: str) -> No
         assert not app.busy
         await say(pilot, "on")
         await until(pilot, "y accepts")
-        assert len(workshop(app).tasks()) == 1
+        assert len(services(app).tasks()) == 1
 
 
 async def test_words_while_it_works_wait_for_the_model(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ async def test_words_while_it_works_wait_for_the_model(tmp_path: Path) -> None:
         await until(pilot, "queued")
         await until(pilot, "y accepts")
         assert of(app, UserMessageQueued) == [UserMessageQueued("hurry")]
-        assert "hurry" in str(workshop(app).kit.sent[-1])
+        assert "hurry" in str(services(app).kit.sent[-1])
 
 
 async def test_quitting_cancels_what_runs_and_keeps_it(tmp_path: Path) -> None:
@@ -436,14 +436,14 @@ async def test_a_task_is_resumed_with_what_was_said(tmp_path: Path) -> None:
         assert "✓ write_to_file  a.py" in screen
         await say(pilot, "more")
         await until(pilot, "More.")
-        assert len(workshop(second).tasks()) == 1
+        assert len(services(second).tasks()) == 1
         await until(pilot, "y accepts")
         await pilot.press("y")
         await until(pilot, "y accepts", gone=True)
         await command(pilot, "/new", "begins a new task")
         await say(pilot, "other")
         await until(pilot, "y continues")
-        assert len(workshop(second).tasks()) == 2
+        assert len(services(second).tasks()) == 2
 
 
 # The input

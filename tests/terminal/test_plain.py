@@ -9,57 +9,57 @@ from pathlib import Path
 
 import pytest
 
+from joey.app.services import Choices
 from joey.terminal.plain import LineSource, Plain
-from joey.terminal.workshop import Choices
 from joey.testing.script import Scripted, reply
-from screen_kit import ScratchWorkshop
+from screen_kit import ScratchServices
 from task_kit import call, done
 
 WRITE = reply("I write it.", call("w", "write_to_file", path="a.txt", file_text="hello\n"))
 
 
-async def piped(folder: Path, text: str, *script: Scripted, policy: str = "ask") -> tuple[int, str, ScratchWorkshop]:
+async def piped(folder: Path, text: str, *script: Scripted, policy: str = "ask") -> tuple[int, str, ScratchServices]:
     """What comes out when these lines are piped in."""
-    workshop, out = ScratchWorkshop(folder, script, policy), io.StringIO()
+    services, out = ScratchServices(folder, script, policy), io.StringIO()
     read, write = os.pipe()
     os.write(write, text.encode())
     os.close(write)
-    code = await asyncio.wait_for(Plain(workshop, Choices(), out).run(read), 30)
+    code = await asyncio.wait_for(Plain(services, Choices(), out).run(read), 30)
     os.close(read)
-    return code, out.getvalue(), workshop
+    return code, out.getvalue(), services
 
 
 async def test_a_script_of_lines_answers_what_is_asked(tmp_path: Path) -> None:
-    code, out, workshop = await piped(tmp_path, "write it\ny\nmore\ny\n", WRITE, done("d1"), done("d2", "More."))
+    code, out, services = await piped(tmp_path, "write it\ny\nmore\ny\n", WRITE, done("d1"), done("d2", "More."))
     assert code == 0
-    assert (workshop.folder / "a.txt").read_text() == "hello\n"
+    assert (services.folder / "a.txt").read_text() == "hello\n"
     assert out.index("> write it") < out.index("+hello") < out.index("Approve?") < out.index("✓ Result\nMore.")
     assert out.count("+hello") == 1, "what was shown with the question is not shown again"
 
 
 async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: Path) -> None:
-    code, out, workshop = await piped(tmp_path, "write it", WRITE, done())
+    code, out, services = await piped(tmp_path, "write it", WRITE, done())
     assert code == 0
-    assert not (workshop.folder / "a.txt").exists()
+    assert not (services.folder / "a.txt").exists()
     assert "(nobody is there)" in out
 
 
 async def test_commands_work_while_something_is_asked(tmp_path: Path) -> None:
     lines = "/cost\n/nope\nwrite it\n/tools\n/mode ask\ny\ny\n/mode ask\n/condense\n/theme dark\n"
-    code, out, workshop = await piped(tmp_path, lines, WRITE, done())
+    code, out, services = await piped(tmp_path, lines, WRITE, done())
     assert code == 0
     for told in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Now in ask mode",
                  "Not summarized: there is nothing to summarize yet", "have no theme"):  # fmt: skip
         assert told in out
-    assert (workshop.folder / "a.txt").exists(), "a command is no answer"
+    assert (services.folder / "a.txt").exists(), "a command is no answer"
 
 
 async def test_quitting_in_the_middle_keeps_the_task(tmp_path: Path) -> None:
-    code, out, workshop = await piped(tmp_path, "write it\n/quit\ny\n", WRITE)
+    code, out, services = await piped(tmp_path, "write it\n/quit\ny\n", WRITE)
     assert code == 130
     assert "Stopped: the terminal was closed" in out
     assert "nobody" not in out
-    assert [task.status for task in workshop.tasks()] == ["cancelled"]
+    assert [task.status for task in services.tasks()] == ["cancelled"]
 
 
 async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp_path: Path) -> None:

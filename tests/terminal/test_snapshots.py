@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from joey.app.services import Choices
 from joey.effects import Suggestion, Todo
 from joey.events import (
     ApprovalRequested,
@@ -50,10 +51,9 @@ from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, 
 from joey.terminal.asking import RequestPanel
 from joey.terminal.interactive import Interactive
 from joey.terminal.prompt import Prompt
-from joey.terminal.workshop import Choices
 from joey.testing.screenshot import rows, svg
 from joey.usage import Usage
-from screen_kit import ScratchWorkshop
+from screen_kit import ScratchServices
 
 PICTURES = Path(__file__).parent / "snapshots"
 RENEW = "JOEY_RENEW_SNAPSHOTS"
@@ -130,7 +130,7 @@ async def hello(_app: Interactive, _pilot: Pilot[None]) -> None:
 
 
 async def picture_by_path(app: Interactive, _pilot: Pilot[None]) -> None:
-    folder = app.session.workshop.folder
+    folder = app.session.services.folder
     (folder / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(34_000))
     app.query_one(Prompt).text = "Why is ./shot.png so dark?"
 
@@ -286,7 +286,7 @@ async def settled(app: Interactive, pilot: Pilot[None]) -> str:
 
 
 async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: str = "dark") -> list[str]:
-    app = Interactive(ScratchWorkshop(folder, []), Choices("code", "anthropic/scripted"))
+    app = Interactive(ScratchServices(folder, []), Choices("code", "anthropic/scripted"))
     async with app.run_test(size=sizes[0]) as pilot:
         app.query_one(RequestPanel).SETTLING = 0.01
         app.query_one(Prompt).cursor_blink = False

@@ -44,6 +44,7 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from joey.system.visible import as_on_screen, visible
 from joey.terminal.asking import answer_by_key, answer_by_words
 from joey.terminal.drawing import FOLDED, draw, draw_diff, draw_request
 from joey.terminal.look import ScreenLook, request_keys
@@ -62,7 +63,6 @@ from joey.terminal.transcript import (
     entries_of,
     users_words,
 )
-from joey.terminal.visible import as_on_screen, visible
 from joey.usage import Usage
 from screen_kit import words
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from joey.checkpoints import CheckpointLimits
 from joey.terminal.interactive import Interactive
 from joey.testing.script import reply
-from screen_kit import ScratchWorkshop, say, until
+from screen_kit import ScratchServices, say, until
 from task_kit import call, done
 
 SIZE = (120, 40)
@@ -15,11 +15,11 @@ SIZE = (120, 40)
 
 async def test_undo_says_what_it_would_do_and_does_it_when_told(tmp_path: Path) -> None:
     write = reply(call("w", "write_to_file", path="a.txt", file_text="new\n"))
-    workshop = ScratchWorkshop(tmp_path, [write, done()])
-    workshop.kit.change(checkpoints=CheckpointLimits())
-    file = workshop.folder / "a.txt"
+    services = ScratchServices(tmp_path, [write, done()])
+    services.kit.change(checkpoints=CheckpointLimits())
+    file = services.folder / "a.txt"
     file.write_text("old\n")
-    app = Interactive(workshop)
+    app = Interactive(services)
     async with app.run_test(size=SIZE) as pilot:
         await say(pilot, "/undo")
         await until(pilot, "There is no task")
@@ -36,8 +36,8 @@ async def test_undo_says_what_it_would_do_and_does_it_when_told(tmp_path: Path) 
 
 
 async def test_a_line_with_a_command_of_the_users_goes_to_the_model(tmp_path: Path) -> None:
-    workshop = ScratchWorkshop(tmp_path, [done()])
-    app = Interactive(workshop)
+    services = ScratchServices(tmp_path, [done()])
+    app = Interactive(services)
     async with app.run_test(size=SIZE) as pilot:
         await say(pilot, "/nothing")
         await until(pilot, "There is no /nothing")
@@ -45,4 +45,4 @@ async def test_a_line_with_a_command_of_the_users_goes_to_the_model(tmp_path: Pa
         await until(pilot, "y accepts")
         await pilot.press("enter")
         await until(pilot, "y accepts", gone=True)
-    assert "/review it" in str(workshop.kit.provider.requests[0].messages)
+    assert "/review it" in str(services.kit.provider.requests[0].messages)

@@ -41,6 +41,7 @@ from joey.app.arguments import (
     split_images,
     store_outside,
 )
+from joey.app.running import run_within
 from joey.app.settings import notices
 from joey.app.tasks import Given, TaskOptions, TaskSetup, open_task, prepare_task
 from joey.commands import Answer, Cancel, Command, Say
@@ -62,7 +63,6 @@ from joey.events import (
 from joey.messages import ImageBlock
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
-from joey.terminal.headless import run_within
 
 NOBODY = "Nobody is there to approve this call."
 NOT_OPEN = "the task is not open: use it inside `async with joey.Task(…) as task:`"

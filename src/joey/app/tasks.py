@@ -37,6 +37,7 @@ from joey.protocols import Parser, Protocol, debug
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import LOCAL, EngineOptions, Prices, Provider, open_model
 from joey.system.folders import close_to_others, state_folder
+from joey.system.outlet import unfiltered
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.log import Watcher
 from joey.task.mentions import WorkspaceSources
@@ -45,7 +46,6 @@ from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
 from joey.task.settings import Calls, Replies, TaskLimits
 from joey.task.task import TaskHandle
-from joey.terminal.outlet import unfiltered
 from joey.tools.base import Tool
 from joey.tools.shell.job import shell
 

@@ -211,3 +211,8 @@ def mcp_offers(servers: McpServers, *, in_text: bool) -> Callable[[], McpOffer]:
     from joey.mcp.offer import offers  # loads a validator of JSON Schemas: only for those who have servers
 
     return offers(servers, in_text=in_text)
+
+
+def library_flaws(library: Library, *, skills: bool) -> list[str]:
+    """What of the user's skills, or of their slash commands, cannot be used, and why."""
+    return [f"{path}: {why}" for path, why in library.flaws().items() if (path.name == "SKILL.md") == skills]

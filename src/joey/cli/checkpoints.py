@@ -19,17 +19,15 @@ import argparse
 import json
 import sys
 from datetime import datetime
-from pathlib import Path
 
+from joey.app.checkpoints import chosen_checkpoint, fork_before, open_store
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
-from joey.journal.branch import branch
-from joey.journal.journal import Journal, read_journal
+from joey.journal.journal import Journal
 from joey.journal.records import CheckpointMade
-from joey.journal.store import TaskEntry, TaskStore
+from joey.journal.store import TaskStore
 from joey.system.filenames import quoted
 from joey.system.folders import state_folder
-from joey.task.config import new_task_id
 
 ACTIONS = ("list", "diff", "show", "restore", "undo")
 
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     store = open_store(tasks, entry)
     if args.action == "list":
         return _list(store, as_json=args.json)
-    number = args.number if args.number is not None else _number(store, undo=args.action == "undo")
+    number = args.number if args.number is not None else chosen_checkpoint(store, undo=args.action == "undo")
     checkpoint = store.get(number)
     if args.action in ("diff", "show"):
         _print_plan(plan_restore(store, number))
@@ -66,49 +64,6 @@ def run(args: argparse.Namespace) -> int:
     if conversation:
         print(fork_before(tasks, entry, checkpoint))
     return 0
-
-
-def open_store(tasks: TaskStore, entry: TaskEntry) -> CheckpointStore:
-    opened = entry.state.opened if entry.state else None
-    if opened is None:
-        raise UsageError(entry.problem or f"task {entry.task_id} is empty")
-    return CheckpointStore(tasks.folder(entry.task_id) / "checkpoints", Path(opened.workspace))
-
-
-def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> str:
-    """A new task with all messages before the turn of this checkpoint. Returns its id."""
-    task_id = new_task_id()
-    records = branch(read_journal(tasks.journal_path(entry.task_id)), max(checkpoint.turn - 1, 0), task_id)
-    with Journal(tasks.journal_path(task_id)) as journal:
-        for record in records:
-            journal.append(record)
-    return task_id
-
-
-def undo(tasks: TaskStore, task_id: str, *, do: bool) -> str:
-    """For the interactive terminal: what going back to before the last change would do, or that it was done."""
-    store = open_store(tasks, tasks.find(task_id))
-    plan = plan_restore(store, _number(store, undo=True))
-    if not plan.changes:
-        return "Nothing to undo: the files are as they were before the last change."
-    if not do:
-        return f"{plan.diff()}\nType /undo now to do this."
-    with Journal(tasks.journal_path(task_id)) as journal:
-        done = plan.apply()
-        assert done.way_back is not None
-        journal.append(CheckpointMade(done.way_back.id, ""))
-    left = "".join(f"\nnot restored: {quoted(path)}: {why}" for path, why in done.left.items())
-    way_back = f"`joey checkpoints restore {done.way_back.id} --task {task_id}` undoes this."
-    return f"Restored {len({change.path for change in done.changes})} paths; {way_back}{left}"
-
-
-def _number(store: CheckpointStore, *, undo: bool) -> int:
-    made_by_calls = [checkpoint for checkpoint in store.checkpoints if checkpoint.call_id]
-    if not made_by_calls:
-        raise UsageError("this task has changed no files; there is nothing to restore")
-    last = made_by_calls[-1]
-    first_of_turn = next(checkpoint for checkpoint in made_by_calls if checkpoint.turn == last.turn)
-    return first_of_turn.id if undo else store.checkpoints[-1].id
 
 
 def _list(store: CheckpointStore, *, as_json: bool) -> int:

@@ -11,6 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from joey.app.tools import library_flaws
 from joey.errors import UsageError
 from joey.prompts import Library
 from joey.system.folders import user_folder
@@ -33,12 +34,6 @@ def run(args: argparse.Namespace) -> int:
         mode = f" (in {command.mode} mode)" if command.mode else ""
         usage = f"/{command.name} {command.argument_hint}".rstrip()
         print(f"{usage:<32}  {command.origin:<8}  {command.description}{mode}".rstrip())
-    return print_flaws(library, "commands")
-
-
-def print_flaws(library: Library, kind: str) -> int:
-    """Print what cannot be used. Returns the exit code: 1 if there is anything."""
-    flaws = {path: why for path, why in library.flaws().items() if (path.name == "SKILL.md") == (kind == "skills")}
-    for path, why in flaws.items():
-        print(f"{path}: {why}", file=sys.stderr)
+    flaws = library_flaws(library, skills=False)
+    print(*flaws, sep="\n", end="\n" if flaws else "", file=sys.stderr)
     return 1 if flaws else 0

@@ -42,7 +42,7 @@ from joey.chunks import CHUNKS, Chunk, ToolCallChunk
 from joey.errors import JoeyError, UsageError, WireError
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import ParseError, Parser, Protocol, Reply, collect, debug
-from joey.terminal.outlet import unfiltered
+from joey.system.outlet import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 

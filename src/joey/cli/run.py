@@ -21,6 +21,7 @@ import select
 import sys
 from pathlib import Path
 
+from joey.app.running import EXIT_CODES, run_headless
 from joey.app.settings import notices
 from joey.app.tasks import TaskOptions, TaskSetup, open_task, prepare_task
 from joey.cli.flags import add_setting_flags, add_workspace_flag, settings_in
@@ -31,7 +32,7 @@ from joey.frames import framed
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.terminal.conversation import Conversation, converse
-from joey.terminal.headless import EXIT_CODES, printing, printing_json, run_headless
+from joey.terminal.headless import printing, printing_json
 
 _PIPE_TIMEOUT = 5.0
 

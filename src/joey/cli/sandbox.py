@@ -30,7 +30,7 @@ from joey.cli.flags import add_workspace_flag
 from joey.errors import UsageError
 from joey.sandbox import Sandbox, SandboxSettings, open_sandbox
 from joey.sandbox.trial import Trial, try_walls
-from joey.terminal.visible import visible
+from joey.system.visible import visible
 from joey.tools.shell.environment import command_environment
 
 _NOT_FOUND, _NOT_RUN = 127, 126

@@ -7,9 +7,10 @@ docs/guides/commands-and-skills.md. `joey skills NAME` shows one.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-from joey.cli.commands import print_flaws
+from joey.app.tools import library_flaws
 from joey.errors import UsageError
 from joey.prompts import Library
 from joey.system.folders import user_folder
@@ -32,4 +33,6 @@ def run(args: argparse.Namespace) -> int:
     for skill in skills.values():
         modes = f" (in {', '.join(skill.modes)})" if skill.modes else ""
         print(f"{skill.name:<24}  {skill.origin:<8}  {skill.description}{modes}")
-    return print_flaws(library, "skills")
+    flaws = library_flaws(library, skills=True)
+    print(*flaws, sep="\n", end="\n" if flaws else "", file=sys.stderr)
+    return 1 if flaws else 0

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 
-from joey.terminal.outlet import unfiltered
-from joey.terminal.visible import visible
+from joey.system.outlet import unfiltered
+from joey.system.visible import visible
 
 
 class SafeConsole(Console):

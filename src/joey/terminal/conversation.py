@@ -23,6 +23,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TextIO
 
+from joey.app.running import run_headless
 from joey.commands import Answer, Cancel, Say
 from joey.events import (
     ApprovalRequested,
@@ -35,7 +36,6 @@ from joey.events import (
 )
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
-from joey.terminal.headless import run_headless
 from joey.terminal.writer import Writer
 
 _YES, _NO, _ALWAYS = ("y", "yes"), ("n", "no"), ("a", "always")

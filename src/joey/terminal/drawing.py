@@ -19,8 +19,8 @@ from rich.text import Text
 from joey.effects import Todo
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
 from joey.messages import Shown, ShownDiff, ShownText
+from joey.system.visible import as_on_screen, one_line, visible
 from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, TodoList, UserText
-from joey.terminal.visible import as_on_screen, one_line, visible
 
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""

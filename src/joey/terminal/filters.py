@@ -1,6 +1,6 @@
 """What every line of the screen goes through last, whatever drew it.
 
-`Safe` is the second lock: entries are made visible where they are drawn (`joey.terminal.visible`), and here once more,
+`Safe` is the second lock: entries are made visible where they are drawn (`joey.system.visible`), and here once more,
 because Markdown can spell a character (`&#8238;`) that was not there before. `Colourless` is NO_COLOR as its authors
 mean it: no colours at all, not even grey ones; bold, dim, underlined and reversed text stay.
 """
@@ -11,7 +11,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from joey.terminal.visible import visible
+from joey.system.visible import visible
 
 
 class Safe(LineFilter):

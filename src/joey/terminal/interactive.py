@@ -25,6 +25,7 @@ from textual.message import Message
 from textual.widgets import Static
 from textual.worker import Worker
 
+from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Say, TakeBack
 from joey.errors import JoeyError
 from joey.events import Event, TaskFinished, ToolRunFinished
@@ -42,7 +43,6 @@ from joey.terminal.session import Session
 from joey.terminal.slash import command_hints, is_for_the_terminal, run_command, take_up
 from joey.terminal.status import after, status_line
 from joey.terminal.transcript import Entry, Note, Transcript, UserText, entries_of
-from joey.terminal.workshop import Choices, Workshop
 
 _DRAWINGS_A_SECOND = 20
 _HELLO = "Joey. Say what to do; /help tells the rest."
@@ -75,11 +75,11 @@ class Interactive(App[None]):
         Binding("pagedown", "page(1)", priority=True),
     ]
 
-    def __init__(self, workshop: Workshop, choices: Choices | None = None) -> None:
+    def __init__(self, services: Services, choices: Choices | None = None) -> None:
         super().__init__()
         # Rich puts code in a line on black, which is a hole in a light ground.
         self.console.push_theme(Theme({"markdown.code": "bold cyan"}))
-        self.session = Session(workshop, choices)
+        self.session = Session(services, choices)
         self.transcript = Transcript()
         self._line_filters: list[LineFilter] = [Safe(), Colourless()] if self.no_color else [Safe()]
         self._worker: Worker[None] | None = None
@@ -91,12 +91,12 @@ class Interactive(App[None]):
     # The screen
 
     def compose(self) -> ComposeResult:
-        workshop = self.session.workshop
+        services = self.session.services
         yield TranscriptView(self.transcript.entries)
         yield RequestPanel()
         yield Static(id="completions")
         yield Static(id="attached")
-        yield Prompt(self._candidates, workshop.folder, workshop.past.read(), self._take_back)
+        yield Prompt(self._candidates, services.folder, self.session.history.read(), self._take_back)
         yield Static(id="status")
 
     def on_mount(self) -> None:
@@ -114,7 +114,7 @@ class Interactive(App[None]):
         if choices.resume and choices.mode:
             self.session.choose(mode=choices.mode)
         self._show_status()
-        for notice in self.session.workshop.notices():
+        for notice in self.session.services.notices():
             self._tell(notice, "warning")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -182,7 +182,7 @@ class Interactive(App[None]):
         self, prompt: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle], Awaitable[object]]
     ) -> None:
         try:
-            async with self.session.workshop.open(prompt, self.session.choices, self.watch_task, images) as task:
+            async with self.session.services.open(prompt, self.session.choices, self.watch_task, images) as task:
                 self.session.began(task)
                 # A task of its own: Esc cancels that, and not the work of this screen.
                 await asyncio.ensure_future(what(task))
@@ -200,13 +200,13 @@ class Interactive(App[None]):
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         text = message.text.strip()
-        self.session.workshop.past.add(message.text)
-        if not self._commenting and is_for_the_terminal(text, self.session.workshop.commands()):
+        self.session.history.add(message.text)
+        if not self._commenting and is_for_the_terminal(text, self.session.services.commands()):
             self._tell(run_command(self, text))
             self._show_status()
             return
         try:
-            images = [self.session.workshop.image(each.path) for each in message.pictures]
+            images = [self.session.services.image(each.path) for each in message.pictures]
         except JoeyError as error:
             self._tell(str(error), "error")
             self.query_one(Prompt).text = message.text
@@ -274,7 +274,7 @@ class Interactive(App[None]):
 
     def on_prompt_completing(self, message: Prompt.Completing) -> None:
         shown, found = self.query_one("#completions", Static), message.completions
-        hints = command_hints(self.session.workshop.commands()) if found.found[:1] and found.found[0][0] == "/" else {}
+        hints = command_hints(self.session.services.commands()) if found.found[:1] and found.found[0][0] == "/" else {}
         shown.display = bool(found.found)
         shown.update(draw_completions(found.found, found.chosen, hints))
 
@@ -284,12 +284,12 @@ class Interactive(App[None]):
         shown.update(draw_attached([each.label for each in message.pictures]))
 
     def _candidates(self, sign: str) -> Sequence[str]:
-        return [*command_hints(self.session.workshop.commands())] if sign == "/" else self._files
+        return [*command_hints(self.session.services.commands())] if sign == "/" else self._files
 
     @work(thread=True, exclusive=True, group="files")
     def _look_for_files(self) -> None:
         """Find what can be mentioned, beside everything else: a large folder takes a while."""
-        files = ["@" + path.replace("\\", "\\\\").replace(" ", "\\ ") for path in self.session.workshop.files()]
+        files = ["@" + path.replace("\\", "\\\\").replace(" ", "\\ ") for path in self.session.services.files()]
         self.call_from_thread(self._found_files, files)
 
     def _found_files(self, files: list[str]) -> None:

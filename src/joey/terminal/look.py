@@ -13,8 +13,8 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
+from joey.system.visible import one_line, visible
 from joey.terminal.drawing import FOLDED, Look, draw_diff, inked
-from joey.terminal.visible import one_line, visible
 
 _TOO_LONG = 20_000
 _APPROVAL_KEYS = "y yes · n no · c no, with a comment · a always, as shown"

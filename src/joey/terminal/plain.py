@@ -19,21 +19,21 @@ from codecs import getincrementaldecoder
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TextIO
 
+from joey.app.running import EXIT_CODES, run_headless
+from joey.app.services import Choices, Services
 from joey.commands import Cancel
 from joey.errors import JoeyError
 from joey.events import Event, TaskFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
+from joey.system.visible import visible
 from joey.task.task import TaskHandle
 from joey.terminal.attaching import pictures_in
 from joey.terminal.conversation import Conversation, converse
-from joey.terminal.headless import EXIT_CODES, run_headless
 from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, run_command, take_up
 from joey.terminal.status import after
 from joey.terminal.transcript import ModelText, UserText, entries_of
-from joey.terminal.visible import visible
-from joey.terminal.workshop import Choices, Workshop
 
 _CHUNK = 65536
 _HELLO = "Joey, in plain lines. Say what to do; /help tells the rest."
@@ -42,8 +42,8 @@ _HELLO = "Joey, in plain lines. Say what to do; /help tells the rest."
 class Plain:
     """A sitting in lines."""
 
-    def __init__(self, workshop: Workshop, choices: Choices, out: TextIO) -> None:
-        self.session = Session(workshop, choices)
+    def __init__(self, services: Services, choices: Choices, out: TextIO) -> None:
+        self.session = Session(services, choices)
         self._out = out
         self._talk: Conversation | None = None
         self._leaving = False
@@ -67,7 +67,7 @@ class Plain:
         self._print(take_up(self, choices.resume) if choices.resume else _HELLO)
         if choices.resume and choices.mode:
             self.session.choose(mode=choices.mode)
-        for notice in self.session.workshop.notices():
+        for notice in self.session.services.notices():
             self._print(notice)
 
     async def _ask(self, lines: LineSource) -> str | None:
@@ -83,9 +83,9 @@ class Plain:
         return "\n".join(whole) if whole else None
 
     async def _heard(self, text: str, lines: LineSource) -> None:
-        workshop = self.session.workshop
+        services = self.session.services
         if lines.is_keyboard:
-            workshop.past.add(text)
+            self.session.history.add(text)
         if (told := self._command(text)) is not None:
             self._print(told)
             if self._condensing:
@@ -93,8 +93,8 @@ class Plain:
                 await self._with_task("", (), lambda task, _: task.compact())
         elif text or self.session.choices.resume:
             try:
-                named = [each for each in pictures_in(text, workshop.folder) if not each.mentioned]
-                images = [workshop.image(each.path) for each in named]
+                named = [each for each in pictures_in(text, services.folder) if not each.mentioned]
+                images = [services.image(each.path) for each in named]
             except JoeyError as error:
                 self._print(str(error))
                 return
@@ -102,7 +102,7 @@ class Plain:
 
     def _command(self, line: str) -> str | None:
         """What a `/` command says; None: the line is something else."""
-        return run_command(self, line) if is_for_the_terminal(line, self.session.workshop.commands()) else None
+        return run_command(self, line) if is_for_the_terminal(line, self.session.services.commands()) else None
 
     async def _with_task(
         self, text: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle, Conversation], Awaitable[None]]
@@ -114,7 +114,7 @@ class Plain:
             talk.watch(task_id, event)
 
         try:
-            async with self.session.workshop.open(text, self.session.choices, watch, images) as task:
+            async with self.session.services.open(text, self.session.choices, watch, images) as task:
                 self.session.began(task)
                 await what(task, talk)
         except JoeyError as error:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from joey.app.services import Choices, Services
 from joey.journal.replay import TaskState
 from joey.task.task import TaskHandle
+from joey.terminal.input_history import InputHistory
 from joey.terminal.status import Status
-from joey.terminal.workshop import Choices, Workshop
 
 
 class Session:
     """One sitting. After a task has ended the next words go on with it, until another is chosen or begun."""
 
-    def __init__(self, workshop: Workshop, choices: Choices | None = None) -> None:
-        self.workshop = workshop
+    def __init__(self, services: Services, choices: Choices | None = None) -> None:
+        self.services = services
+        self.history = InputHistory(services.storage / "said.jsonl", services.folder)
         self.choices = choices or Choices()
         self.status = Status(mode=self.choices.mode or "code", model=self.choices.model or "")
         self.task: TaskHandle | None = None
@@ -41,7 +43,7 @@ class Session:
     def take_up(self, start: str) -> TaskState:
         """Choose a task that was, to go on with. JoeyError if there is none."""
         self.choices = replace(self.choices, resume=None)
-        task_id, state = self.workshop.state(start)
+        task_id, state = self.services.state(start)
         self.choices = replace(self.choices, resume=task_id, mode=None)
         model = self.choices.model or (state.opened.model if state.opened else "")
         self.status = Status(state.mode, model, "", state.usage, state.last_usage, state.cost)
@@ -50,7 +52,7 @@ class Session:
     def tools(self) -> list[tuple[str, str]]:
         """The tools of the task that runs, its servers' included; otherwise those of the mode."""
         if self.task is None:
-            return [*self.workshop.tools(self.status.mode)]
+            return [*self.services.tools(self.status.mode)]
         config = self.task.config
         specs = config.tools(config.modes[self.task.state.mode]).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]

@@ -13,9 +13,9 @@ from typing import Protocol, TypeAlias
 from joey.commands import Condense
 from joey.errors import JoeyError
 from joey.journal.replay import TaskState
+from joey.system.visible import one_line
 from joey.terminal.session import Session
 from joey.terminal.status import Status, cache_line, short_number, tokens_line
-from joey.terminal.visible import one_line
 
 _TASKS_SHOWN = 15
 _BUSY = "A task is running; interrupt it with Esc or Ctrl+C first."
@@ -59,7 +59,7 @@ def run_command(front: Front, line: str) -> str:
     name, _, rest = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name)
     if command is None:
-        return _unknown(name, front.session.workshop.commands())
+        return _unknown(name, front.session.services.commands())
     try:
         return command[1](front, rest.strip())
     except JoeyError as error:
@@ -79,7 +79,7 @@ def command_hints(own: Mapping[str, str]) -> dict[str, str]:
 
 
 def _mode(front: Front, slug: str) -> str:
-    modes = dict(front.session.workshop.modes())
+    modes = dict(front.session.services.modes())
     if not slug:
         lines = (f"  {each:<14} {one_line(name)}" for each, name in modes.items())
         return "\n".join([f"The mode is {front.session.status.mode}; /mode NAME changes it:", *lines])
@@ -110,7 +110,7 @@ def _new(front: Front, _rest: str) -> str:
 
 
 def _tasks(front: Front, _rest: str) -> str:
-    tasks = front.session.workshop.tasks()
+    tasks = front.session.services.tasks()
     lines = [f"  {task.task_id}  {task.status:<10} {one_line(task.text)[:60]}" for task in tasks[:_TASKS_SHOWN]]
     more = [f"  … {len(tasks) - _TASKS_SHOWN} more: `joey tasks`"] if len(tasks) > _TASKS_SHOWN else []
     return "\n".join(["Tasks (/resume ID goes on with one):", *lines, *more]) if lines else "There are no tasks yet."
@@ -166,7 +166,7 @@ def _tools(front: Front, _rest: str) -> str:
 
 
 def _mcp(front: Front, _rest: str) -> str:
-    servers = [f"  {name:<22} {one_line(target)}" for name, target in front.session.workshop.servers()]
+    servers = [f"  {name:<22} {one_line(target)}" for name, target in front.session.services.servers()]
     return "\n".join(["MCP servers:", *servers]) if servers else "No MCP servers are set up; `joey mcp add` adds one."
 
 
@@ -175,7 +175,7 @@ def _undo(front: Front, rest: str) -> str:
         return _BUSY
     if front.session.choices.resume is None:
         return "There is no task whose changes could be undone."
-    return front.session.workshop.undo(front.session.choices.resume, do=rest == "now")
+    return front.session.services.undo(front.session.choices.resume, do=rest == "now")
 
 
 def _theme(front: Front, which: str) -> str:
@@ -188,7 +188,7 @@ def _help(front: Front, rest: str) -> str:
     commands = [f"  /{name:<9} {what}" for name, (what, _) in COMMANDS.items()]
     own = [
         f"  /{name:<9} {shorten(one_line(what), 60, placeholder='…')}"
-        for name, what in front.session.workshop.commands().items()
+        for name, what in front.session.services.commands().items()
     ]
     return "\n".join([*commands, *(["Yours, and the project's:", *own] if own else []), "/help keys lists the keys."])
 

@@ -23,7 +23,7 @@ from joey.events import (
     TurnStarted,
     UsageReported,
 )
-from joey.terminal.visible import one_line
+from joey.system.visible import one_line
 from joey.usage import Usage
 
 _BAR = 8

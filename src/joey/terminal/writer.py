@@ -40,10 +40,10 @@ from joey.events import (
     TurnFinished,
 )
 from joey.messages import Shown
+from joey.system.visible import VisiblePieces, one_line, visible
 from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, draw_request, draw_result, draw_shown, headline, inked, outcome
 from joey.terminal.transcript import Card, Entry, Note, TodoList, Transcript, UserText
-from joey.terminal.visible import VisiblePieces, one_line, visible
 
 _SECONDS_A_FRAME = 0.05
 _TAIL = 10

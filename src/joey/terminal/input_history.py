@@ -1,8 +1,8 @@
-"""What the user said before, kept between runs: one file of the user's, in which each line is a JSON object.
+"""What the user typed before, kept between runs: one file of the user's, in which each line is a JSON object.
 
     {"folder": "/home/me/project", "text": "fix the tests"}
 
-A terminal offers what was said in its folder. Several may write at once: each adds its own lines at the end. The file
+A terminal offers what was typed in its folder. Several may write at once: each adds its own lines at the end. The file
 is for the user's eyes alone; what begins with a space is not kept. It is cut to its newest lines when it is read and
 has grown to twice of what it should hold. A line that cannot be read is left out, and where nothing can be written
 the terminal works all the same.
@@ -19,11 +19,11 @@ from joey.system.folders import make_private, private_file
 
 KEPT = 1_000
 """How many lines the file has when it was cut."""
-_LONGEST = 20_000
+_MAX_LENGTH = 20_000
 """What is longer was pasted, not typed."""
 
 
-class Past:
+class InputHistory:
     """The file, for one folder."""
 
     def __init__(self, file: Path, folder: Path) -> None:
@@ -31,7 +31,7 @@ class Past:
         self._folder = str(folder)
 
     def read(self) -> list[str]:
-        """What was said here, the oldest first."""
+        """What was typed here, the oldest first."""
         try:
             lines = self._file.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -39,10 +39,10 @@ class Past:
         if len(lines) > 2 * KEPT:
             lines = lines[-KEPT:]
             self._rewrite(lines)
-        return [text for line in lines if (text := self._said_here(line))]
+        return [text for line in lines if (text := self._text_of(line))]
 
     def add(self, text: str) -> None:
-        if not text or text.startswith(" ") or len(text) > _LONGEST:
+        if not text or text.startswith(" ") or len(text) > _MAX_LENGTH:
             return
         line = json.dumps({"folder": self._folder, "text": text}) + "\n"
         with contextlib.suppress(OSError):
@@ -50,13 +50,13 @@ class Past:
             with open(self._file, "a", encoding="utf-8", opener=private_file) as file:
                 file.write(line)
 
-    def _said_here(self, line: str) -> str:
+    def _text_of(self, line: str) -> str:
         try:
-            said = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
             return ""
-        known = isinstance(said, dict) and said.get("folder") == self._folder and isinstance(said.get("text"), str)
-        return said["text"] if known else ""
+        known = isinstance(entry, dict) and entry.get("folder") == self._folder and isinstance(entry.get("text"), str)
+        return entry["text"] if known else ""
 
     def _rewrite(self, lines: list[str]) -> None:
         new = self._file.with_suffix(f".{os.getpid()}")

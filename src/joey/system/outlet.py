@@ -2,7 +2,7 @@
 
 `filter_terminal` replaces standard output and the error stream where they lead to a terminal, before any command runs:
 whatever is written to them, by `print`, by argparse, by a traceback, reaches the terminal as text that it only shows
-(`joey.terminal.visible`). Nobody has to remember to filter, and nobody can forget. A pipe or a file gets every byte as
+(`joey.system.visible`). Nobody has to remember to filter, and nobody can forget. A pipe or a file gets every byte as
 it is.
 
 What Joey draws itself, with colours and movements, goes around the filter, and by two ways only: the interactive screen
@@ -16,7 +16,7 @@ import io
 import sys
 from typing import TextIO
 
-from joey.terminal.visible import visible
+from joey.system.visible import visible
 
 
 class VisibleWriter(io.TextIOWrapper):

@@ -1,0 +1,141 @@
+"""What any front end needs: a task to run, and what this folder and this user have. A front end watches the events of a
+task and answers its requests; whatever else it wants, it finds here.
+
+    services = Services(TaskOptions(workspace=Path.cwd()))
+    async with services.open("Fix the tests", services.first_choices(), watch) as task:
+        await task.run()
+
+Whatever is not available is a JoeyError that says why and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from joey.app.checkpoints import undo
+from joey.app.settings import default_model, notices, said_in, settings_in_force
+from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
+from joey.app.tools import look_around, tool_choices
+from joey.errors import UsageError
+from joey.journal.replay import TaskState
+from joey.journal.store import TaskStore
+from joey.mcp.config import configured_servers
+from joey.messages import ImageBlock
+from joey.system.folders import state_folder
+from joey.task.log import Watcher
+from joey.task.task import TaskHandle
+from joey.tools.searching.listing import list_folder
+
+_MAX_FILES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user has chosen so far. None: as the options, the settings or the task say."""
+
+    mode: str | None = None
+    model: str | None = None
+    resume: str | None = None
+    """The id of the task to resume; None starts a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """A task in the task history."""
+
+    task_id: str
+    status: str
+    text: str
+
+
+class Services:
+    """The services of one workspace."""
+
+    def __init__(self, options: TaskOptions, store: TaskStore | None = None) -> None:
+        self._options = options
+        self._store = store or task_store()
+        if not options.workspace.is_dir():
+            raise UsageError(f"{options.workspace} is not a folder; name one with --workspace")
+
+    @property
+    def folder(self) -> Path:
+        """The workspace."""
+        return self._options.workspace
+
+    @property
+    def storage(self) -> Path:
+        """Where a front end may keep files of the user's, such as the input history."""
+        return state_folder()
+
+    # Tasks
+
+    def first_choices(self, resume: str | None = None) -> Choices:
+        """What to start with. A task that is resumed has a mode and a model of its own."""
+        config = settings_in_force(self.folder, self._options.flags)
+        with said_in(config.settings["mode"]):
+            mode = look_around(self.folder).mode(config.value("mode"))
+        if resume:
+            return Choices(self._options.flag("mode"), self._options.flag("model"), resume)
+        return Choices(mode.slug, config.value("model") or default_model())
+
+    def open(
+        self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
+    ) -> AbstractAsyncContextManager[TaskHandle]:
+        """A task, new or resumed. Whoever opens it runs it."""
+        options = self._options.with_flags({"mode": choices.mode, "model": choices.model})
+        return open_task(prepare_task(replace(options, resume=choices.resume)), prompt, watch, images)
+
+    def tasks(self) -> Sequence[TaskLine]:
+        """The task history, the task that changed last first."""
+        return [TaskLine(entry.task_id, entry.status, entry.text) for entry in self._store.entries()]
+
+    def state(self, start: str) -> tuple[str, TaskState]:
+        """The id and the state of the task whose id begins like this (`last`: the newest)."""
+        entry = self._store.find(start)
+        if entry.state is None:
+            raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
+        return entry.task_id, entry.state
+
+    def undo(self, task_id: str, *, do: bool) -> str:
+        """Restore the files as they were before the last turn that changed something, or say what that would do."""
+        return undo(self._store, task_id, do=do)
+
+    # What there is
+
+    def notices(self) -> Sequence[str]:
+        """What the user should know about the configuration before anything starts."""
+        config = settings_in_force(self.folder, self._options.flags)
+        return [*notices(config), *configured_servers(self.folder).warnings]
+
+    def modes(self) -> Sequence[tuple[str, str]]:
+        """The modes: slug and name."""
+        return [(mode.slug, mode.name) for mode in look_around(self.folder).modes.modes]
+
+    def tools(self, mode: str) -> Sequence[tuple[str, str]]:
+        """The tools of a mode: name, and the first line of the description."""
+        specs = look_around(self.folder).toolset(mode, tool_choices(settings_in_force(self.folder))).specs
+        return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
+
+    def servers(self) -> Sequence[tuple[str, str]]:
+        """The MCP servers that are configured: name, and what is run or where it is."""
+        loaded = configured_servers(self.folder)
+        return [(each.name, "disabled" if each.disabled else each.target) for each in loaded.servers]
+
+    def commands(self) -> Mapping[str, str]:
+        """The user's own slash commands and skills, and what each is for: such a line is for the model."""
+        library = look_around(self.folder).library
+        commands = {name: command.description for name, command in library.commands().items()}
+        return commands | {name: skill.description for name, skill in library.skills().items()}
+
+    def files(self) -> Sequence[str]:
+        """The files and folders of the workspace, folders with a slash at the end."""
+        return list_folder(
+            self.folder, recursive=True, limit=_MAX_FILES, hidden=lambda _path: False, seconds=1.0
+        ).entries
+
+    def image(self, path: Path) -> ImageBlock:
+        """An image from a file, for the model."""
+        return read_image(path)
