@@ -20,7 +20,7 @@ from joey import chunks, commands, events, messages, protocols
 from joey.cli import COMMANDS
 from joey.config.keys import KEYS, Key
 from joey.config.kinds import DECISION
-from joey.terminal.headless import SCHEMA
+from joey.terminal.plain.headless import SCHEMA
 from joey.tools.base import Tool
 from joey.tools.builtin import builtin_tools
 from joey.wire import Codec, tag

@@ -19,8 +19,8 @@ from joey.app.tasks import TaskOptions
 from joey.chunks import UsageChunk
 from joey.config.options import settings_from
 from joey.messages import ReasoningBlock, ToolUseBlock
-from joey.terminal.asking import RequestPanel
-from joey.terminal.interactive import Interactive
+from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.request_panel import RequestPanel
 from joey.testing.screenshot import svg
 from joey.testing.script import reply
 from joey.testing.server import LocalServer

@@ -17,7 +17,7 @@ from joey.policy import Workspace
 from joey.prompts import Library
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
-from joey.terminal.interactive import Interactive
+from joey.terminal.screen.app import Interactive
 from joey.testing.script import Scripted
 from task_kit import Kit, changed
 

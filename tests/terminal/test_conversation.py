@@ -22,7 +22,7 @@ from joey.events import (
 )
 from joey.messages import ToolResultBlock, ToolUseBlock
 from joey.task.task import TaskHandle
-from joey.terminal.conversation import Conversation, answer_to, converse
+from joey.terminal.plain.conversation import Conversation, answer_to, converse
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, changed, done
 

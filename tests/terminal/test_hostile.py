@@ -33,13 +33,13 @@ from joey.events import (
 from joey.messages import ShownDiff, ShownText, TextBlock, ToolResult
 from joey.system.visible import VisiblePieces, visible
 from joey.terminal.drawing import Look, draw, draw_request
-from joey.terminal.interactive import Interactive
-from joey.terminal.look import ScreenLook
-from joey.terminal.scroll import EntryView, TranscriptView
+from joey.terminal.plain.writer import Writer
+from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.look import ScreenLook
+from joey.terminal.screen.transcript_view import EntryView, TranscriptView
 from joey.terminal.slash import run_command
 from joey.terminal.status import Status, after, status_line
 from joey.terminal.transcript import Note, Transcript
-from joey.terminal.writer import Writer
 from screen_kit import ScratchServices, on_screen, until, words
 
 EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\x08\x7f\u202egnp.exe\u2066\u200b\ud800\x00"
@@ -141,7 +141,7 @@ async def test_scrolling_through_thousands_of_entries_draws_few_of_them(
         drawn += 1
         return draw(entry, look)
 
-    monkeypatch.setattr("joey.terminal.scroll.draw", counting)
+    monkeypatch.setattr("joey.terminal.screen.transcript_view.draw", counting)
     work: list[int] = []
     for many in (500, 5_000):
         app = Interactive(ScratchServices(tmp_path / str(many), []))

@@ -10,10 +10,10 @@ from textual import events
 from joey.chunks import UsageChunk
 from joey.events import ContextShortened, UserMessageTakenBack
 from joey.messages import ImageBlock
-from joey.terminal.attaching import only_pictures, pictures_in
+from joey.terminal.attachments import only_pictures, pictures_in
 from joey.terminal.input_history import KEPT, InputHistory
-from joey.terminal.interactive import Interactive
-from joey.terminal.prompt import History, Prompt
+from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.prompt import History, Prompt
 from joey.testing.script import Faults, reply
 from screen_kit import ScratchServices, on_screen, say, until
 from task_kit import call, done

@@ -34,10 +34,10 @@ from joey.events import (
     UserMessageQueued,
 )
 from joey.messages import TextBlock, ToolResult
-from joey.terminal.asking import RequestPanel
-from joey.terminal.interactive import Interactive, suits_light
-from joey.terminal.prompt import Prompt
-from joey.terminal.scroll import MOUNTED, EntryView, TranscriptView
+from joey.terminal.screen.app import Interactive, suits_light
+from joey.terminal.screen.prompt import Prompt
+from joey.terminal.screen.request_panel import RequestPanel
+from joey.terminal.screen.transcript_view import MOUNTED, EntryView, TranscriptView
 from joey.terminal.transcript import Note
 from joey.testing.script import Faults, reply
 from screen_kit import ScratchServices, on_screen, say, until

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from joey.app.services import Choices
-from joey.terminal.plain import LineSource, Plain
+from joey.terminal.plain.app import LineSource, Plain
 from joey.testing.script import Scripted, reply
 from screen_kit import ScratchServices
 from task_kit import call, done

@@ -48,9 +48,9 @@ from joey.events import (
 )
 from joey.journal.replay import TaskState
 from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
-from joey.terminal.asking import RequestPanel
-from joey.terminal.interactive import Interactive
-from joey.terminal.prompt import Prompt
+from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.prompt import Prompt
+from joey.terminal.screen.request_panel import RequestPanel
 from joey.testing.screenshot import rows, svg
 from joey.usage import Usage
 from screen_kit import ScratchServices

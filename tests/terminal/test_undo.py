@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from joey.checkpoints import CheckpointLimits
-from joey.terminal.interactive import Interactive
+from joey.terminal.screen.app import Interactive
 from joey.testing.script import reply
 from screen_kit import ScratchServices, say, until
 from task_kit import call, done

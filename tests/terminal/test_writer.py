@@ -23,8 +23,8 @@ from joey.events import (
 )
 from joey.messages import ShownText, TextBlock, ToolResult
 from joey.task.task import TaskHandle
-from joey.terminal.headless import printing
-from joey.terminal.writer import Writer
+from joey.terminal.plain.headless import printing
+from joey.terminal.plain.writer import Writer
 from joey.testing.script import reply
 from task_kit import Kit, call, changed, done
 

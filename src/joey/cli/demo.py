@@ -31,7 +31,7 @@ from joey.app.tasks import Given, TaskOptions, open_task, prepare_task
 from joey.events import CompletionRequested, TaskFinished
 from joey.providers import open_model
 from joey.task.task import TaskHandle
-from joey.terminal.conversation import Conversation, converse
+from joey.terminal.plain.conversation import Conversation, converse
 from joey.testing.hello_model import FEEDBACK, TASK, HelloModel, notes
 from joey.testing.script import Faults
 from joey.testing.server import LocalServer

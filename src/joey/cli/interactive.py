@@ -38,10 +38,10 @@ def run(args: argparse.Namespace) -> int:
     services = Services(options)
     choices = services.first_choices(args.resume)
     if args.plain or not full_terminal():
-        from joey.terminal.plain import Plain
+        from joey.terminal.plain.app import Plain
 
         return asyncio.run(Plain(services, choices, sys.stdout).run(sys.stdin.fileno()))
-    from joey.terminal.interactive import Interactive
+    from joey.terminal.screen.app import Interactive
 
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)  # where they are exported, the size they say would hold when the window changes

@@ -31,8 +31,8 @@ from joey.events import TaskFinished
 from joey.frames import framed
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
-from joey.terminal.conversation import Conversation, converse
-from joey.terminal.headless import printing, printing_json
+from joey.terminal.plain.conversation import Conversation, converse
+from joey.terminal.plain.headless import printing, printing_json
 
 _PIPE_TIMEOUT = 5.0
 

@@ -20,7 +20,7 @@ from textual.widgets import Static
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
 from joey.terminal.drawing import Look, draw_request
-from joey.terminal.look import request_keys
+from joey.terminal.screen.look import request_keys
 
 
 def answer_by_key(request: Request, key: str) -> Answer | None:

@@ -19,7 +19,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from joey.terminal.attaching import Picture, only_pictures, pictures_in
+from joey.terminal.attachments import Picture, only_pictures, pictures_in
 
 _NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 _WORD = re.compile(r"(?:^/|(?:(?<=\s)|^)@)(?:\\.|\S)*$")

@@ -28,8 +28,8 @@ from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.system.visible import visible
 from joey.task.task import TaskHandle
-from joey.terminal.attaching import pictures_in
-from joey.terminal.conversation import Conversation, converse
+from joey.terminal.attachments import pictures_in
+from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, run_command, take_up
 from joey.terminal.status import after

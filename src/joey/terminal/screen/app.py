@@ -32,13 +32,13 @@ from joey.events import Event, TaskFinished, ToolRunFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.task.task import TaskHandle
-from joey.terminal.asking import RequestPanel, answer_by_words
-from joey.terminal.attaching import Picture
-from joey.terminal.filters import Colourless, Safe
-from joey.terminal.look import ScreenLook, draw_attached, draw_completions
+from joey.terminal.attachments import Picture
 from joey.terminal.notes import NoteKind
-from joey.terminal.prompt import Prompt
-from joey.terminal.scroll import TranscriptView
+from joey.terminal.screen.filters import Colourless, Safe
+from joey.terminal.screen.look import ScreenLook, draw_attached, draw_completions
+from joey.terminal.screen.prompt import Prompt
+from joey.terminal.screen.request_panel import RequestPanel, answer_by_words
+from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.session import Session
 from joey.terminal.slash import command_hints, is_for_the_terminal, run_command, take_up
 from joey.terminal.status import after, status_line
@@ -64,7 +64,7 @@ def suits_light(colours: str) -> bool:
 class Interactive(App[None]):
     """Joey on the whole screen."""
 
-    CSS_PATH = "interactive.tcss"
+    CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
         Binding("ctrl+q", "leave", "quit", priority=True),

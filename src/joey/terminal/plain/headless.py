@@ -11,7 +11,7 @@ from typing import TextIO
 
 from joey.events import Event
 from joey.task.log import Watcher
-from joey.terminal.writer import Writer
+from joey.terminal.plain.writer import Writer
 from joey.wire import encode
 
 SCHEMA = 1

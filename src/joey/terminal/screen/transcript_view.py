@@ -14,7 +14,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from joey.terminal.drawing import Look, draw
-from joey.terminal.look import ScreenLook
+from joey.terminal.screen.look import ScreenLook
 from joey.terminal.transcript import Entry
 
 MOUNTED = 120

@@ -36,7 +36,7 @@ from joey.events import (
 )
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
-from joey.terminal.writer import Writer
+from joey.terminal.plain.writer import Writer
 
 _YES, _NO, _ALWAYS = ("y", "yes"), ("n", "no"), ("a", "always")
 _CHUNK = 65536

@@ -1,0 +1,1 @@
+"""The whole screen: transcript, request, input and status line."""
