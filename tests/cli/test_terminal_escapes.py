@@ -29,8 +29,6 @@ from joey_process import JoeyProcess, call, done
 EVIL = "\x1b]0;evil\x07\x1b[2J\x9b31m\u202eevil\u2066\u200b"
 """A title, an empty screen, a colour by one C1 character, and marks that turn and hide text."""
 _OURS = re.compile("\x1b\\[(?:[0-9;]*m|\\?25[lh]|2K|1A)|\r")
-_OWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|2K|1A)")
-"""The codes that Joey itself draws progress with: colours, and lines that grow. None of them is in EVIL."""
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
@@ -170,7 +168,7 @@ async def test_what_a_model_says_is_safe_at_a_terminal(tmp_path: Path) -> None:
             "~/.config/joey/config.toml", f'base_url = "{model.anthropic_url}"\nmodel = "anthropic/scripted"\n'
         )
         shown = await at_a_terminal(process, "run", f"Please {EVIL}", "--approve", "all")
-    assert "evil" in shown and not _OBEYED.search(_OWN.sub("", shown)), repr(shown)
+    assert "evil" in shown and not _OBEYED.search(_OURS.sub("", shown)), repr(shown)
 
 
 # By construction
