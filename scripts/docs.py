@@ -35,16 +35,15 @@ Generated from the code by `make docs`. Every class is frozen and has one JSON f
 the class name in snake case."""
 
 SETTINGS = """\
-Generated from the code by `make docs`. What stands before the dot is the table: `limits.max_turns` is `max_turns` under
-`[limits]`. The last column says what a project's file may do in a folder that the user has not trusted, see
+Generated from the code by `make docs`. The part before the dot is the table: `limits.max_turns` is `max_turns` under
+`[limits]`. The last column says what a project's file may do in a folder that you have not trusted; see
 [settings](guides/settings.md)."""
 COMMAND_LINE = """\
-Generated from the code by `make docs`: what `joey COMMAND --help` says. Exit codes of all of them: 0 done, 1 it did not
-work, 2 asked wrongly, 130 interrupted; those of `joey run` are in [headless runs](guides/headless.md)."""
+Generated from the code by `make docs`: what `joey COMMAND --help` prints. Exit codes: 0 success, 1 failure, 2 invalid
+usage, 130 interrupted; those of `joey run` are in [headless runs](guides/headless.md)."""
 TOOLS = """\
-Generated from the code by `make docs`: the built-in tools as a model reads them, without the examples. Which of them a
-mode offers, and why not, is what `joey tools` tells; other names under which models know a tool or an argument are
-understood."""
+Generated from the code by `make docs`: the built-in tools as a model reads them, without the examples. `joey tools`
+lists which of them a mode offers. Other names under which models know a tool or an argument are understood."""
 EXAMPLES = """\
 Generated from the code by `make docs`. Each example runs as it is, offline: `.venv/bin/python examples/NAME.py`. The
 tests run them all."""

@@ -43,10 +43,10 @@ class Spy(Tool[Params]):
 
 
 async def run(spy: Spy, workspace: Path, profile: str = "ask", answer: bool | None = None) -> tuple[str, list[Judged]]:
-    asked: list[Judged] = []
+    requests: list[Judged] = []
 
     def ask(judged: Judged) -> bool:
-        asked.append(judged)
+        requests.append(judged)
         return bool(answer)
 
     runner = CallRunner(
@@ -57,10 +57,10 @@ async def run(spy: Spy, workspace: Path, profile: str = "ask", answer: bool | No
         None if answer is None else ask,
     )
     result = await runner.run(ToolUseBlock("c", "spy", {}))
-    return result.text, asked
+    return result.text, requests
 
 
-async def test_what_is_allowed_runs_without_asking(tmp_path: Path) -> None:
+async def test_what_is_allowed_runs_at_once(tmp_path: Path) -> None:
     spy = Spy(WritePath("a.txt"))
     assert await run(spy, tmp_path, "edits", answer=False) == ("done", [])
     assert spy.noted == ["planned", "ran"]
@@ -68,9 +68,9 @@ async def test_what_is_allowed_runs_without_asking(tmp_path: Path) -> None:
 
 async def test_the_user_sees_the_plan_before_deciding(tmp_path: Path) -> None:
     spy = Spy(WritePath("a.txt"))
-    text, asked = await run(spy, tmp_path, answer=True)
-    assert text == "done" and asked[0].plan.shown == (ShownDiff("a", "+x"),)
-    assert "a.txt" in asked[0].verdict.reason
+    text, requests = await run(spy, tmp_path, answer=True)
+    assert text == "done" and requests[0].plan.shown == (ShownDiff("a", "+x"),)
+    assert "a.txt" in requests[0].verdict.reason
 
 
 async def test_what_the_user_refuses_does_not_run(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ async def test_what_the_user_refuses_does_not_run(tmp_path: Path) -> None:
 async def test_what_is_denied_is_not_even_looked_at(tmp_path: Path, declared: Any) -> None:
     (tmp_path / ".joeyignore").write_text("secret.txt\n")
     spy = Spy(*declared)
-    text, asked = await run(spy, tmp_path, "all", answer=True)
-    assert ".joeyignore" in text and asked == [] and spy.noted == []
+    text, requests = await run(spy, tmp_path, "all", answer=True)
+    assert ".joeyignore" in text and requests == [] and spy.noted == []
 
 
 async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
@@ -96,15 +96,15 @@ async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
 
 async def test_what_the_plan_adds_is_judged_too(tmp_path: Path) -> None:
     spy = Spy(WritePath("a.txt"), planned=(RunCommand("rm -rf /"),))
-    text, asked = await run(spy, tmp_path, "edits", answer=False)
-    assert text == "The user denied this call." and len(asked) == 1 and spy.noted == ["planned"]
+    text, requests = await run(spy, tmp_path, "edits", answer=False)
+    assert text == "The user denied this call." and len(requests) == 1 and spy.noted == ["planned"]
 
 
-async def test_a_plan_s_own_refusal_waits_for_leave_to_look(tmp_path: Path) -> None:
+async def test_a_plan_s_own_refusal_waits_for_approval_to_read(tmp_path: Path) -> None:
     """What a plan says about a file outside would tell the model what is in it."""
     spy = Spy(WritePath("/etc/hostname"), refusal=failed("the line was: secret"))
-    text, asked = await run(spy, tmp_path, "edits", answer=False)
-    assert "secret" not in text and len(asked) == 1
+    text, requests = await run(spy, tmp_path, "edits", answer=False)
+    assert "secret" not in text and len(requests) == 1
     assert (await run(spy, tmp_path, "edits", answer=True))[0] == "the line was: secret"
 
 
@@ -116,7 +116,7 @@ def install_coder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file.truncate(weights.size)
 
 
-def test_without_a_key_the_installed_model_does_the_work_and_that_is_said(
+def test_without_a_key_the_installed_model_is_used_and_that_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -125,7 +125,7 @@ def test_without_a_key_the_installed_model_does_the_work_and_that_is_said(
     install_coder(tmp_path, monkeypatch)
     assert default_model() == "local/coder-1.5b"
     (notice,) = notices(settings_in_force(tmp_path))
-    assert notice.startswith("no key is set, so local/coder-1.5b does the work, on this machine")
+    assert notice.startswith("no API key is set; using local/coder-1.5b on this machine")
 
 
 def test_a_key_comes_before_the_installed_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,9 +139,9 @@ def test_a_mistake_is_named_with_file_line_and_the_nearest_right_key(text: str, 
 def test_a_secret_in_a_file_is_refused_and_never_repeated(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_settings_text(text, "f")
-    said = str(caught.value)
-    assert "looks like a secret" in said and "environment" in said
-    assert not any(word in said for word in ("abc", "hunter2", "ghp_", "sk-"))
+    text_of_error = str(caught.value)
+    assert "looks like a secret" in text_of_error and "environment" in text_of_error
+    assert not any(word in text_of_error for word in ("abc", "hunter2", "ghp_", "sk-"))
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "task.max_tokens"])
@@ -186,7 +186,7 @@ output = 0
 """
 
 
-def test_a_project_nobody_trusts_cannot_choose_the_model_or_give_itself_leave(places: Places) -> None:
+def test_a_project_nobody_trusts_cannot_choose_the_model_or_approve_anything(places: Places) -> None:
     config = places.config("[limits]\nmax_turns = 50\nmax_cost = 2.0\n", DANGEROUS)
     approvals = approvals_in_force(config).settings
     assert config.value("model") is None and config.value("base_url") is None and config.prices == {}
@@ -221,7 +221,7 @@ def test_a_project_can_withhold_variables_from_commands_and_never_return_them(pl
     assert notice.endswith("sets environment.keep: only your own file may")
 
 
-def test_a_project_nobody_trusts_can_take_leave_away(places: Places) -> None:
+def test_a_project_nobody_trusts_can_withdraw_approval(places: Places) -> None:
     config = places.config('[approvals]\nprofile = "all"\n', '[approvals]\nprofile = "read-only"\n')
     approvals = approvals_in_force(config).settings
     assert approvals.writes == "deny" and approvals.commands == "deny" and "*" not in approvals.allow
@@ -351,7 +351,7 @@ def test_a_flag_sets_its_setting_and_no_other(key: Key, flag: Flag, command: str
     assert settings_in(parser.parse_args([])) == {}
 
 
-def test_what_a_project_may_do_freely_spends_nothing_and_gives_no_leave() -> None:
+def test_what_a_project_may_do_freely_spends_nothing_and_approves_nothing() -> None:
     assert {key.name for key in KEYS if key.in_project == "free"} == {
         "task.plain_answers", "tools.disabled", "tools.exclude", "tools.completion_needs_closed_todos",
         "environment.withhold", "sandbox_hide",

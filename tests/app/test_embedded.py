@@ -498,7 +498,7 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
     (program.workspace / ".mcp.json").write_text('{"mcpServers": {"git": {"command": "git"}}}')
     async with program.task(done(), config=True) as task:
         first, second = task.notices
-    assert "sets protocol: not used, because this folder is not trusted" in first
+    assert "sets protocol: not used because this folder is not trusted" in first
     assert "MCP servers are not started (git)" in second
     async with program.task(done()) as task:
         assert task.notices == ()
@@ -515,7 +515,7 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
         ({"approve": 1}, "approve is a profile .ask, edits, read-only, auto, all. or a function"),
         ({"allow": "pytest"}, "allow=.'pytest'."),
         ({"protocol": "xlm"}, "protocol=: there is no protocol 'xlm'; did you mean 'xml'"),
-        ({"mode": "coed"}, "mode=: there is no mode 'coed'"),
+        ({"mode": "coed"}, "mode=: unknown mode 'coed'"),
         ({"resume": "20200101"}, "there is no task '20200101'"),
         ({"workspace": "nowhere"}, "nowhere is not a folder"),
         ({"tools": [5]}, "a function or a subclass of joey.Tool, not 5"),

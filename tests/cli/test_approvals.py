@@ -120,7 +120,7 @@ def test_text_says_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "allow  git log" in out
 
 
-def test_asking_wrongly_says_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_names_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["approvals", "explain"]) == 2
     assert "give a command line" in capsys.readouterr().err
     for flag in ("--approve", "--profile"):

@@ -121,11 +121,11 @@ async def test_a_command_given_on_resuming_changes_the_mode(folder: Folder) -> N
 
 async def test_problems_need_a_check_of_the_users(folder: Folder, tmp_path: Path) -> None:
     folder.write(".joey/config.toml", 'check = "touch ran"\n')
-    _, _, server = await folder.run([DONE], "Mend @problems")
+    _, _, server = await folder.run([DONE], "Fix @problems")
     assert not (folder.workspace / "ran").exists()
     (tmp_path / "config/joey").mkdir(parents=True)
     (tmp_path / "config/joey/config.toml").write_text('check = "echo a.py:1: bad"\n')
-    _, _, server = await folder.run([DONE], "Mend @problems")
+    _, _, server = await folder.run([DONE], "Fix @problems")
     assert "a.py:1: bad" in sent(server, 0)
 
 

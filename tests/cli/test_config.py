@@ -75,7 +75,7 @@ def test_the_plain_list_has_a_line_for_each(here: Here) -> None:
     assert lines["approvals.profile"].split() == ["approvals.profile", "ask", "default"]
 
 
-def test_keys_are_said_to_be_set_and_never_shown(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_reported_as_set_and_never_shown(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "hunter2")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     for args in ((), ("--json",)):
@@ -83,7 +83,7 @@ def test_keys_are_said_to_be_set_and_never_shown(here: Here, monkeypatch: pytest
         assert "hunter2" not in out and "set in the environment" in out and "not set" in out
 
 
-def test_what_an_untrusted_project_may_not_set_is_told(here: Here) -> None:
+def test_what_an_untrusted_project_may_not_set_is_reported(here: Here) -> None:
     here.project('model = "x/y"\n')
     out = here.joey()[1]
     assert "sets model: not used" in out
@@ -151,7 +151,7 @@ def test_set_keeps_the_rest_of_the_file(here: Here) -> None:
         (("--workspace", "nowhere"), "nowhere is not a folder"),
     ],
 )
-def test_a_wrong_question_is_told_what_would_be_right(here: Here, args: tuple[str, ...], complaint: str) -> None:
+def test_wrong_usage_names_what_would_be_right(here: Here, args: tuple[str, ...], complaint: str) -> None:
     code, _, err = here.joey(*args)
     assert code == 2 and complaint in err and "abcdef" not in err
     assert not here.file.exists()
@@ -227,7 +227,7 @@ def test_trying_a_tool_keeps_to_what_the_settings_deny(here: Here, capsys: pytes
     capsys.readouterr()
 
 
-def test_asking_for_the_version_reads_no_settings(here: Here) -> None:
+def test_showing_the_version_reads_no_settings(here: Here) -> None:
     here.user("nonsense")
     done = subprocess.run([sys.executable, "-m", "joey", "--version"], capture_output=True, text=True)
     assert done.returncode == 0

@@ -91,7 +91,7 @@ def test_a_model_in_this_process_is_enough_and_shows_size_memory_and_speed(
     assert "reads 57 and writes 23 tokens per second" in here.doctor()[1]
 
 
-def test_a_model_that_does_not_fit_into_memory_is_no_model(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_too_large_for_the_memory_is_no_model(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = CATALOGUE["coder-1.5b"]
     here.write(f"models/{weights.file}", "")
     with (here.folder / "models" / weights.file).open("r+b") as file:
@@ -124,20 +124,20 @@ def test_an_address_that_is_none_does_not_answer() -> None:
     assert not _answers("http://127.0.0.1:notaport/v1") and not _answers(_DEAD)
 
 
-def test_servers_elsewhere_are_not_asked_without_leave(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+def test_servers_elsewhere_are_contacted_only_on_request(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    contacted: list[str] = []
     monkeypatch.setenv("OPENAI_API_KEY", "k")
 
     def answers(address: str) -> bool:
-        asked.append(address)
+        contacted.append(address)
         return False
 
     monkeypatch.setattr("joey.cli.doctor._answers", answers)
     here.doctor()
-    assert set(asked) == {_DEAD}
-    asked.clear()
+    assert set(contacted) == {_DEAD}
+    contacted.clear()
     assert "https://api.openai.com/v1 does not answer" in here.doctor("--online")[1]
-    assert "https://api.anthropic.com" not in asked
+    assert "https://api.anthropic.com" not in contacted
 
 
 def test_broken_settings_are_a_finding_not_a_crash(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_broken_settings_are_a_finding_not_a_crash(here: Here, monkeypatch: pyte
     assert found["state"] == "missing" and "config.toml:1: unknown setting 'modle'" in found["found"]
 
 
-def test_a_task_that_cannot_be_read_is_told(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_cannot_be_read_is_reported(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     here.write("state/joey/tasks/one/journal.jsonl", "nonsense\n")
     found = here.findings()["tasks"]
     assert "1 cannot be read" in found["found"] and "joey tasks show one" in found["advice"]

@@ -17,8 +17,8 @@ class Here:
 
     def joey(self, *args: str) -> tuple[int, str, str]:
         code = main(["index", *args])
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
+        printed = self._capsys.readouterr()
+        return code, printed.out, printed.err
 
     def json(self, *args: str) -> Any:
         return json.loads(self.joey(*args, "--json")[1])
@@ -55,7 +55,7 @@ def test_the_status_tells_age_and_what_has_changed(here: Here) -> None:
     assert facts["files"] == 1 and facts["files_that_differ"] == 2 and facts["bytes"] > 10_000
 
 
-def test_it_can_be_asked_by_hand(here: Here) -> None:
+def test_it_can_be_searched_manually(here: Here) -> None:
     code, out, _ = here.joey("search", "erase a user")
     assert code == 0 and "File path: users.py" in out
     found = here.json("search", "erase a user", "--path", ".", "--limit", "3")["found"]
@@ -71,7 +71,7 @@ def test_it_can_be_thrown_away(here: Here) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "expected"),
     [
         (("search",), "no question given"),
         (("build", "delete user"), 'joey index search "delete user"'),
@@ -80,9 +80,9 @@ def test_it_can_be_thrown_away(here: Here) -> None:
         (("--workspace", "/"), "root of the file system"),
     ],
 )
-def test_what_was_asked_wrongly_is_told(here: Here, args: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_reported(here: Here, args: tuple[str, ...], expected: str) -> None:
     code, _, err = here.joey(*args)
-    assert code == 2 and said in err
+    assert code == 2 and expected in err
 
 
 def test_without_the_extra_the_build_says_how_to_get_it(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

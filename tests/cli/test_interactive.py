@@ -222,7 +222,7 @@ def test_a_task_taken_up_again_keeps_its_own_model_and_mode(at_home: Path) -> No
     assert Services(TaskOptions(workspace=at_home)).first_choices("last") == Choices(resume="last")
 
 
-def test_a_wrong_mode_and_no_model_are_said_before_the_screen_opens(at_home: Path) -> None:
+def test_a_wrong_mode_and_no_model_are_reported_before_the_screen_opens(at_home: Path) -> None:
     with pytest.raises(UsageError, match="did you mean 'code'"):
         Services(TaskOptions(at_home, {"mode": "coed"})).first_choices("last")
     with pytest.raises(UsageError, match="three ways forward"):

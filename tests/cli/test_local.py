@@ -33,7 +33,7 @@ def test_the_list_tells_names_licences_and_what_to_type(models: Path, capsys: py
     out = capsys.readouterr().out
     assert "not installed; run `joey local install coder-1.5b`" in out
     assert "Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, by the Qwen team; licence Apache-2.0" in out
-    assert f"kept in {models}" in out and "run by xllamacpp" in out
+    assert f"stored in {models}" in out and "runtime: xllamacpp" in out
 
 
 def test_what_is_installed_is_listed_and_checked_on_demand(models: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,7 +74,7 @@ def test_a_projects_servers_are_shown_but_not_started_without_trust(joey: Run) -
         (["test", "x"], "unknown MCP server 'x'"),
     ],
 )
-def test_what_was_asked_wrongly_changes_nothing(joey: Run, tmp_path: Path, words: list[str], complaint: str) -> None:
+def test_wrong_usage_changes_nothing(joey: Run, tmp_path: Path, words: list[str], complaint: str) -> None:
     code, _, err = joey(*words)
     assert code == 2 and complaint in err
     assert not list((tmp_path / "config").rglob("*"))[1:]

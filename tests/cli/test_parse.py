@@ -95,7 +95,7 @@ def test_a_mistake_is_named_without_a_traceback(args: list[str], stdin: str, com
     assert b"Traceback" not in run.stderr
 
 
-def test_a_malformed_call_is_told_by_the_exit_code() -> None:
+def test_a_malformed_call_is_reported_by_the_exit_code() -> None:
     run = joey("parse", stdin=json.dumps({"index": 0, "name": "f", "arguments": '{"a'}))
     assert run.returncode == 1
     assert "not closed" in json.loads(run.stdout)["errors"][0]["message"]
@@ -122,7 +122,7 @@ def test_debug_shows_on_stderr_how_a_reply_is_read() -> None:
     assert f"\x1b[30;43m{text}\x1b[0m" in run.stderr.decode()
 
 
-def test_batch_errors_are_what_the_error_callback_was_told() -> None:
+def test_batch_errors_are_those_of_the_error_callback() -> None:
     chunks = [["<tool_call>{bad}</tool_call>"], ['<tool_call>{"name": "f"']]
     requests = [{"id": number, "protocol": "json_mix", "chunks": each} for number, each in enumerate(chunks)]
     broken, cut_off = lines(joey("parse", "--batch", stdin="\n".join(map(json.dumps, requests))))
@@ -133,7 +133,7 @@ def test_batch_errors_are_what_the_error_callback_was_told() -> None:
 def test_batch_lines_may_set_options_of_their_protocol() -> None:
     text = '<tool>{"name": "a", "arguments": {}}</tool>'
     tags = {"start": "<tool>", "end": "</tool>"}
-    asked: list[Any] = [
+    replies: list[Any] = [
         {"protocol": "json_mix", "chunks": [text], "options": tags},
         {"protocol": "json_mix", "chunks": [text]},
         {"protocol": "json_mix", "chunks": [], "options": {"begin": "x"}},
@@ -142,7 +142,7 @@ def test_batch_lines_may_set_options_of_their_protocol() -> None:
         {"protocol": "xml", "chunks": [], "options": ["x"]},
         {"protocol": ["xml"], "chunks": []},
     ]
-    called, plain, *wrong = lines(joey("parse", "--batch", stdin="\n".join(map(json.dumps, asked))))
+    called, plain, *wrong = lines(joey("parse", "--batch", stdin="\n".join(map(json.dumps, replies))))
     assert [part["type"] for part in called["content"]] == ["tool_call"]
     assert plain["content"] == [{"type": "text", "text": text}]
     assert [reply["errors"][0]["message"] for reply in wrong] == [

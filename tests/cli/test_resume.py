@@ -33,8 +33,8 @@ def home(tmp_path: Path) -> Path:
             )
         )
         journal.append(MessageAdded(Message("user", (TextBlock("Do it"),))))
-        asked = ToolUseBlock("x", "execute_command", {"command": "make"})
-        journal.append(MessageAdded(Message("assistant", (asked,))))
+        call = ToolUseBlock("x", "execute_command", {"command": "make"})
+        journal.append(MessageAdded(Message("assistant", (call,))))
         journal.append(RunBegan("x", "execute_command"))
     return tmp_path
 
@@ -44,7 +44,7 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "ANTHROPIC_API_KEY": "test"}
 
 
-async def test_at_a_terminal_the_user_is_asked(home: Path) -> None:
+async def test_in_a_terminal_the_user_decides(home: Path) -> None:
     async with LocalServer([WRITE, DONE]) as server:
         screen, inside = os.openpty()
         process = await asyncio.create_subprocess_exec(

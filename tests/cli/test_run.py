@@ -89,9 +89,9 @@ class Runner:
 
     async def _interrupt(self, process: asyncio.subprocess.Process, seen: str) -> None:
         assert process.stderr is not None
-        said = b""
-        while seen.encode() not in said:
-            said += await process.stderr.read(1)
+        text = b""
+        while seen.encode() not in text:
+            text += await process.stderr.read(1)
         process.send_signal(signal.SIGINT)
 
     def trust_workspace(self) -> None:
@@ -160,7 +160,7 @@ async def test_allow_and_deny_rules_hold_for_commands(joey: Runner) -> None:
         ([DEAR], ["--model", "anthropic/claude-haiku-4-5", "--max-cost", "0.5", "--approve", "edits"], 4),
         ([reply("slow", faults=Faults(latency=30))], ["--timeout", "0.5"], 4),
     ],
-    ids=["error", "no leave", "model refuses", "mistakes", "turns", "cost", "time"],
+    ids=["error", "not approved", "model refuses", "mistakes", "turns", "cost", "time"],
 )
 async def test_the_exit_code_tells_how_it_ended(
     joey: Runner, script: list[Scripted], args: list[str], code: int
@@ -186,11 +186,11 @@ async def test_a_second_ctrl_c_ends_it_at_once_and_leaves_nothing_running(joey: 
     script = [reply(call("x", "execute_command", command=stubborn))]
     ran = await joey(script, "Do it", "--approve", "all", stop_after=["ready\n", "again to end at once"])
     assert ran.code == 130
-    assert "cancelled" not in ran.err, "the first one would have said how it ended"
+    assert "cancelled" not in ran.err, "the first one would have text how it ended"
     assert await asyncio.to_thread(all_ended_in, joey.workspace)
 
 
-async def test_the_workspace_the_mode_and_a_picture_are_those_that_were_named(joey: Runner, tmp_path: Path) -> None:
+async def test_the_workspace_the_mode_and_an_image_are_those_that_were_named(joey: Runner, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "p.png").write_bytes(made(8, 8))
@@ -269,14 +269,14 @@ async def test_what_to_make_of_a_model_that_does_not_call_tools(joey: Runner) ->
     ("args", "complaint"),
     [
         ([], "no prompt given; use joey run"),
-        (["x", "--mode", "nope"], "there is no mode 'nope'"),
+        (["x", "--mode", "nope"], "unknown mode 'nope'"),
         (["x", "--protocol", "nope"], "there is no protocol 'nope'"),
         (["x", "--approve", "nope"], "argument --approve: must be one of 'ask', 'edits', 'read-only', "),
         (["x", "--max-turns", "many"], "argument --max-turns: must be a whole number of 1 or more, got 'many'"),
         (["x", "--resume", "nope"], "there is no task 'nope'"),
         (["x", "--workspace", "/nowhere"], "/nowhere is not a folder"),
         (["x", "--attach", "a.exe"], "cannot read a.exe: No such file"),
-        (["x", "--attach", __file__], "no picture that models take"),
+        (["x", "--attach", __file__], "not an image that models accept"),
     ],
 )
 async def test_a_wrong_option_is_named(joey: Runner, args: list[str], complaint: str) -> None:
@@ -334,11 +334,11 @@ async def test_a_project_s_settings_do_not_let_it_write_unless_it_is_trusted(joe
     (joey.workspace / ".joey" / "config.toml").write_text('[approvals]\nprofile = "all"\n[limits]\nmax_turns = 1\n')
     ran = await joey([WRITE, done()], "Write a.txt")
     assert ran.code == 4
-    assert "sets approvals.profile: not used, because this folder is not trusted" in ran.err
+    assert "sets approvals.profile: not used because this folder is not trusted" in ran.err
     assert not (joey.workspace / "a.txt").exists()
 
 
-async def test_a_mistake_in_the_settings_stops_before_anything_is_asked(joey: Runner) -> None:
+async def test_a_mistake_in_the_settings_stops_before_anything_is_sent(joey: Runner) -> None:
     (joey.workspace / ".joey").mkdir()
     (joey.workspace / ".joey" / "config.toml").write_text("[limits]\nmax_turn = 1\n")
     ran = await joey([], "Do it")
@@ -355,7 +355,7 @@ async def test_a_time_limit_from_the_settings_holds(joey: Runner) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('\nmode = "nope"\n', ".joey/config.toml:2: there is no mode 'nope'"),
+        ('\nmode = "nope"\n', ".joey/config.toml:2: unknown mode 'nope'"),
         ('protocol = "nope"\n', ".joey/config.toml:1: there is no protocol 'nope'"),
     ],
 )
@@ -377,7 +377,7 @@ async def test_a_project_nobody_trusts_chooses_neither_protocol_nor_mode_nor_wha
     )
     ran = await joey([done()], "Do it")
     assert ran.code == 0, ran.err
-    assert "sets protocol, mode: not used, because this folder is not trusted" in ran.err
+    assert "sets protocol, mode: not used because this folder is not trusted" in ran.err
     assert "the mode 'code' would replace another" in ran.err
     body = ran.server.requests[0].body
     assert "You obey the project." not in json.dumps(body)
@@ -385,7 +385,7 @@ async def test_a_project_nobody_trusts_chooses_neither_protocol_nor_mode_nor_wha
     assert "write_to_file" in names, "native calls, and all the tools of the built-in mode"
 
 
-async def test_a_server_is_told_what_a_legal_reply_is_if_asked(joey: Runner) -> None:
+async def test_a_server_gets_the_grammar_of_a_legal_reply_on_request(joey: Runner) -> None:
     text = "<attempt_completion>\n<result>ok</result>\n</attempt_completion>"
     ran = await joey(
         [reply(text)], "Go", "--protocol", "xml", "--grammar", "llama.cpp", "--tool-choice", "required",
@@ -397,7 +397,7 @@ async def test_a_server_is_told_what_a_legal_reply_is_if_asked(joey: Runner) -> 
 
 async def test_a_grammar_without_a_protocol_in_text_is_refused(joey: Runner) -> None:
     ran = await joey([], "Go", "--protocol", "native", "--grammar", "llama.cpp", provider="llamacpp")
-    assert ran.code == 2 and "a grammar needs a protocol in text, not native" in ran.err
+    assert ran.code == 2 and "a grammar needs a text protocol, not native" in ran.err
 
 
 async def test_the_model_searches_the_codebase_and_reads_what_was_found(joey: Runner) -> None:

@@ -1,5 +1,5 @@
-"""`joey run` with a browser: a scripted model over HTTP, real pages on loopback, a real Chromium, and no leave but the
-default."""
+"""`joey run` with a browser: a scripted model over HTTP, real pages on loopback, a real Chromium, and only the
+default approvals."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_a_task_opens_a_page_uses_it_and_leaves_nothing_behind(tmp_path: P
     assert [part["type"] for part in launched["content"]] == ["text", "image"]
     assert launched["content"][1]["source"]["media_type"] == "image/webp"
     assert "Title: Form" in words(launched) and "[log] key h" in words(typed)
-    assert "Title: Sent" in words(sent) and any("q=hello+from+joey" in asked for asked in pages.requested)
+    assert "Title: Sent" in words(sent) and any("q=hello+from+joey" in url for url in pages.requested)
     assert words(closed) == "The browser is closed." and await all_gone(mark)
 
 

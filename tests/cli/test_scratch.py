@@ -30,7 +30,7 @@ async def scratch(folder: Path, *arguments: str, script: str = "a.py") -> tuple[
     return process.returncode, out.decode(), err.decode()
 
 
-async def test_files_are_written_in_a_new_folder_that_is_told_and_commands_are_refused(tmp_path: Path) -> None:
+async def test_files_are_written_in_a_new_folder_that_is_shown_and_commands_are_refused(tmp_path: Path) -> None:
     code, out, err = await scratch(tmp_path)
     folder = Path(err.rpartition("The files are in ")[2].strip())
     assert (code, out) == (0, "It prints 1.\n")

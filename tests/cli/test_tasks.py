@@ -18,7 +18,7 @@ Captured = pytest.CaptureFixture[str]
 OLD, NEW = "20260101-000000-aaa", "20260102-000000-bbb"
 
 
-def said(role: str, *blocks: object) -> Record:
+def message(role: str, *blocks: object) -> Record:
     return MessageAdded(Message(role, blocks))  # type: ignore[arg-type]
 
 
@@ -29,11 +29,11 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "joey" / "tasks"
     old: list[Record] = [
         TaskOpened(OLD, "Paint the shed", str(tmp_path), "code", "anthropic/m", "native"),
-        said("user", TextBlock("Paint the shed")),
-        said("assistant", ToolUseBlock("c1", "read_file", {"path": "shed.txt"})),
+        message("user", TextBlock("Paint the shed")),
+        message("assistant", ToolUseBlock("c1", "read_file", {"path": "shed.txt"})),
         TurnEnded(Usage(10, 1), 0.25),
-        said("user", ToolResultBlock("c1", (TextBlock("a ```brown``` shed"),))),
-        said("assistant", ToolUseBlock("c2", "attempt_completion", {"result": "Painted."})),
+        message("user", ToolResultBlock("c1", (TextBlock("a ```brown``` shed"),))),
+        message("assistant", ToolUseBlock("c2", "attempt_completion", {"result": "Painted."})),
         TurnEnded(Usage(10, 1), 0.25),
         TaskEnded("completed", "Painted."),
     ]

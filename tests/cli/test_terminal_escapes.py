@@ -203,7 +203,7 @@ def test_nothing_goes_around_the_filter_but_the_two_that_have_their_own() -> Non
 
 
 def _is_about_output(where: str) -> bool:
-    """What prints for people. Others write to pipes, as the children do that shrink pictures and read documents."""
+    """What prints for people. Others write to pipes, as the children do that resize images and read documents."""
     return where.startswith(("cli/", "terminal/", "app/"))
 
 

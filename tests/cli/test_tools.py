@@ -84,9 +84,9 @@ def test_one_tool_is_shown_as_the_model_gets_it(here: Here) -> None:
     ("args", "complaint"),
     [
         (["tools", "switch_mod"], "unknown tool 'switch_mod'; did you mean 'switch_mode'?"),
-        (["tools", "--mode", "cod"], "there is no mode 'cod' (did you mean 'code'?)"),
+        (["tools", "--mode", "cod"], "unknown mode 'cod'; did you mean 'code'?"),
         (["tools", "--try", "switch_mode", "{x"], "the arguments are not valid JSON"),
-        (["modes", "cod"], "there is no mode 'cod'"),
+        (["modes", "cod"], "unknown mode 'cod'"),
     ],
 )
 def test_a_wrong_question_is_answered_with_the_nearest_right_one(here: Here, args: list[str], complaint: str) -> None:
@@ -113,14 +113,14 @@ def test_a_bad_call_prints_what_the_model_would_read_and_fails(here: Here) -> No
     )
 
 
-def test_without_a_terminal_what_would_be_asked_is_refused_with_the_reason(here: Here) -> None:
+def test_without_a_terminal_what_needs_approval_is_refused_with_the_reason(here: Here) -> None:
     arguments = '{"mode_slug": "debug", "reason": "r"}'
     code, out, _ = here.joey("tools", "--try", "switch_mode", arguments)
     assert code == 1 and out.startswith("This call was denied: ") and "debug" in out
     assert here.joey("tools", "--try", "switch_mode", arguments, "--approve", "all")[0] == 0
 
 
-def test_a_project_s_tools_run_only_when_it_is_trusted_and_with_leave(here: Here) -> None:
+def test_a_project_s_tools_run_only_when_it_is_trusted_and_with_approval(here: Here) -> None:
     here.add_tool()
     code, out, err = here.joey("tools")
     assert "stamp" not in out and "not loaded: this workspace is not trusted" in err
@@ -172,7 +172,7 @@ def test_modes_are_listed_with_where_they_came_from(here: Here) -> None:
 
 
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1), (b"\n", 1)])
-def test_on_a_terminal_the_user_is_asked(here: Here, answer: bytes, code: int) -> None:
+def test_in_a_terminal_the_user_decides(here: Here, answer: bytes, code: int) -> None:
     arguments = '{"mode_slug": "debug", "reason": "r"}'
     ours, theirs = pty.openpty()
     os.write(ours, answer)

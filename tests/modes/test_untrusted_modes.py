@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from joey.app.settings import Sources, notices, settings_in_force
-from joey.app.tools import look_around
+from joey.app.tools import discover
 from joey.modes.builtin import ASK, BUILTIN_MODES
 from joey.modes.files import load_modes
 from joey.modes.mode import GroupRule
@@ -99,7 +99,7 @@ def test_a_new_mode_permits_at_most_what_the_user_s_code_mode_does(
 def test_in_a_trusted_folder_the_project_decides(places: Places) -> None:
     places.project(a_mode("ask", "Ask us"))
     TrustStore(places.user / "trusted.json").trust(places.work)
-    ask = look_around(places.work, replace(Sources.of(places.work), user=places.user)).modes.get("ask")
+    ask = discover(places.work, replace(Sources.of(places.work), user=places.user)).modes.get("ask")
     assert ask is not None and ask.name == "Ask us" and len(ask.groups) == 5
 
 

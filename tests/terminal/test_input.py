@@ -133,7 +133,7 @@ async def test_a_picture_that_cannot_be_sent_gives_the_words_back(tmp_path: Path
     (services(app).folder / "big.png").write_text("not a picture")
     async with app.run_test() as pilot:
         await say(pilot, "see ./big.png")
-        await until(pilot, "is no picture that models take")
+        await until(pilot, "is not an image that models accept")
         assert app.query_one(Prompt).text == "see ./big.png"
 
 

@@ -47,6 +47,6 @@ class CallRunner:
 
 
 def for_the_model(result: ToolResult) -> str:
-    """What the model reads, with pictures named."""
-    pictures = [f"[picture, {block.media_type}]" for block in result.content if isinstance(block, ImageBlock)]
-    return "\n".join([result.text, *pictures])
+    """What the model reads, with images named."""
+    images = [f"[image, {block.media_type}]" for block in result.content if isinstance(block, ImageBlock)]
+    return "\n".join([result.text, *images])

@@ -17,13 +17,13 @@ async def check_profile(policy: Settings, settings: SandboxSettings, workspace: 
     if not policy.confined:
         return
     if settings.mode == "off":
-        raise UsageError("the profile 'auto' needs the sandbox, and `sandbox = off` is set; use another profile")
+        raise UsageError("the profile 'auto' needs the sandbox, but `sandbox = off` is set; use another profile")
     sandbox = await open_sandbox(walls_of(workspace, settings, "none"))
     sandbox.close()
     if sandbox.held.level != "full":
         raise UsageError(
-            f"the profile 'auto' needs a full sandbox, and here it is {sandbox.held}; use `--approve edits`, or make "
-            "one possible (`joey sandbox` tells more)"
+            f"the profile 'auto' needs a full sandbox, but here it is {sandbox.held}; use `--approve edits`, or see "
+            "`joey sandbox` for how to get one"
         )
 
 

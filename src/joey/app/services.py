@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from joey.app.checkpoints import undo
-from joey.app.settings import default_model, notices, said_in, settings_in_force
+from joey.app.settings import default_model, notices, located_at, settings_in_force
 from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
-from joey.app.tools import look_around, tool_choices
+from joey.app.tools import discover, tool_choices
 from joey.errors import UsageError
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
@@ -75,8 +75,8 @@ class Services:
     def first_choices(self, resume: str | None = None) -> Choices:
         """What to start with. A task that is resumed has a mode and a model of its own."""
         config = settings_in_force(self.folder, self._options.flags)
-        with said_in(config.settings["mode"]):
-            mode = look_around(self.folder).mode(config.value("mode"))
+        with located_at(config.settings["mode"]):
+            mode = discover(self.folder).mode(config.value("mode"))
         if resume:
             return Choices(self._options.flag("mode"), self._options.flag("model"), resume)
         return Choices(mode.slug, config.value("model") or default_model())
@@ -112,11 +112,11 @@ class Services:
 
     def modes(self) -> Sequence[tuple[str, str]]:
         """The modes: slug and name."""
-        return [(mode.slug, mode.name) for mode in look_around(self.folder).modes.modes]
+        return [(mode.slug, mode.name) for mode in discover(self.folder).modes.modes]
 
     def tools(self, mode: str) -> Sequence[tuple[str, str]]:
         """The tools of a mode: name, and the first line of the description."""
-        specs = look_around(self.folder).toolset(mode, tool_choices(settings_in_force(self.folder))).specs
+        specs = discover(self.folder).toolset(mode, tool_choices(settings_in_force(self.folder))).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
     def servers(self) -> Sequence[tuple[str, str]]:
@@ -126,7 +126,7 @@ class Services:
 
     def commands(self) -> Mapping[str, str]:
         """The user's own slash commands and skills, and what each is for: such a line is for the model."""
-        library = look_around(self.folder).library
+        library = discover(self.folder).library
         commands = {name: command.description for name, command in library.commands().items()}
         return commands | {name: skill.description for name, skill in library.skills().items()}
 

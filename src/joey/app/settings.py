@@ -1,4 +1,4 @@
-"""What the settings say, and which model to take where they say nothing."""
+"""The settings in force, and the default model."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def settings_in_force(
 
 
 def approvals_in_force(config: Config) -> Approvals:
-    """What may be done without asking, and who said so."""
-    said = [
+    """What may be done without asking, and which source decided it."""
+    sources = [
         ApprovalSource(
             layer.approvals,
             layer.origin,
@@ -66,15 +66,15 @@ def approvals_in_force(config: Config) -> Approvals:
         )
         for layer in config.layers
     ]
-    approvals = layered(said)
+    approvals = layered(sources)
     return replace(approvals, settings=approvals.settings.changed(max_cost=config.value("limits.max_cost")))
 
 
 def notices(config: Config) -> tuple[str, ...]:
-    """What a person should be told about the settings before a task begins."""
+    """What a person should know about the settings before a task starts."""
     refused = approvals_in_force(config).refused
     held_back = {each.name for each in config.held_back}
-    notice = config.without_leave(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
+    notice = config.unused_settings(name for name in (f"approvals.{each}" for each in refused) if name not in held_back)
     return tuple(each for each in (notice, *config.renamed, *_modes_held_back(config), _without_a_key(config)) if each)
 
 
@@ -84,15 +84,15 @@ def _modes_held_back(config: Config) -> tuple[str, ...]:
 
 
 def _without_a_key(config: Config) -> str | None:
-    """That a model of this machine is used, where nobody asked for it by name."""
+    """That a model on this machine is used although nobody chose it."""
     if config.value("model") or any(find_key(variable) for variable in _USUAL_MODELS) or not _local_model_is_there():
         return None
-    return f"no key is set, so {default_model()} does the work, on this machine: a small model, for small things"
+    return f"no API key is set; using {default_model()} on this machine, a small model for small tasks"
 
 
 @contextmanager
-def said_in(setting: Setting) -> Iterator[None]:
-    """A value that turns out to be wrong is complained about with the place where it was said."""
+def located_at(setting: Setting) -> Iterator[None]:
+    """Errors about a value name the place where it is set."""
     try:
         yield
     except UsageError as error:
@@ -100,7 +100,7 @@ def said_in(setting: Setting) -> Iterator[None]:
 
 
 def default_model(environment: Mapping[str, str] = os.environ) -> str:
-    """The model to use when nobody named one: $JOEY_MODEL, the usual one of a provider with a key, or our own."""
+    """The model to use when none is set: $JOEY_MODEL, the default of a provider with a key, or an installed one."""
     if environment.get("JOEY_MODEL"):
         return environment["JOEY_MODEL"]
     for variable, model in _USUAL_MODELS.items():
@@ -109,11 +109,11 @@ def default_model(environment: Mapping[str, str] = os.environ) -> str:
     if _local_model_is_there():
         return f"{LOCAL}/{LOCAL_MODEL}"
     raise UsageError(
-        "no model is set up yet. There are three ways forward:\n\n"
-        "  a key           export ANTHROPIC_API_KEY=…   or OPENAI_API_KEY, or another of those in `joey models`\n"
+        "no model is configured. Choose one of:\n\n"
+        "  an API key      export ANTHROPIC_API_KEY=…   or OPENAI_API_KEY, or another one listed by `joey models`\n"
         "  a local model   joey local install           no key, no account; with a server: --model ollama/qwen3\n"
-        "  the demo        joey demo                    one whole task, offline; the model is scripted\n\n"
-        "`joey doctor` tells what this machine has."
+        "  the demo        joey demo                    one whole task offline, with a scripted model\n\n"
+        "`joey doctor` checks what this machine has."
     )
 
 

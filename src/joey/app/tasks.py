@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from joey import protocols
 from joey.app.sandbox import check_profile
-from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, key_for, said_in
-from joey.app.tools import look_around, mcp_offers, sandbox_settings, tools_of
+from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, key_for, located_at
+from joey.app.tools import discover, mcp_offers, sandbox_settings, tools_of
 from joey.bounded.files import read_regular
 from joey.checkpoints import CheckpointLimits
 from joey.config import Config
@@ -162,7 +162,7 @@ async def open_task(
         else:
             setting = settings.settings["mode"]
             request = await expanded(prompt, config, mode=setting.value)
-            with said_in(setting):
+            with located_at(setting):
                 mode = options.flag("mode") or request.mode or setting.value
                 task = TaskHandle.start(config, prompt, mode=mode, images=images, attached=request.attached)
         with contextlib.closing(task):
@@ -176,7 +176,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     config, workspace = setup.config, setup.workspace
     provider, name, label = _chosen_model(setup)
     abilities = provider.abilities(name)
-    around = look_around(workspace, setup.sources)
+    around = discover(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
     protocol = _protocol(config, supports_native=abilities.tools)
@@ -212,10 +212,10 @@ def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:
 
 
 def _protocol(config: Config, *, supports_native: bool) -> Protocol:
-    with said_in(config.settings["protocol"]):
+    with located_at(config.settings["protocol"]):
         protocol = protocols.get(resolve_protocol(locked=config.value("protocol"), supports_native=supports_native))
     if config.value("grammar") not in (None, "off") and not protocol.in_text:
-        raise UsageError(f"a grammar needs a protocol in text, not {protocol.name}: --protocol xml, or --grammar off")
+        raise UsageError(f"a grammar needs a text protocol, not {protocol.name}; use --protocol xml or --grammar off")
     return protocol
 
 
@@ -226,7 +226,7 @@ def _approvals(setup: TaskSetup) -> Settings:
 
 def open_configured(name: str, config: Config) -> tuple[Provider, str]:
     """The model of this name, at the address and with the key that are configured for it."""
-    with said_in(config.settings["model"]):
+    with located_at(config.settings["model"]):
         return open_model(
             name,
             base_url=config.base_url_for(name),
@@ -275,7 +275,9 @@ async def expanded(text: str, config: TaskConfig, *, mode: str) -> UserInput:
     """The request that a task begins or continues with."""
     request = await config.hooks.expand_input(text, mode)
     if request.mode is not None and request.mode not in config.modes:
-        raise UsageError(f"a slash command wants the mode {request.mode!r}; there are: {', '.join(config.modes)}")
+        raise UsageError(
+            f"unknown mode {request.mode!r} in a slash command; available modes: {', '.join(config.modes)}"
+        )
     return request
 
 
@@ -295,7 +297,7 @@ async def attached(path: Path, model: Model) -> ImageBlock:
     """An image that goes with a request. One that cannot be given is an error now, not a note to the model."""
     abilities = model.provider.abilities(model.name)
     if not abilities.images:
-        raise UsageError(f"{path} is not sent: {model.full_name} takes no pictures")
+        raise UsageError(f"cannot send {path}; {model.full_name} does not accept images")
     image = await asyncio.to_thread(resize_image, read_image(path), abilities.image_limits)
     if isinstance(image, TextBlock):
         raise UsageError(f"{path}: {image.text.strip('[]')}")
@@ -303,12 +305,12 @@ async def attached(path: Path, model: Model) -> ImageBlock:
 
 
 def read_image(path: Path) -> ImageBlock:
-    """A picture for the model, from a file."""
+    """An image for the model, from a file."""
     try:
         data = read_regular(path, _MAX_IMAGE_FILE)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     media_type = image_type(data)
     if media_type is None:
-        raise UsageError(f"{path} is no picture that models take: png, jpeg, gif or webp")
+        raise UsageError(f"{path} is not an image that models accept; use png, jpeg, gif or webp")
     return ImageBlock(media_type, base64.b64encode(data).decode("ascii"))

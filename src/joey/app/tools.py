@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Discovery:
     """What a workspace and its user bring along."""
 
     workspace: Path
@@ -63,15 +63,15 @@ class Surroundings:
 
     @property
     def custom(self) -> CustomTools:
-        """The custom tools as their files are now: an edited file is loaded anew."""
+        """The custom tools as their files are now: an edited file is loaded again."""
         return self.loader.load()
 
     def mode(self, slug: str) -> Mode:
         found = self.modes.get(slug)
         if found is None:
             near = difflib.get_close_matches(slug, self.modes.slugs, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise UsageError(f"there is no mode {slug!r}{hint}; modes are {', '.join(self.modes.slugs)}")
+            hint = f"did you mean {near[0]!r}?" if near else f"available modes: {', '.join(self.modes.slugs)}"
+            raise UsageError(f"unknown mode {slug!r}; {hint}")
         return found
 
     def toolset(
@@ -86,24 +86,24 @@ class Surroundings:
         return _with_mcp(self.mode(slug), tools, tuple(self.custom.tools), self.choices(choices), mcp)
 
 
-def look_around(workspace: Path, sources: Sources | None = None) -> Surroundings:
+def discover(workspace: Path, sources: Sources | None = None) -> Discovery:
     """Modes and custom tools for a workspace. A project's tool files are run, and its modes may replace others,
     only if the user trusts it."""
     sources = sources or Sources.of(workspace)
     project, user = sources.project, sources.user
     trust = TrustStore(user / "trusted.json")
     modes = load_modes(project, user, trusted=trust.trusts(project))
-    return Surroundings(workspace, modes, CustomToolLoader(project, user, trust), Library(project, user, sources.home))
+    return Discovery(workspace, modes, CustomToolLoader(project, user, trust), Library(project, user, sources.home))
 
 
 @asynccontextmanager
-async def servers_of(workspace: Path, patience: float) -> AsyncIterator[McpServers]:
+async def servers_of(workspace: Path, seconds: float) -> AsyncIterator[McpServers]:
     """The MCP servers of a workspace that may be started, given so many seconds to become ready, ended afterwards."""
     servers = McpServers(configured_servers(workspace).enabled)
     servers.start()
     try:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(servers.settled(), patience)
+            await asyncio.wait_for(servers.settled(), seconds)
         yield servers
     finally:
         await servers.close()
@@ -151,7 +151,7 @@ def _image_endpoint(config: Config) -> ImageEndpoint | None:
 
 
 def tools_of(
-    around: Surroundings,
+    around: Discovery,
     model: str,
     config: Config,
     *,

@@ -421,11 +421,11 @@ def _from_roo(workspace: Path) -> Iterator[Finding]:
 
 
 def _roo_modes(workspace: Path) -> Iterator[Finding]:
-    from joey.app.tools import look_around
+    from joey.app.tools import discover
 
     path = workspace / ".roomodes"
     if path.is_file():
-        loaded = look_around(workspace).modes
+        loaded = discover(workspace).modes
         slugs = [mode.slug for mode in loaded.modes if mode.file == str(path)]
         problems = [each for each in (*loaded.problems, *loaded.held_back) if each.file == str(path)]
         found = f"read; modes: {', '.join(slugs) or 'none'}"

@@ -30,14 +30,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from joey.app.tools import look_around
+    from joey.app.tools import discover
 
-    surroundings = look_around(Path.cwd())
-    loaded = surroundings.modes
+    here = discover(Path.cwd())
+    loaded = here.modes
     if args.json:
-        print(json.dumps(_as_json(loaded, args.mode and surroundings.mode(args.mode)), ensure_ascii=False, indent=2))
+        print(json.dumps(_as_json(loaded, args.mode and here.mode(args.mode)), ensure_ascii=False, indent=2))
         return 0
-    print(_whole(surroundings.mode(args.mode)) if args.mode else _table(loaded))
+    print(_whole(here.mode(args.mode)) if args.mode else _table(loaded))
     for problem in (*loaded.problems, *loaded.held_back):
         print(f"warning: {problem}", file=sys.stderr)
     return 0

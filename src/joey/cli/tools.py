@@ -31,7 +31,7 @@ from joey.cli.flags import add_setting_flags, settings_in
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
-    from joey.app.tools import Surroundings
+    from joey.app.tools import Discovery
     from joey.mcp.offer import McpOffer
     from joey.messages import Shown, ToolResult, ToolUseBlock
     from joey.task.calls import Judged
@@ -57,31 +57,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from joey.app.settings import settings_in_force
-    from joey.app.tools import look_around, tool_choices
+    from joey.app.tools import discover, tool_choices
     from joey.tools.model_preferences import choices_for
 
     workspace = Path.cwd()
     if args.trust or args.distrust:
         return _trust(workspace, trusted=args.trust)
-    surroundings = look_around(workspace)
+    here = discover(workspace)
     if args.call:
-        return _try(surroundings, args)
+        return _try(here, args)
     chosen = tool_choices(settings_in_force(workspace))
     chosen = choices_for(args.model, chosen) if args.model else chosen
-    offer, problems = _servers(surroundings, wanted=not args.no_mcp and _concerns_mcp(args.name))
-    toolset = surroundings.toolset(args.mode, chosen, offer)
+    offer, problems = _servers(here, wanted=not args.no_mcp and _concerns_mcp(args.name))
+    toolset = here.toolset(args.mode, chosen, offer)
     if args.name:
         return _show(toolset, args.name, as_json=args.json)
     if args.json:
-        print(_as_json(surroundings, toolset, problems))
+        print(_as_json(here, toolset, problems))
         return 0
     print(_table(toolset))
-    _warn(surroundings, problems)
+    _warn(here, problems)
     return 0
 
 
-def _warn(surroundings: Surroundings, more: Sequence[str] = ()) -> None:
-    for problem in (*surroundings.custom.problems, *surroundings.modes.problems, *more):
+def _warn(here: Discovery, more: Sequence[str] = ()) -> None:
+    for problem in (*here.custom.problems, *here.modes.problems, *more):
         print(f"warning: {problem}", file=sys.stderr)
 
 
@@ -95,25 +95,25 @@ def _concerns_mcp(name: str | None) -> bool:
     return name is None or is_mcp_name(name) or name in ("use_mcp_tool", "access_mcp_resource")
 
 
-def _servers(surroundings: Surroundings, *, wanted: bool) -> tuple[McpOffer | None, list[str]]:
+def _servers(here: Discovery, *, wanted: bool) -> tuple[McpOffer | None, list[str]]:
     """What the servers offer, and what a person should know of them. They have ended when this returns."""
     import asyncio
 
     from joey.mcp.config import configured_servers
 
-    loaded = configured_servers(surroundings.workspace)
+    loaded = configured_servers(here.workspace)
     if not wanted or not loaded.enabled:
         return None, loaded.warnings if wanted else []
-    offer, problems = asyncio.run(_offered(surroundings))
+    offer, problems = asyncio.run(_offered(here))
     return offer, [*loaded.warnings, *problems]
 
 
-async def _offered(surroundings: Surroundings) -> tuple[McpOffer, list[str]]:
+async def _offered(here: Discovery) -> tuple[McpOffer, list[str]]:
     from joey.app.tools import servers_of
     from joey.mcp.catalogue import Catalogue
     from joey.mcp.offer import make_offer
 
-    async with servers_of(surroundings.workspace, _TIMEOUT) as servers:
+    async with servers_of(here.workspace, _TIMEOUT) as servers:
         offer = make_offer(servers, in_text=False)
         late = f"not ready within {_TIMEOUT:g} s"
         silent = [
@@ -146,12 +146,12 @@ def _origin(entry: Offered | Withheld) -> str:
     return f"{entry.origin} ({file}){unlisted}" if file else f"{entry.origin}{unlisted}"
 
 
-def _as_json(surroundings: Surroundings, toolset: Toolset, of_servers: Sequence[str]) -> str:
+def _as_json(here: Discovery, toolset: Toolset, of_servers: Sequence[str]) -> str:
     tools = [_tool_json(each, None) for each in toolset.offered]
     tools += [_tool_json(each, each.reason) for each in toolset.withheld]
     problems = [
         {"file": each.file, "line": each.line, "message": each.message}
-        for each in (*surroundings.custom.problems, *surroundings.modes.problems)
+        for each in (*here.custom.problems, *here.modes.problems)
     ]
     answer = {"mode": toolset.mode.slug, "tools": tools, "problems": problems, "mcp_problems": list(of_servers)}
     return json.dumps(answer, ensure_ascii=False, indent=2)
@@ -201,7 +201,7 @@ def _find(toolset: Toolset, name: str) -> Offered | Withheld:
 
 
 def _trust(workspace: Path, *, trusted: bool) -> int:
-    from joey.app.tools import look_around
+    from joey.app.tools import discover
     from joey.system.trust import TrustStore
 
     store = TrustStore()
@@ -210,17 +210,17 @@ def _trust(workspace: Path, *, trusted: bool) -> int:
         still = " (a folder above it is trusted)" if store.trusts(workspace) else ""
         print(f"{workspace} is no longer trusted{still}.")
         return 0
-    surroundings = look_around(workspace)
+    here = discover(workspace)
     print(f"{workspace} is now trusted (saved in {store.file}). Its tools:")
-    print("\n".join(f"  {tool.name}  {tool.origin}" for tool in surroundings.custom.tools) or "  none yet")
-    _warn(surroundings)
+    print("\n".join(f"  {tool.name}  {tool.origin}" for tool in here.custom.tools) or "  none yet")
+    _warn(here)
     return 0
 
 
 # Trying
 
 
-def _try(surroundings: Surroundings, args: argparse.Namespace) -> int:
+def _try(here: Discovery, args: argparse.Namespace) -> int:
     import asyncio
 
     from joey.app.calls import for_the_model
@@ -231,13 +231,13 @@ def _try(surroundings: Surroundings, args: argparse.Namespace) -> int:
     screen = _Screen(silent=args.json)
     call = ToolUseBlock("manual", name, _arguments(text))
     with contextlib.redirect_stdout(sys.stderr):  # what a custom tool prints is no part of its answer
-        result, exit_code = asyncio.run(_call(surroundings, args, screen, call))
+        result, exit_code = asyncio.run(_call(here, args, screen, call))
     if args.json:
         print(json.dumps(encode(result), ensure_ascii=False))
     else:
         screen.show(result.shown)
         print(for_the_model(result))
-        _warn(surroundings)
+        _warn(here)
     return 1 if result.is_error or exit_code else 0
 
 
@@ -250,7 +250,7 @@ def _arguments(text: str) -> Any:
 
 
 async def _call(
-    surroundings: Surroundings, args: argparse.Namespace, screen: _Screen, call: ToolUseBlock
+    here: Discovery, args: argparse.Namespace, screen: _Screen, call: ToolUseBlock
 ) -> tuple[ToolResult, int]:
     """The result, and the exit code of the command that was run, if one was."""
     from joey.app.calls import CallRunner
@@ -262,26 +262,26 @@ async def _call(
     from joey.tools.registry import Registry
     from joey.tools.shell.jobs import Jobs
 
-    workspace = Workspace.of(surroundings.workspace)
+    workspace = Workspace.of(here.workspace)
     context = ToolContext(
-        surroundings.workspace,
+        here.workspace,
         state_folder() / "try",
         mode=args.mode,
-        modes=surroundings.modes.slugs,
+        modes=here.modes.slugs,
         ignored=workspace.hides,
         progress=screen.live,
     )
-    options = builtin_options(settings_in_force(surroundings.workspace), surroundings.library)
+    options = builtin_options(settings_in_force(here.workspace), here.library)
     approver = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
-    settings = _settings(surroundings.workspace, settings_in(args))
+    settings = _settings(here.workspace, settings_in(args))
     async with contextlib.AsyncExitStack() as stack:
         offer = None
         if not args.no_mcp and _concerns_mcp(call.name):
             from joey.mcp.offer import make_offer
 
-            servers = await stack.enter_async_context(servers_of(surroundings.workspace, _TIMEOUT))
+            servers = await stack.enter_async_context(servers_of(here.workspace, _TIMEOUT))
             offer = make_offer(servers, in_text=False)
-        toolset = surroundings.toolset(args.mode, _choices(surroundings, args.mode), offer, options)
+        toolset = here.toolset(args.mode, _choices(here, args.mode), offer, options)
         registry = Registry(toolset)
         try:
             result = await CallRunner(registry, context, settings, workspace, approver).run(call)
@@ -301,15 +301,15 @@ async def _close_tools(context: ToolContext, screen: _Screen) -> None:
     await context.memory.close()
 
 
-def _choices(surroundings: Surroundings, mode: str) -> ToolChoices:
+def _choices(here: Discovery, mode: str) -> ToolChoices:
     """Tools that only some models get can be tried as well."""
     from dataclasses import replace
 
     from joey.app.settings import settings_in_force
     from joey.app.tools import tool_choices
 
-    chosen = tool_choices(settings_in_force(surroundings.workspace))
-    opt_in = (each.name for each in surroundings.toolset(mode, chosen).withheld if each.tool.opt_in)
+    chosen = tool_choices(settings_in_force(here.workspace))
+    opt_in = (each.name for each in here.toolset(mode, chosen).withheld if each.tool.opt_in)
     return replace(chosen, include=(*chosen.include, *opt_in))
 
 

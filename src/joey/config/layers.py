@@ -108,15 +108,15 @@ class Config:
     def _holds(self, layer: Layer, name: str) -> bool:
         return layer.trusted or BY_NAME[name].in_project == "free"
 
-    def without_leave(self, refused: Iterable[str] = ()) -> str | None:
-        """What the project's file says in vain, for a person to read; `refused` adds what the policy did not take."""
+    def unused_settings(self, refused: Iterable[str] = ()) -> str | None:
+        """Settings of the project's file that are not used, for a person to read; `refused` adds the policy's."""
         held_back = [each.name for each in self.held_back]
         own = [name for name in held_back if name in BY_NAME and BY_NAME[name].in_project in ("never", "tighter")]
         others = [name for name in (*held_back, *refused) if name not in own]
-        how = f"`joey tools --trust` in {self.project_file.parent.parent} trusts it"
-        reasons = ((others, f"not used, because this folder is not trusted ({how})"), (own, "only your own file may"))
-        said = [f"{self.project_file} sets {', '.join(names)}: {why}" for names, why in reasons if names]
-        return "; ".join(said) or None
+        how = f"run `joey tools --trust` in {self.project_file.parent.parent} to trust it"
+        reasons = ((others, f"not used because this folder is not trusted; {how}"), (own, "only your own file may"))
+        notes = [f"{self.project_file} sets {', '.join(names)}: {why}" for names, why in reasons if names]
+        return "; ".join(notes) or None
 
 
 def read_config(

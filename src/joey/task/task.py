@@ -174,7 +174,7 @@ def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:
 
 def _check_mode(mode: str, config: TaskConfig) -> None:
     if mode not in config.modes:
-        raise UsageError(f"there is no mode {mode!r}; there are: {', '.join(config.modes)}")
+        raise UsageError(f"unknown mode {mode!r}; available modes: {', '.join(config.modes)}")
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from joey.app.settings import settings_in_force
-from joey.app.tools import look_around, tools_of
+from joey.app.tools import discover, tools_of
 from joey.modes.builtin import CODE
 from joey.tools.browser.chromium import EXTRA, find_chromium, why_no_browser
 
@@ -52,7 +52,7 @@ def test_the_tool_is_offered_where_there_is_a_browser_and_a_model_that_sees(
     if present:
         program(programs / "chromium")
     config = settings_in_force(programs)
-    toolset = tools_of(look_around(programs), "anthropic/claude", config, sees_images=sees_images)(CODE)
+    toolset = tools_of(discover(programs), "anthropic/claude", config, sees_images=sees_images)(CODE)
     assert ("browser_action" in [each.name for each in toolset.offered]) is offered
     withheld = {each.name: each.reason for each in toolset.withheld}
     assert offered or "joey doctor" in withheld["browser_action"]

@@ -1,4 +1,4 @@
-"""`joey run` with pictures: attached and sized for the model, and made by an endpoint."""
+"""`joey run` with images: attached and sized for the model, and made by an endpoint."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def run(folder: Path, server: LocalServer, *args: str, **environment: str)
     return process.returncode or 0, out.decode(), err.decode()
 
 
-def pictures_in(body: Any) -> list[tuple[int, int]]:
+def images_in(body: Any) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for message in body["messages"]:
         for part in message["content"] if isinstance(message["content"], list) else ():
@@ -45,7 +45,7 @@ def pictures_in(body: Any) -> list[tuple[int, int]]:
     return found
 
 
-async def test_an_attached_and_a_mentioned_picture_are_sent_as_large_as_the_model_looks_at(tmp_path: Path) -> None:
+async def test_an_attached_and_a_mentioned_image_are_sent_as_large_as_the_model_looks_at(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "screen.png").write_bytes(made(3840, 2160))
     (tmp_path / "project" / "photo.dat").write_bytes(made(4000, 1000, "JPEG"))
@@ -53,30 +53,30 @@ async def test_an_attached_and_a_mentioned_picture_are_sent_as_large_as_the_mode
         model = ["--model", "anthropic/claude-scripted"]
         code, _, err = await run(tmp_path, server, "what is on @screen.png?", "--attach", "photo.dat", *model)
         assert code == 0, err
-        assert sorted(pictures_in(server.requests[0].body)) == [(1568, 392), (1568, 882)]
+        assert sorted(images_in(server.requests[0].body)) == [(1568, 392), (1568, 882)]
 
 
-async def test_an_attachment_that_cannot_be_sent_is_an_error_before_anything_is_asked(tmp_path: Path) -> None:
+async def test_an_attachment_that_cannot_be_sent_is_an_error_before_anything_is_sent(tmp_path: Path) -> None:
     (tmp_path / "broken.png").write_bytes(made(3000, 2000)[:500])
     (tmp_path / "words.png").write_text("hello")
     model = Kit(tmp_path, []).config.model
     with pytest.raises(UsageError, match=r"broken.png: Left out here: an image \(image/png, 3000x2000"):
         await attached(tmp_path / "broken.png", model)
-    with pytest.raises(UsageError, match=r"words.png is no picture that models take"):
+    with pytest.raises(UsageError, match=r"words.png is not an image that models accept"):
         await attached(tmp_path / "words.png", model)
-    with pytest.raises(UsageError, match=r"o1-mini takes no pictures"):
+    with pytest.raises(UsageError, match=r"o1-mini does not accept images"):
         await attached(tmp_path / "words.png", replace(model, name="o1-mini"))
 
 
 async def test_a_picture_is_made_only_with_the_leave_of_a_write_and_can_be_undone(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "roo.png").write_bytes(b"the old one")
-    picture = json.dumps({"data": [{"b64_json": base64.b64encode(PNG).decode()}]})
+    image = json.dumps({"data": [{"b64_json": base64.b64encode(PNG).decode()}]})
     config = tmp_path / ".config" / "joey" / "config.toml"
     config.parent.mkdir(parents=True)
     call = reply(ToolUseBlock("g", "generate_image", {"prompt": "a kangaroo", "path": "roo.png"}))
     async with (
-        Pages({"/v1/images/generations": Page(picture, headers={"Content-Type": "application/json"})}) as endpoint,
+        Pages({"/v1/images/generations": Page(image, headers={"Content-Type": "application/json"})}) as endpoint,
         LocalServer([call, DONE, call, DONE]) as server,
     ):
         config.write_text(f'[images]\nmodel = "sd"\nbase_url = "{endpoint.url}/v1"\n')
@@ -87,7 +87,7 @@ async def test_a_picture_is_made_only_with_the_leave_of_a_write_and_can_be_undon
         assert code == 0 and (tmp_path / "project" / "roo.png").read_bytes() == PNG, err
     first, *_, last = [request.body for request in server.requests]
     assert "generate_image" in [tool["name"] for tool in first["tools"]]
-    assert "Wrote the image to roo.png" in json.dumps(last) and pictures_in(last) == [(64, 32)]
+    assert "Wrote the image to roo.png" in json.dumps(last) and images_in(last) == [(64, 32)]
     undo = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "joey", "checkpoints", "undo", "--yes", stdout=-1, cwd=tmp_path / "project",
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
