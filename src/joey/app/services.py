@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from joey.app.checkpoints import undo
-from joey.app.settings import default_model, notices, located_at, settings_in_force
+from joey.app.settings import default_model, located_at, notices, settings_in_force
 from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
 from joey.app.tools import discover, tool_choices
 from joey.errors import UsageError
