@@ -27,6 +27,7 @@ from joey.providers.catalogue import abilities_of
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.history import HistoryEncoder
 from joey.task.log import Watcher
+from joey.task.profiles import FULL
 from joey.task.settings import TaskLimits
 from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, reply
@@ -58,6 +59,7 @@ def config(folder: Path, provider: Provider, model: str = MODEL, watch: Watcher 
         TaskWorkspace(folder, TaskStore(folder / "tasks")),
         tools=functools.cache(lambda mode: build_toolset(mode, tools)),
         modes={mode.slug: mode for mode in BUILTIN_MODES},
+        profile=FULL,
         approvals=Settings.for_profile("all"),
         limits=TaskLimits(repetition_limit=0),
         hooks=Hooks(watch, headless=True),

@@ -23,7 +23,7 @@ from joey.policy.settings import DECISIONS, NAMES, PROFILES
 from joey.providers import EngineOptions
 from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.task.settings import Replies, TaskLimits
-from joey.tools.builtin import BuiltinOptions
+from joey.tools.options import BuiltinOptions
 from joey.tools.shell.environment import EnvironmentRules
 from joey.tools.toolset import ToolChoices
 

@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field
 
 from joey.schema.tidy import tidy
 from joey.tools.base import Params, Tool
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
+from joey.tools.options import BuiltinOptions
 
 EVERY_TOOL = [
     *builtin_tools(),

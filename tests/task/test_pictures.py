@@ -14,7 +14,8 @@ from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding.conversation import Preparation
 from joey.testing.script import reply
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
+from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import build_toolset
 from task_kit import Kit, call, done
 

@@ -19,7 +19,8 @@ from joey.task.profiles.small import Small
 from joey.task.prompt import PromptContext
 from joey.task.settings import Replies, TaskLimits
 from joey.tools.base import Plan, ToolContext, failed, ok
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
+from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import ToolChoices, build_toolset
 from joey.toolspec import ToolSpec
 

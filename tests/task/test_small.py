@@ -18,7 +18,8 @@ from joey.task.profiles.small.tools import CORE, short_spec
 from joey.task.prompt import PromptContext
 from joey.task.settings import Replies
 from joey.tools.base import ToolContext, ok
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
+from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import ToolChoices, Toolset, build_toolset
 from joey.toolspec import ToolSpec
 

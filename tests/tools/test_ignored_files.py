@@ -13,7 +13,8 @@ from joey.task.environment import project_structure
 from joey.task.mentions import WorkspaceSources
 from joey.task.profiles.small.details import brief_details
 from joey.tools.base import ToolContext
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
+from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.toolset import ToolChoices, build_toolset
 

@@ -189,9 +189,9 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
         TaskWorkspace(workspace, setup.store, paths, prompt_context(paths, modes, setup.sources), CheckpointLimits()),
         tools_of(around, label, config, sees_images=sees, mcp=mcp, profile=profile, given=given),
         modes,
+        profile,
         _approvals(setup),
         TaskLimits(**config.part("limits")),
-        profile,
         Hooks(
             watch,
             headless=setup.options.headless,

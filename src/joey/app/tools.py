@@ -26,10 +26,11 @@ from joey.task.profiles import FULL
 from joey.task.profiles.base import Profile
 from joey.tools.base import Feature, Tool
 from joey.tools.browser.chromium import why_no_browser
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
 from joey.tools.custom import CustomToolLoader, CustomTools
 from joey.tools.images import ImageEndpoint
 from joey.tools.index.store import has_full_text
+from joey.tools.options import BuiltinOptions
 from joey.tools.shell.environment import EnvironmentRules
 from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from joey.events import CompletionAnswered, CompletionRequested, TaskCompleted, ToolCount
 from joey.journal.replay import TaskState
 from joey.messages import ResultBlock, TextBlock
-from joey.protocols import Reply
+from joey.protocols.reply import Reply
 from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog

@@ -14,11 +14,10 @@ from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.prompts import UserInput
-from joey.protocols import Parser, Protocol
+from joey.protocols.base import Parser, Protocol
 from joey.providers.base import Provider
 from joey.providers.catalogue import Prices
 from joey.task.log import Watcher
-from joey.task.profiles import FULL
 from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
 from joey.task.settings import Replies, TaskLimits
@@ -92,9 +91,9 @@ class TaskConfig:
     tools: Callable[[Mode], Toolset]
     """The tools of a mode. Asked before every turn: return the same object as long as nothing changed."""
     modes: Mapping[str, Mode]
+    profile: Profile
     approvals: Settings = field(default_factory=Settings)
     limits: TaskLimits = field(default_factory=TaskLimits)
-    profile: Profile = FULL
     hooks: Hooks = field(default_factory=Hooks)
 
     def mode(self, slug: str) -> Mode:

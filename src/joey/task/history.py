@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from joey.frames import neutral
 from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols import Protocol
+from joey.protocols.base import Protocol
 from joey.providers.encoding.memo import GrowingMemo, Memo
 from joey.toolspec import ToolSpec
 

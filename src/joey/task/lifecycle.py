@@ -15,15 +15,20 @@ from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted
 from joey.journal.journal import JournalError
 from joey.journal.records import TaskEnded
 from joey.messages import Block
-from joey.task.assembly import Assembly
+from joey.task.log import TaskLog
+from joey.task.loop import Loop
+from joey.task.window import Window
+from joey.tools.memory import ToolMemory
 
 
 class Lifecycle:
     """The one run of a task. `over`: nobody is there any more for what a front end wants."""
 
-    def __init__(self, parts: Assembly) -> None:
-        self._parts = parts
-        self._log = parts.log
+    def __init__(self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory) -> None:
+        self._log = log
+        self._loop = loop
+        self._window = window
+        self._memory = memory
         self._cancelled: str | None = None
         self._running: asyncio.Task[object] | None = None
         self.over = False
@@ -43,7 +48,7 @@ class Lifecycle:
     async def run(self, opening: list[Block]) -> TaskFinished:
         self._running = asyncio.current_task()
         try:
-            finished = await self._outcome(lambda: self._parts.loop.run(opening))
+            finished = await self._outcome(lambda: self._loop.run(opening))
         except BaseException:
             await self._stop(TaskFinished("cancelled", "interrupted"))
             raise
@@ -53,7 +58,7 @@ class Lifecycle:
         """Instead of running: summarize the old part of the conversation. Cancelled, it stays as it was."""
         self._running = asyncio.current_task()
         try:
-            await self._parts.window.compact()
+            await self._window.compact()
         except asyncio.CancelledError:
             if self._cancelled is None:
                 raise
@@ -94,7 +99,7 @@ class Lifecycle:
         try:
             try:
                 await self._absorb_cancel()
-                await asyncio.shield(self._parts.toolbox.memory.close())
+                await asyncio.shield(self._memory.close())
             finally:
                 finished = self._end(finished)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from joey.events import TaskFinished
 from joey.messages import Block, TextBlock
-from joey.protocols import Reply
+from joey.protocols.reply import Reply
 from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog

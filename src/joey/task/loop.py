@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from joey.events import TaskFinished, ToolCallFinished
 from joey.journal.records import LastMessageReplaced, MessageAdded, UserSaid
 from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.protocols import Reply
+from joey.protocols.reply import Reply
 from joey.providers.errors import ProviderError
 from joey.task import wording
 from joey.task.completion import Accepted, Completion, was_accepted

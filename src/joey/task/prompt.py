@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from joey.modes.mode import Mode
 from joey.prompts.library import Skill
-from joey.protocols import Protocol
+from joey.protocols.base import Protocol
 from joey.system.filenames import quoted
 from joey.toolspec import ToolSpec
 

@@ -38,8 +38,8 @@ class TaskHandle:
         self.config = config
         self._log = log
         self._opening = opening
-        self._parts = Assembly.of(config, log, _family(depth))
-        self._lifecycle = Lifecycle(self._parts)
+        self._parts = parts = Assembly.of(config, log, _family(depth))
+        self._lifecycle = Lifecycle(log, parts.loop, parts.window, parts.toolbox.memory)
 
     @classmethod
     def start(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from joey.events import TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message
-from joey.protocols import Reply, ReplyBuilder
 from joey.protocols.first_call import FirstCallOnly
+from joey.protocols.reply import Reply, ReplyBuilder
 from joey.providers.errors import ContextTooLongError
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog

@@ -21,7 +21,8 @@ from joey.effects import (
 from joey.messages import TOOL_RESULTS, ToolResult, ToolUseBlock
 from joey.modes import BUILTIN_MODES
 from joey.tools.base import ToolContext
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
+from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.todos import parse_checklist, render_checklist
 from joey.tools.toolset import build_toolset

@@ -16,7 +16,8 @@ from joey.messages import ShownDiff, ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.task.profiles.small import Small
 from joey.tools.base import Plan, Tool, ToolContext
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
+from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry, ResolvedCall
 from joey.tools.seen_files import note_seen
 from joey.tools.toolset import ToolChoices, build_toolset

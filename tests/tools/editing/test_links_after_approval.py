@@ -23,11 +23,12 @@ from joey.modes.builtin import CODE
 from joey.policy import Settings, Workspace
 from joey.task.calls import Judged
 from joey.tools.base import Plan, Tool, ToolContext
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
 from joey.tools.builtin.generate_image import GenerateImage
 from joey.tools.builtin.write_to_file import WriteToFile, WriteToFileParams
 from joey.tools.editing.changes import ChangeFailed, Disk, FileChange, commit
 from joey.tools.images import ImageEndpoint
+from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry
 from joey.tools.toolset import ToolChoices, build_toolset
 from pages_kit import Page, Pages

@@ -32,9 +32,10 @@ from joey.task.calls import Judged
 from joey.task.mentions import WorkspaceSources
 from joey.task.profiles.small.completion_checks import CompletionChecks
 from joey.tools.base import Plan, Tool, ToolContext
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
 from joey.tools.builtin.read_file import ReadFile
 from joey.tools.editing.planning import EditRefused, real_path
+from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry
 from joey.tools.restrict import file_refusal
 from joey.tools.searching.confirm import stands_in

@@ -14,12 +14,12 @@ from joey.effects import Todo
 from joey.messages import Message, ToolResult
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
-from joey.protocols import Protocol
+from joey.protocols.base import Protocol
 from joey.task.prompt import PromptContext
 from joey.task.repetition import Repetition
 from joey.task.settings import Replies, TaskLimits
 from joey.tools.base import Plan, Tool, ToolContext
-from joey.tools.builtin import BuiltinOptions
+from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import ToolChoices
 from joey.toolspec import ToolSpec
 from joey.wire import JsonValue

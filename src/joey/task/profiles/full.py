@@ -11,15 +11,16 @@ from joey.effects import Todo
 from joey.messages import Message, ToolResult
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
-from joey.protocols import Protocol
+from joey.protocols.base import Protocol
 from joey.task.environment import first_details
 from joey.task.profiles.base import Profile, Supervisor
 from joey.task.prompt import PromptContext, system_prompt
 from joey.task.repetition import Repetition
 from joey.task.settings import Replies, TaskLimits
 from joey.tools.base import Tool, ToolContext
-from joey.tools.builtin import BuiltinOptions, builtin_tools
+from joey.tools.builtin import builtin_tools
 from joey.tools.model_preferences import choices_for
+from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import ToolChoices
 from joey.toolspec import ToolSpec
 

@@ -17,7 +17,7 @@ from joey.effects import Todo
 from joey.messages import Message, ToolResult
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
-from joey.protocols import Protocol
+from joey.protocols.base import Protocol
 from joey.task.profiles.base import Profile, Supervisor
 from joey.task.profiles.small.details import brief_details, calls_in
 from joey.task.profiles.small.prompt import describe_briefly, small_prompt
@@ -27,7 +27,7 @@ from joey.task.profiles.small.trim import trimmed_result
 from joey.task.prompt import PromptContext
 from joey.task.settings import Replies, TaskLimits
 from joey.tools.base import Tool, ToolContext
-from joey.tools.builtin import BuiltinOptions
+from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import Selection, ToolChoices
 from joey.toolspec import ToolSpec
 

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.mode import Mode
-from joey.protocols import Protocol
+from joey.protocols.base import Protocol
 from joey.schema.kinds import kinds_of
 from joey.schema.references import properties
 from joey.task.prompt import PromptContext, first_sentence
