@@ -27,7 +27,7 @@ HOSTILE = [
     pytest.param("settings", "config.toml", "x = " + "{a = " * 50_000, DEEP, id="deep TOML tables"),
     pytest.param("settings", "config.toml", "x = 1" + "0" * 9_999, "digits", id="a TOML number of 10,000 digits"),
     pytest.param("settings", "config.toml", "#\n" * 400_000, LARGE, id="large settings"),
-    pytest.param("settings", "config.toml", "a=1\na=2", "no TOML", id="a TOML key twice"),
+    pytest.param("settings", "config.toml", "a=1\na=2", "invalid TOML", id="a TOML key twice"),
     pytest.param("modes", ".roomodes", LAUGHS, VALUES, id="YAML aliases of aliases"),
     pytest.param("modes", ".roomodes", MERGES, VALUES, id="YAML merges of merges"),
     pytest.param("modes", ".roomodes", "customModes: &a [*a]", "has no end", id="a YAML alias in itself"),
