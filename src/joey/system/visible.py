@@ -23,7 +23,7 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]+[0-~]|\x1b[0-Z\\`-~]"  # character sets, keypads, resets
 )
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\Z")
-_LONGEST_ESCAPE = 4096
+_MAX_ESCAPE = 4096
 
 
 def visible(text: str) -> str:
@@ -56,7 +56,7 @@ class VisiblePieces:
 
     def add(self, text: str) -> str:
         text, self._rest = self._rest + text, ""
-        unfinished = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_ESCAPE)) if self._drop_escapes else None
+        unfinished = _UNFINISHED.search(text, max(0, len(text) - _MAX_ESCAPE)) if self._drop_escapes else None
         if unfinished or text.endswith("\r"):
             cut = unfinished.start() if unfinished else len(text) - 1
             text, self._rest = text[:cut], text[cut:]
