@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -139,6 +141,8 @@ AWK_FINE = [
     'BEGIN{x="a" "b"; print x}',
     "{print (1 > 2)}",
     "{s+=$2} END{print s/NR}",
+    "{print ($1+$2)/2, a[1]/3, 10/4}",
+    "{if ($1 ~ /x/) print; else print /y/ + 1}",
     '{gsub(/a/,"b"); print}',
 ]
 
@@ -159,6 +163,14 @@ AWK_NOT = [
     'BEGIN{print ENVIRON["KEY"]}',
     'BEGIN{ARGV[1]="f"}',
     "@f()",
+    # After a condition a `/` begins an expression, and what looks like a string is code.
+    'BEGIN { if (1) /"/; system("id"); y = /"/ }',
+    'BEGIN { while (x++ < 1) /"/; system("id"); y = /"/ }',
+    'BEGIN { for (;;i++) /"/; system("id"); y = /"/ }',
+    'BEGIN { if ((1)) /"/; system("id"); y = /"/ }',
+    'BEGIN { $ /"/; system("id"); y = /"/ }',
+    'BEGIN { "x" /"/; system("id"); y = /"/ }',
+    'BEGIN { length /"/; system("id"); y = /"/ }',
 ]
 
 
@@ -170,3 +182,60 @@ def test_an_awk_program_that_only_prints_is_known(source: str) -> None:
 @pytest.mark.parametrize("source", AWK_NOT)
 def test_an_awk_program_that_does_more_is_not_known(source: str) -> None:
     assert list(awk_problems(source))
+
+
+_AWK_PIECES = [
+    *(
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "$",
+        "++",
+        ";",
+        "\n",
+        " ",
+        ",",
+        "a",
+        "1",
+        "length",
+        "~",
+        "!",
+        "&&",
+        "?",
+        ":",
+        "=",
+        "/",
+    ),
+    *(
+        "if (1)",
+        "while (a++ < 1)",
+        "for (;a++ < 1;)",
+        "else",
+        "do",
+        "print ",
+        "a[1]",
+        "(1)",
+        '"x"',
+        "/x/",
+        "in a",
+        "$1",
+    ),
+]
+
+
+@pytest.mark.skipif(shutil.which("gawk") is None, reason="only GNU awk tells which programs do more than print")
+def test_awk_itself_finds_no_code_in_what_is_read_as_a_string(tmp_path: Path) -> None:
+    """Two quotes in slashes are two expressions with code between them, or one string, after random beginnings.
+
+    `gawk --sandbox` refuses to run other programs."""
+    chance = random.Random(15)
+    begins = {"".join(chance.choices(_AWK_PIECES, k=chance.randint(1, 4))) for _ in range(4000)}
+    programs = (f'BEGIN {{ {begin} /"/; system("x"); y = /"/ }}' for begin in sorted(begins))
+    for program in (program for program in programs if not list(awk_problems(program))):
+        found = subprocess.run(
+            ["gawk", "--sandbox", program], input=b"", capture_output=True, check=False, timeout=10, cwd=tmp_path
+        )
+        assert b"sandbox" not in found.stderr, program

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 _SED_BRACKETS = r"\[\^?\]?(?:\[:\w+:\]|(?!{d})[^\]\[\\\n]|\\[^\]\n])*\]"
 """Whether a delimiter between brackets ends the pattern depends on the version of sed: there must be none."""
@@ -65,36 +67,60 @@ _AWK_RESERVED = frozenset(
 )
 
 
+_AWK_CONTROL = frozenset({"if", "while", "for"})
+
+
 def awk_problems(source: str) -> Iterator[str]:
     """Why an awk program may do more than compute and print."""
-    at, after_operand, prints, depth = 0, False, False, 0
+    at, prints, before, control = 0, False, _AwkToken(), list[bool]()
     while at < len(source):
-        regex = _AWK_REGEX.match(source, at) if not after_operand else None
-        match = regex or (_AWK_TOKEN.match(source, at) if after_operand or source[at] != "/" else None)
+        slash = source[at] == "/"
+        if slash and before.slash == "unclear":
+            yield "whether a `/` in the awk program divides is not clear"
+            return
+        regex = _AWK_REGEX.match(source, at) if slash and before.slash == "regex" else None
+        match = regex or (None if slash and before.slash == "regex" else _AWK_TOKEN.match(source, at))
         if match is None:
             yield f"the awk program has a part that is not known to be harmless: `{source[at : at + 20]}`"
             return
         text, at, kind = match[0], match.end(), "regex" if regex else match.lastgroup
         if kind == "space":
             continue
-        depth += (text == "(") - (text == ")")
-        if problem := _awk_problem(kind, text, source[at:], prints=prints and depth <= 0):
+        if text == "(":
+            control.append(before.text in _AWK_CONTROL)
+        token = _AwkToken(kind, text, condition=text == ")" and bool(control) and control.pop())
+        if problem := _awk_problem(token, source[at:], prints=prints and not control):
             yield problem
             return
         if kind == "name":
             prints = prints or text in ("print", "printf")
-        elif text in (";", "{", "}") and depth <= 0:  # a newline may continue the same statement
+        elif text in (";", "{", "}") and not control:  # a newline may continue the same statement
             prints = False
-        after_operand = kind in ("string", "number", "regex") or text in (")", "]", "$", "++", "--")
-        after_operand = after_operand or (kind == "name" and text not in _AWK_WORDS)
+        before = token
 
 
-def _awk_problem(kind: str | None, text: str, rest: str, *, prints: bool) -> str | None:
-    if kind == "name":
-        return _awk_name_problem(text, called=rest.startswith("("))
-    if text in ("++", "--") and rest.lstrip(" \t").startswith("/"):
-        return "whether a `/` in the awk program divides is not clear"
-    return "the awk program writes a file" if text == ">" and prints else None
+@dataclass(frozen=True, slots=True)
+class _AwkToken:
+    """The token before. `condition`: it closes the parentheses of `if`, `while` or `for`."""
+
+    kind: str | None = None
+    text: str = ""
+    condition: bool = False
+
+    @property
+    def slash(self) -> Literal["regex", "divides", "unclear"]:
+        """What a `/` behind it is. Where awks differ, or a grammar would have to say, it is not clear."""
+        if self.condition or self.kind in ("string", "regex") or self.text in ("$", "++", "--", "length"):
+            return "unclear"
+        if self.kind == "number" or self.text in (")", "]") or (self.kind == "name" and self.text not in _AWK_WORDS):
+            return "divides"
+        return "regex"
+
+
+def _awk_problem(token: _AwkToken, rest: str, *, prints: bool) -> str | None:
+    if token.kind == "name":
+        return _awk_name_problem(token.text, called=rest.startswith("("))
+    return "the awk program writes a file" if token.text == ">" and prints else None
 
 
 def _awk_name_problem(name: str, *, called: bool) -> str | None:
