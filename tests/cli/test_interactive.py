@@ -96,7 +96,7 @@ async def test_a_task_is_typed_approved_and_accepted_in_a_real_terminal(tmux: Tm
     ]
     async with LocalServer(script) as server:
         tmux.start("--model", "anthropic/scripted", "--base-url", server.anthropic_url)
-        await tmux.until("What shall I do?")
+        await tmux.until("What would you like to do?")
         tmux.type("Write a.txt", "Enter")
         assert "+hello" in await tmux.until("y yes")
         tmux("resize-window", "-x", "120", "-y", "40")
@@ -121,7 +121,7 @@ async def test_an_interrupted_task_is_resumed_where_it_was(tmux: Tmux) -> None:
     async with LocalServer(script) as server:
         options = ("--model", "anthropic/scripted", "--base-url", server.anthropic_url)
         tmux.start(*options)
-        await tmux.until("What shall I do?")
+        await tmux.until("What would you like to do?")
         tmux.type("Begin", "Enter")
         await tmux.until("Slowly.")
         tmux.type("C-q")
@@ -150,7 +150,7 @@ async def test_a_long_sitting_in_a_real_terminal_without_colour(tmux: Tmux, tmp_
         options = ("--model", "anthropic/scripted", "--base-url", server.anthropic_url)
         tmux.start(*options, environment={"NO_COLOR": "1"})
         tmux.record(tmp_path / "sent")
-        await tmux.until("What shall I do?")
+        await tmux.until("What would you like to do?")
         tmux.type("Write the server", "Enter")
         await approve_all(tmux)
         assert "def do_GET" in (tmp_path / "project/server.py").read_text()

@@ -26,7 +26,7 @@ from joey.terminal.plain.conversation import Conversation, answer_to, converse
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, changed, done
 
-LEAVE = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt")
+APPROVAL = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt")
 QUESTION = QuestionRequested("1", "Which?", (Suggestion("red"), Suggestion("blue")))
 RESULT = CompletionRequested("1", "Done.")
 GO_ON = ContinueRequested("1", "Nothing went right.")
@@ -35,14 +35,14 @@ GO_ON = ContinueRequested("1", "Nothing went right.")
 @pytest.mark.parametrize(
     ("request_", "line", "answer"),
     [
-        (LEAVE, "y", Answer("1", yes=True)),
-        (LEAVE, "Yes", Answer("1", yes=True)),
-        (LEAVE, "yes, but not twice", Answer("1", yes=True, text="but not twice")),
-        (LEAVE, "n", Answer("1")),
-        (LEAVE, "no, use b.txt", Answer("1", text="use b.txt")),
-        (LEAVE, "you should use b.txt", Answer("1", text="you should use b.txt")),
-        (LEAVE, "a", Answer("1", yes=True, always=True)),
-        (LEAVE, "always look before you write", Answer("1", text="always look before you write")),
+        (APPROVAL, "y", Answer("1", yes=True)),
+        (APPROVAL, "Yes", Answer("1", yes=True)),
+        (APPROVAL, "yes, but not twice", Answer("1", yes=True, text="but not twice")),
+        (APPROVAL, "n", Answer("1")),
+        (APPROVAL, "no, use b.txt", Answer("1", text="use b.txt")),
+        (APPROVAL, "you should use b.txt", Answer("1", text="you should use b.txt")),
+        (APPROVAL, "a", Answer("1", yes=True, always=True)),
+        (APPROVAL, "always look before you write", Answer("1", text="always look before you write")),
         (QUESTION, "2", Answer("1", yes=True, text="blue")),
         (QUESTION, "3", Answer("1", yes=True, text="3")),
         (QUESTION, "0", Answer("1", yes=True, text="0")),
@@ -110,7 +110,7 @@ async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
     assert "? Which?\n   1 red\n   2 blue\n" in shown
 
 
-async def test_always_is_asked_once(tmp_path: Path) -> None:
+async def test_always_is_requested_once(tmp_path: Path) -> None:
     script = [reply(write("a.txt")), reply(write("b.txt")), done()]
     finished, _, kit = await talk(tmp_path, script, ["a", "y"])
     assert finished.outcome == "completed"
@@ -131,9 +131,9 @@ async def test_what_was_typed_before_the_question_is_a_message_and_no_answer(tmp
     typist.conversation.heard("y")
     assert (await task.run()).outcome == "completed"
     assert files(kit) == []
-    said = kit.provider.requests[0].messages[0].content
-    assert any("<user_message>\ny\n</user_message>" in repr(block).replace("\\n", "\n") for block in said)
-    assert not any(isinstance(block, ToolResultBlock) for block in said)
+    sent = kit.provider.requests[0].messages[0].content
+    assert any("<user_message>\ny\n</user_message>" in repr(block).replace("\\n", "\n") for block in sent)
+    assert not any(isinstance(block, ToolResultBlock) for block in sent)
 
 
 async def test_lines_come_from_a_file_descriptor_in_any_pieces(tmp_path: Path) -> None:
@@ -143,18 +143,18 @@ async def test_lines_come_from_a_file_descriptor_in_any_pieces(tmp_path: Path) -
     suggestions = [{"text": "Ann"}, {"text": "Bob"}]
     question = call("q", "ask_followup_question", question="Wer?", follow_up=suggestions)
     kit = Kit(tmp_path, [reply(question), done()])
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     def watch(task_id: str, event: object) -> None:
         conversation.watch(task_id, event)  # type: ignore[arg-type]
         if isinstance(event, (QuestionRequested, CompletionRequested)):
-            asked.set()
+            requested.set()
 
     task = TaskHandle.start(changed(kit.config, watch=watch), "Do it.")
     running = asyncio.ensure_future(converse(task, conversation, reading))
     for line in ("Jörg\n", "y\n"):
-        await asked.wait()
-        asked.clear()
+        await requested.wait()
+        requested.clear()
         for byte in line.encode():
             os.write(writing, bytes([byte]))
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What the user types: completion, pictures, what was said before, what still waits, and /condense."""
+"""What the user types: completion, images, earlier messages, what still waits, and /compact."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual import events
 from joey.chunks import UsageChunk
 from joey.events import ContextShortened, UserMessageTakenBack
 from joey.messages import ImageBlock
-from joey.terminal.attachments import only_pictures, pictures_in
+from joey.terminal.attachments import images_in, only_images
 from joey.terminal.input_history import KEPT, InputHistory
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import History, Prompt
@@ -38,10 +38,10 @@ async def test_the_list_of_completions_is_walked_and_put_away(tmp_path: Path) ->
     async with app.run_test() as pilot:
         prompt = app.query_one(Prompt)
         await pilot.press("slash", "c", "o")
-        assert "sum up the old part" in await until(pilot, "/cost")
+        assert "total the old part" in await until(pilot, "/cost")
         await pilot.press("down", "down", "enter")
         assert prompt.text == "/cost "
-        await until(pilot, "sum up", gone=True)
+        await until(pilot, "total", gone=True)
         prompt.text = ""
         await pilot.press("slash", "r")
         assert "look at what changed" in await until(pilot, "/review")
@@ -63,32 +63,32 @@ async def test_a_path_is_no_command(tmp_path: Path) -> None:
         assert "/usr/bin/env is what?" in str(services(app).kit.sent[0])
 
 
-# Pictures
+# Images
 
 
-def test_paths_of_pictures_are_found_as_people_and_terminals_write_them(tmp_path: Path) -> None:
+def test_paths_of_images_are_found_as_people_and_terminals_write_them(tmp_path: Path) -> None:
     for name in ("a.png", "my shot.JPG", "img/b.webp"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(PNG)
     shot = tmp_path / "my shot.JPG"
     for text in (f"'{shot}'", f'see "{shot}"', str(shot).replace(" ", "\\ "), f"{shot.as_uri()})"):
-        found = pictures_in(text, tmp_path)
+        found = images_in(text, tmp_path)
         assert [each.path for each in found] == [shot], text
-    assert [each.path.name for each in pictures_in("./a.png, img/b.webp and ./a.png!", tmp_path)] == ["a.png", "b.webp"]
-    assert [each.mentioned for each in pictures_in("see @a.png", tmp_path)] == [True]
+    assert [each.path.name for each in images_in("./a.png, img/b.webp and ./a.png!", tmp_path)] == ["a.png", "b.webp"]
+    assert [each.mentioned for each in images_in("see @a.png", tmp_path)] == [True]
     for prose in ("make a.png bigger", "see /nowhere/x.png", "./a.txt", "~nobody-here/a.png", "./\0.png", "'"):
-        assert pictures_in(prose, tmp_path) == []
+        assert images_in(prose, tmp_path) == []
 
 
-def test_only_a_text_of_nothing_but_pictures_is_taken_for_pictures(tmp_path: Path) -> None:
+def test_only_a_text_of_nothing_but_images_is_taken_for_images(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
-    assert [each.path.name for each in only_pictures("a.png\n", tmp_path)] == ["a.png"]
-    assert only_pictures("see ./a.png", tmp_path) == []
-    assert only_pictures("@a.png", tmp_path) == []
-    assert only_pictures("", tmp_path) == []
+    assert [each.path.name for each in only_images("a.png\n", tmp_path)] == ["a.png"]
+    assert only_images("see ./a.png", tmp_path) == []
+    assert only_images("@a.png", tmp_path) == []
+    assert only_images("", tmp_path) == []
 
 
-async def test_a_dragged_picture_becomes_a_chip_and_goes_along(tmp_path: Path) -> None:
+async def test_a_dragged_image_becomes_a_chip_and_goes_along(tmp_path: Path) -> None:
     app = terminal(tmp_path, done("d1"), done("d2"))
     shot = services(app).folder / "my shot.png"
     shot.write_bytes(PNG)
@@ -102,7 +102,7 @@ async def test_a_dragged_picture_becomes_a_chip_and_goes_along(tmp_path: Path) -
         app.post_message(events.Paste(str(shot).replace(" ", "\\ ")))
         await until(pilot, "▣ my shot.png")
         await say(pilot, "what is this")
-        assert "▣" not in await until(pilot, "[picture: my shot.png]")
+        assert "▣" not in await until(pilot, "[image: my shot.png]")
         await until(pilot, "y accepts")
         (sent,) = services(app).kit.sent
         assert [block.media_type for block in sent.content if isinstance(block, ImageBlock)] == ["image/png"]
@@ -123,24 +123,24 @@ async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_fi
         await until(pilot, "Second.")
         screen = on_screen(app)
         assert "› see ./shot.png and @notes.md" in screen and "milk" not in screen
-        said = services(app).kit.sent[-1]
-        assert "remember the milk" in str(said)
-        assert "image/png" in str(said)
+        sent = services(app).kit.sent[-1]
+        assert "remember the milk" in str(sent)
+        assert "image/png" in str(sent)
 
 
-async def test_a_picture_that_cannot_be_sent_gives_the_words_back(tmp_path: Path) -> None:
+async def test_a_image_that_cannot_be_sent_gives_the_words_back(tmp_path: Path) -> None:
     app = terminal(tmp_path)
-    (services(app).folder / "big.png").write_text("not a picture")
+    (services(app).folder / "big.png").write_text("not a image")
     async with app.run_test() as pilot:
         await say(pilot, "see ./big.png")
         await until(pilot, "is not an image that models accept")
         assert app.query_one(Prompt).text == "see ./big.png"
 
 
-# What was said before
+# What was sent before
 
 
-async def test_what_was_said_is_there_in_the_next_run(tmp_path: Path) -> None:
+async def test_what_was_typed_is_there_in_the_next_run(tmp_path: Path) -> None:
     first = terminal(tmp_path)
     async with first.run_test() as pilot:
         await say(pilot, "/cost")
@@ -162,7 +162,7 @@ def test_searching_goes_back_until_there_is_no_more() -> None:
     history = History(["fix a", "look", "Fix b", "fix b"])
     assert [history.search("fix"), history.search("fix b"), history.search("Fix b")] == ["fix b", "Fix b", "fix a"]
     assert history.search("fix a") is None
-    history.leave()
+    history.reset()
     assert history.search("nothing") is None
 
 
@@ -216,10 +216,10 @@ async def test_what_waits_is_shown_and_can_be_taken_back(tmp_path: Path) -> None
         assert "slowly" not in str(services(app).kit.sent[-1])
 
 
-# /condense
+# /compact
 
 
-async def test_condensing_shows_what_was_gained(tmp_path: Path) -> None:
+async def test_compacting_shows_what_was_gained(tmp_path: Path) -> None:
     looks = [reply(call(f"l{n}", "list_files", path="."), usage=UsageChunk(20_000 * (n + 1), 10)) for n in range(4)]
     app = terminal(tmp_path, *looks, done(), reply("They looked.", usage=UsageChunk(900, 10)), done("d2", "More."))
     async with app.run_test() as pilot:
@@ -228,7 +228,7 @@ async def test_condensing_shows_what_was_gained(tmp_path: Path) -> None:
         await pilot.press("y")
         await until(pilot, "y accepts", gone=True)
         before = app.session.status.last.total
-        await say(pilot, "/condense")
+        await say(pilot, "/compact")
         await until(pilot, "messages summarized. The next request takes about")
         (event,) = [event for event in services(app).events if isinstance(event, ContextShortened)]
         assert app.session.status.last.total == event.tokens_after < before
@@ -237,5 +237,5 @@ async def test_condensing_shows_what_was_gained(tmp_path: Path) -> None:
         await until(pilot, "More.")
         await until(pilot, "y accepts")
         assert "They looked." in str(services(app).kit.sent[0])
-        await say(pilot, "/condense")
-        await until(pilot, "condensed before the next request")
+        await say(pilot, "/compact")
+        await until(pilot, "compacted before the next request")

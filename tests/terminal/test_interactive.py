@@ -102,7 +102,7 @@ async def test_a_running_command_shows_its_output_as_it_comes(tmp_path: Path) ->
         await until(pilot, "✗ execute_command")
 
 
-async def test_reasoning_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
+async def test_reasoning_is_folded_until_it_is_wanted(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test() as pilot:
         for event in (ReasoningStarted(), ReasoningDelta("first idea\nsecond idea"), ReasoningFinished()):
@@ -219,7 +219,7 @@ async def test_each_key_answers_an_approval(tmp_path: Path, keys: list[str], app
         assert (services(app).folder / "a.py").exists() is approved
 
 
-async def test_always_is_not_asked_again(tmp_path: Path) -> None:
+async def test_always_is_requested_once(tmp_path: Path) -> None:
     again = reply(call("w2", "write_to_file", path="b.py", file_text="x = 1\n"))
     app = terminal(tmp_path, WRITE, again, done(), policy="ask")
     async with app.run_test() as pilot:
@@ -245,7 +245,7 @@ async def test_escape_leaves_the_comment_and_the_question_stays(tmp_path: Path) 
         await until(pilot, "y accepts")
 
 
-async def test_a_letter_typed_as_the_request_comes_up_is_no_leave(tmp_path: Path) -> None:
+async def test_a_letter_typed_as_the_request_comes_up_is_no_approval(tmp_path: Path) -> None:
     app = terminal(tmp_path, WRITE, done(), policy="ask")
     async with app.run_test() as pilot:
         app.query_one(RequestPanel).SETTLING = 3_600
@@ -274,8 +274,8 @@ async def test_words_being_typed_keep_the_keys(tmp_path: Path) -> None:
 
 
 async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:
-    asked = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}, {"text": "Blue"}]))
-    app = terminal(tmp_path, asked, done())
+    ask = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}, {"text": "Blue"}]))
+    app = terminal(tmp_path, ask, done())
     async with app.run_test() as pilot:
         await say(pilot, "go")
         assert "1 Red" in await until(pilot, "picks")
@@ -285,8 +285,8 @@ async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:
 
 
 async def test_an_answer_can_be_typed_at_once(tmp_path: Path) -> None:
-    asked = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}]))
-    app = terminal(tmp_path, asked, done())
+    ask = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}]))
+    app = terminal(tmp_path, ask, done())
     async with app.run_test() as pilot:
         await say(pilot, "go")
         await until(pilot, "picks")
@@ -327,7 +327,7 @@ async def test_feedback_on_a_result_lets_the_task_go_on(tmp_path: Path) -> None:
 
 
 async def test_no_ends_what_does_not_go_well(tmp_path: Path) -> None:
-    app = terminal(tmp_path)  # the script has nothing to say, which is an error the user is asked about
+    app = terminal(tmp_path)  # the script has nothing to say, which is an error the user is requested about
     async with app.run_test() as pilot:
         await say(pilot, "go")
         await until(pilot, "y continues")
@@ -395,12 +395,12 @@ async def test_commands_tell_what_there_is(tmp_path: Path) -> None:
         await command(pilot, "/cost", "none yet")
         await command(pilot, "/tasks", "There are no tasks yet.")
         await command(pilot, "/model", "The model is")
-        await command(pilot, "/help", "/condense")
+        await command(pilot, "/help", "/compact")
         await command(pilot, "/help keys", "Ctrl+J")
         await command(pilot, "/moed", "Did you mean /mode or /model?")
         await command(pilot, "/rev", "Did you mean /review?")
         await command(pilot, "/model qwen", "named PROVIDER/MODEL")
-        await command(pilot, "/condense", "There is no conversation yet")
+        await command(pilot, "/compact", "There is no conversation yet")
         await command(pilot, "/resume x", "there is no task 'x'")
 
 
@@ -421,7 +421,7 @@ async def test_the_mode_changes_between_tasks_and_within_one(tmp_path: Path) -> 
         assert app.session.task.state.mode == "debug"
 
 
-async def test_a_task_is_resumed_with_what_was_said(tmp_path: Path) -> None:
+async def test_a_task_is_resumed_with_its_conversation(tmp_path: Path) -> None:
     first = terminal(tmp_path, WRITE, done())
     async with first.run_test() as pilot:
         await say(pilot, "write it")
@@ -473,7 +473,7 @@ async def test_lines_history_and_completion_in_the_input(tmp_path: Path) -> None
         assert prompt.text == "see @src/server.py "
 
 
-async def test_events_of_a_long_conversation_are_told_in_a_line(tmp_path: Path) -> None:
+async def test_events_of_a_long_conversation_are_reported_in_a_line(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test() as pilot:
         app.watch_task("t", TextStarted())

@@ -29,7 +29,7 @@ async def piped(folder: Path, text: str, *script: Scripted, policy: str = "ask")
     return code, out.getvalue(), services
 
 
-async def test_a_script_of_lines_answers_what_is_asked(tmp_path: Path) -> None:
+async def test_a_script_of_lines_answers_the_requests(tmp_path: Path) -> None:
     code, out, services = await piped(tmp_path, "write it\ny\nmore\ny\n", WRITE, done("d1"), done("d2", "More."))
     assert code == 0
     assert (services.folder / "a.txt").read_text() == "hello\n"
@@ -41,16 +41,16 @@ async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: 
     code, out, services = await piped(tmp_path, "write it", WRITE, done())
     assert code == 0
     assert not (services.folder / "a.txt").exists()
-    assert "(nobody is there)" in out
+    assert "(nobody to ask)" in out
 
 
-async def test_commands_work_while_something_is_asked(tmp_path: Path) -> None:
-    lines = "/cost\n/nope\nwrite it\n/tools\n/mode ask\ny\ny\n/mode ask\n/condense\n/theme dark\n"
+async def test_commands_work_while_a_request_waits(tmp_path: Path) -> None:
+    lines = "/cost\n/nope\nwrite it\n/tools\n/mode ask\ny\ny\n/mode ask\n/compact\n/theme dark\n"
     code, out, services = await piped(tmp_path, lines, WRITE, done())
     assert code == 0
-    for told in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Now in ask mode",
+    for shown in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Switched to ask mode",
                  "Not summarized: there is nothing to summarize yet", "have no theme"):  # fmt: skip
-        assert told in out
+        assert shown in out
     assert (services.folder / "a.txt").exists(), "a command is no answer"
 
 
@@ -73,12 +73,12 @@ async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp
     assert "and more" in str(second.kit.sent[-1])
 
 
-async def test_what_cannot_be_done_is_said_and_the_next_line_is_read(tmp_path: Path) -> None:
+async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
-    (tmp_path / "project/big.png").write_text("not a picture")
+    (tmp_path / "project/big.png").write_text("not a image")
     code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\ny\n", done())
     assert code == 0
-    assert "is no picture" in out and "there is no task 'nonsense'" in out and "✓ Result\nAll done." in out
+    assert "is no image" in out and "there is no task 'nonsense'" in out and "✓ Result\nAll done." in out
 
 
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:

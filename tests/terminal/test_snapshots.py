@@ -1,7 +1,7 @@
-"""Every state of the screen as a picture, in tests/terminal/snapshots. `make snapshots` draws them anew.
+"""Every state of the screen as a image, in tests/terminal/snapshots. `make snapshots` draws them again.
 
 Each state is shown at 80x24 and, after the window was resized, at 200x60; some also on a light ground and without
-colour. A difference is shown as words first; where only colours differ, the lines of the picture are.
+colour. A difference is shown as words first; where only colours differ, the lines of the image are.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from joey.testing.screenshot import rows, svg
 from joey.usage import Usage
 from screen_kit import ScratchServices
 
-PICTURES = Path(__file__).parent / "snapshots"
+IMAGES = Path(__file__).parent / "snapshots"
 RENEW = "JOEY_RENEW_SNAPSHOTS"
 SERVER = """\
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -107,7 +107,7 @@ def ran(command: str) -> tuple[Event, ...]:
 Step = Callable[[Interactive, Pilot[None]], Awaitable[None]]
 
 
-def told(*events: Event) -> Step:
+def seen(*events: Event) -> Step:
     async def tell(app: Interactive, _pilot: Pilot[None]) -> None:
         for event in (*BEGUN, *events):
             app.watch_task("t", event)
@@ -129,7 +129,7 @@ async def hello(_app: Interactive, _pilot: Pilot[None]) -> None:
     pass
 
 
-async def picture_by_path(app: Interactive, _pilot: Pilot[None]) -> None:
+async def image_by_path(app: Interactive, _pilot: Pilot[None]) -> None:
     folder = app.session.services.folder
     (folder / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(34_000))
     app.query_one(Prompt).text = "Why is ./shot.png so dark?"
@@ -169,36 +169,36 @@ CHANGE = ApprovalRequested(
 )
 STATES: dict[str, Step] = {
     "hello": hello,
-    "answer-streaming": told(TextStarted(), TextDelta(ANSWER), TextDelta("Then I will")),
-    "reasoning-streaming": told(*THOUGHTS),
-    "reasoning-folded": told(*THOUGHTS, ReasoningFinished(), TextStarted(), TextDelta("One branch."), TextFinished()),
-    "reasoning-unfolded": typed("ctrl+o", after=told(*THOUGHTS, ReasoningFinished())),
-    "file-growing": told(
+    "answer-streaming": seen(TextStarted(), TextDelta(ANSWER), TextDelta("Then I will")),
+    "reasoning-streaming": seen(*THOUGHTS),
+    "reasoning-folded": seen(*THOUGHTS, ReasoningFinished(), TextStarted(), TextDelta("One branch."), TextFinished()),
+    "reasoning-unfolded": typed("ctrl+o", after=seen(*THOUGHTS, ReasoningFinished())),
+    "file-growing": seen(
         ToolCallStarted("w", "write_to_file"),
         ToolCallDelta("w", ("path",), "server.py", ""),
         ToolCallDelta("w", ("file_text",), SERVER[:170], ""),
     ),
-    "command-running": told(
+    "command-running": seen(
         *ran("make test"),
         ToolRunStarted("r", "execute_command"),
         ToolRunProgressed("r", "\x1b[32mcollected 3 items\x1b[0m\n10%\r60%\r100%\ntests/test_hello.py ..\n"),
     ),
-    "command-failed": told(
+    "command-failed": seen(
         *ran("make test"),
         ToolRunStarted("r", "execute_command"),
         ToolRunFinished(
             "r", "execute_command", ToolResult((TextBlock("Exit code 2"),), (ShownText("1 failed\n"),), is_error=True)
         ),
     ),
-    "diff": told(*wrote(), ToolRunStarted("w", "write_to_file"), APPROVED),
-    "todos-and-meters": told(
+    "diff": seen(*wrote(), ToolRunStarted("w", "write_to_file"), APPROVED),
+    "todos-and-meters": seen(
         TodosChanged(
             (Todo("1", "Read server.py", "completed"), Todo("2", "Add /hello", "in_progress"), Todo("3", "Try it"))
         ),
         METERS,
         TurnStarted(2),
     ),
-    "approval-of-a-change": told(
+    "approval-of-a-change": seen(
         *wrote(),
         ApprovalRequested(
             "a",
@@ -209,7 +209,7 @@ STATES: dict[str, Step] = {
             (ShownDiff("server.py", DIFF),),
         ),
     ),
-    "approval-of-a-command": told(
+    "approval-of-a-command": seen(
         *ran("curl -s localhost:8000/hello && rm -rf build"),
         ApprovalRequested(
             "a",
@@ -219,12 +219,12 @@ STATES: dict[str, Step] = {
             "`rm -rf build`: deletes files, and no rule names it",
         ),
     ),
-    "approval-of-a-path": told(
+    "approval-of-a-path": seen(
         ToolCallStarted("p", "read_file"),
         ToolCallFinished("p", "read_file", {"path": "/etc/hosts"}),
         ApprovalRequested("a", "p", "read_file", {"path": "/etc/hosts"}, "`/etc/hosts` is outside the workspace"),
     ),
-    "approval-of-a-servers-tool": told(
+    "approval-of-a-servers-tool": seen(
         ToolCallStarted("m", "mcp--library--search"),
         ToolCallFinished("m", "mcp--library--search", {"words": ["wsgi"], "most": 5}),
         ApprovalRequested("a", "m", "mcp--library--search", {"words": ["wsgi"], "most": 5}, "no rule names this tool"),
@@ -232,15 +232,15 @@ STATES: dict[str, Step] = {
     "approval-with-a-comment": typed(
         "c",
         *"too big",
-        after=told(
+        after=seen(
             *wrote(),
             ApprovalRequested(
                 "a", "w", "write_to_file", {"path": "server.py"}, "needs approval", (ShownDiff("server.py", DIFF),)
             ),
         ),
     ),
-    "question": told(QUESTION),
-    "completion": told(
+    "question": seen(QUESTION),
+    "completion": seen(
         ToolCallStarted("d", "attempt_completion"),
         ToolCallFinished("d", "attempt_completion", {"result": "`GET /hello` answers **Hello, 世界!**"}),
         METERS,
@@ -248,33 +248,33 @@ STATES: dict[str, Step] = {
     ),
     "completion-with-feedback": typed(
         *"in JSON, please",
-        after=told(
+        after=seen(
             ToolCallStarted("d", "attempt_completion"),
             ToolCallFinished("d", "attempt_completion", {"result": "`GET /hello` answers."}),
             CompletionRequested("d", "…"),
         ),
     ),
-    "going-on": told(ContinueRequested("g", "Nothing went right in the last 3 turns.")),
+    "going-on": seen(ContinueRequested("g", "Nothing went right in the last 3 turns.")),
     "commands-completing": typed("slash", "m", "down"),
     "files-completing": typed(*"see @s"),
-    "picture-by-path": picture_by_path,
-    "queue": told(TextStarted(), TextDelta("Let me look around first."), UserMessageQueued("and use port 8080")),
+    "image-by-path": image_by_path,
+    "queue": seen(TextStarted(), TextDelta("Let me look around first."), UserMessageQueued("and use port 8080")),
     "help": typed("slash", *"help", "enter"),
     "keys": typed("slash", *"help keys", "enter"),
-    "error": told(
+    "error": seen(
         RetryScheduled(1, 2.0, "The provider is overloaded."),
         TextStarted(),
         TextDelta("Half an ans"),
         TaskFinished("error", "the connection broke: 127.0.0.1 refused it"),
     ),
-    "condensed": told(METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, Usage(900, 100), 0.001)),
+    "compacted": seen(METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, Usage(900, 100), 0.001)),
     "taken-up-again": taken_up,
 }
 LIGHT = ("answer-streaming", "approval-of-a-change", "question", "todos-and-meters")
 
 
 async def settled(app: Interactive, pilot: Pilot[None]) -> str:
-    """The picture, when nothing moves any more."""
+    """The image, when nothing moves any more."""
     before = ""
     for _ in range(100):
         await pilot.pause(0.06)
@@ -293,42 +293,42 @@ async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: s
         app.theme = f"textual-{theme}"
         app.session.status = replace(app.session.status, window=200_000)
         await STATES[state](app, pilot)
-        pictures = [await settled(app, pilot)]
+        images = [await settled(app, pilot)]
         for size in sizes[1:]:
             await pilot.resize_terminal(*size)
-            pictures.append(await settled(app, pilot))
-    return pictures
+            images.append(await settled(app, pilot))
+    return images
 
 
 VERSIONS = f"textual {version('textual')}, rich {version('rich')}"
-MADE_WITH = PICTURES / "made-with.txt"
+MADE_WITH = IMAGES / "made-with.txt"
 
 
-def test_the_pictures_are_of_these_versions() -> None:
+def test_the_images_are_of_these_versions() -> None:
     if os.environ.get(RENEW):
         MADE_WITH.write_text(f"{VERSIONS}\n", encoding="utf-8")
     if (made_with := MADE_WITH.read_text(encoding="utf-8").strip()) != VERSIONS:
-        pytest.skip(f"not compared: the pictures were made with {made_with}, and this is {VERSIONS}")
+        pytest.skip(f"not compared: the images were made with {made_with}, and this is {VERSIONS}")
 
 
-def check(name: str, picture: str) -> None:
-    file = PICTURES / f"{name}.svg"
+def check(name: str, image: str) -> None:
+    file = IMAGES / f"{name}.svg"
     if os.environ.get(RENEW):
-        PICTURES.mkdir(exist_ok=True)
-        file.write_text(picture, encoding="utf-8")
+        IMAGES.mkdir(exist_ok=True)
+        file.write_text(image, encoding="utf-8")
     assert file.exists(), f"there is no {file.name}; `make snapshots` draws it"
     known = file.read_text(encoding="utf-8")
     if MADE_WITH.read_text(encoding="utf-8").strip() != VERSIONS:
         return  # another version draws a border otherwise; the test above says that nothing was compared
-    if picture != known:
+    if image != known:
         pytest.fail(
-            f"{name} looks different (`make snapshots` if that is meant):\n{difference(known, picture)}", pytrace=False
+            f"{name} looks different (`make snapshots` if that is meant):\n{difference(known, image)}", pytrace=False
         )
 
 
-def difference(known: str, picture: str) -> str:
-    words = list(difflib.unified_diff(rows(known), rows(picture), "before", "now", lineterm="", n=1))
-    styles = difflib.unified_diff(known.splitlines(), picture.splitlines(), "before", "now", lineterm="", n=0)
+def difference(known: str, image: str) -> str:
+    words = list(difflib.unified_diff(rows(known), rows(image), "before", "now", lineterm="", n=1))
+    styles = difflib.unified_diff(known.splitlines(), image.splitlines(), "before", "now", lineterm="", n=0)
     return "\n".join(words or ["The words are the same; their looks are not:", *list(styles)[:40]])
 
 
@@ -341,26 +341,26 @@ async def test_the_screen_looks_as_it_did(tmp_path: Path, state: str) -> None:
 
 @pytest.mark.parametrize("state", LIGHT)
 async def test_on_a_light_ground_it_looks_as_it_did(tmp_path: Path, state: str) -> None:
-    (picture,) = await shown(tmp_path, state, [(80, 24)], "light")
-    check(f"{state}-80x24-light", picture)
+    (image,) = await shown(tmp_path, state, [(80, 24)], "light")
+    check(f"{state}-80x24-light", image)
 
 
-@pytest.mark.parametrize("state", [*LIGHT, "commands-completing", "picture-by-path"])
+@pytest.mark.parametrize("state", [*LIGHT, "commands-completing", "image-by-path"])
 async def test_without_colour_it_looks_as_it_did(tmp_path: Path, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    (picture,) = await shown(tmp_path, state, [(80, 24)])
-    check(f"{state}-80x24-no-colour", picture)
-    inks = set(re.findall(r"fill[=:]\"?(#\w+)", picture))
+    (image,) = await shown(tmp_path, state, [(80, 24)])
+    check(f"{state}-80x24-no-colour", image)
+    inks = set(re.findall(r"fill[=:]\"?(#\w+)", image))
     assert inks <= {"#e0e0e0", "#121212"}
 
 
-def test_no_picture_is_of_a_state_that_is_not_there() -> None:
-    drawn = {file.name.partition("-80x24")[0].partition("-200x60")[0] for file in PICTURES.glob("*.svg")}
+def test_no_images_is_of_a_state_that_is_not_there() -> None:
+    drawn = {file.name.partition("-80x24")[0].partition("-200x60")[0] for file in IMAGES.glob("*.svg")}
     assert drawn == set(STATES)
 
 
-def test_a_difference_is_told_in_words_and_then_in_looks() -> None:
-    one, two = (PICTURES / f"{name}-80x24.svg" for name in ("hello", "question"))
+def test_a_difference_is_reported_in_words_and_then_in_looks() -> None:
+    one, two = (IMAGES / f"{name}-80x24.svg" for name in ("hello", "question"))
     assert "+" in difference(one.read_text(), two.read_text()) and "port" in difference(
         one.read_text(), two.read_text()
     )
@@ -368,7 +368,7 @@ def test_a_difference_is_told_in_words_and_then_in_looks() -> None:
     assert rows(one.read_text())[0].strip() == "Joey. Say what to do; /help tells the rest."
 
 
-def test_pictures_fetch_nothing() -> None:
-    for file in PICTURES.glob("*.svg"):
+def test_images_fetch_nothing() -> None:
+    for file in IMAGES.glob("*.svg"):
         text = file.read_text(encoding="utf-8")
         assert "url(" not in text and "<image" not in text and "href" not in text, file.name

@@ -172,7 +172,7 @@ def test_live_output_is_kept_only_to_a_limit() -> None:
     assert text.text.endswith("end")
 
 
-def test_a_conversation_of_before_is_told_as_it_was() -> None:
+def test_a_conversation_of_before_is_shown_as_it_was() -> None:
     call = ToolUseBlock("c", "read_file", {"path": "a"})
     entries = entries_of(
         [
@@ -188,7 +188,7 @@ def test_a_conversation_of_before_is_told_as_it_was() -> None:
 def test_what_joey_put_around_the_users_words_is_not_shown_as_theirs() -> None:
     assert users_words("<user_message>\nhurry\n</user_message>") == "hurry"
     assert (
-        users_words("Your reply was empty. Go on with the next step. (This message is automatic; do not answer it.)")
+        users_words("Your reply was empty. Continue with the next step. (This message is automatic; do not answer it.)")
         == ""
     )
     assert users_words("Fix <b>it</b>") == "Fix <b>it</b>"
@@ -228,9 +228,9 @@ def test_a_growing_file_shows_its_last_lines_with_their_numbers(dark: bool) -> N
 
 
 def test_a_diff_is_coloured_and_readable_without_colour() -> None:
-    picture = draw_diff(DIFF)
-    assert picture.plain == DIFF.rstrip("\n")
-    styles = {str(span.style) for span in picture.spans}
+    drawn_diff = draw_diff(DIFF)
+    assert drawn_diff.plain == DIFF.rstrip("\n")
+    styles = {str(span.style) for span in drawn_diff.spans}
     assert {"green", "red", "cyan", "bold"} <= styles
 
 
@@ -262,7 +262,7 @@ def test_the_result_is_read_while_it_is_written() -> None:
     assert "All d" in drawn(card)
 
 
-def test_an_approval_shows_the_whole_diff_and_why_it_is_asked() -> None:
+def test_an_approval_shows_the_whole_diff_and_why_it_is_required() -> None:
     long = DIFF + "+more\n" * 50
     request = ApprovalRequested(
         "a", "c", "write_to_file", {"path": "x"}, "writes are asked for", (ShownDiff("x", long),)
@@ -304,7 +304,7 @@ def test_keys_answer_only_what_they_are_shown_for(request_: Any, key: str, answe
     assert request_keys(request_)
 
 
-def test_words_are_never_leave() -> None:
+def test_words_are_never_approval() -> None:
     assert answer_by_words(APPROVAL, "yes", comment=False) is None
     denial = answer_by_words(APPROVAL, "yes", comment=True)
     assert denial is not None and not denial.yes
@@ -341,7 +341,7 @@ def test_the_footer_tells_mode_model_tokens_cache_cost_and_context() -> None:
 
 
 @pytest.mark.parametrize("width", [10, 20, 40, 80, 200])
-def test_the_footer_fits_any_width(width: int) -> None:
+def test_the_footer_keeps_to_any_width(width: int) -> None:
     usage = Usage(10**7, 10**5, 0, 10**6)
     status = Status("orchestrator", "provider/a-long-model-name", "execute_command", usage, usage, 12.5, 10**8, 1, 2)
     line = status_line(status, width)

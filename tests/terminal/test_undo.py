@@ -13,7 +13,7 @@ from task_kit import call, done
 SIZE = (120, 40)
 
 
-async def test_undo_says_what_it_would_do_and_does_it_when_told(tmp_path: Path) -> None:
+async def test_undo_says_what_it_would_do_and_does_it_when_confirmed(tmp_path: Path) -> None:
     write = reply(call("w", "write_to_file", path="a.txt", file_text="new\n"))
     services = ScratchServices(tmp_path, [write, done()])
     services.kit.change(checkpoints=CheckpointLimits())

@@ -1,4 +1,4 @@
-"""Text from models, files and commands, made fit for a terminal: what a terminal would obey is shown as a sign.
+"""Text from models, files and commands, made safe for a terminal: what a terminal would obey is shown as a sign.
 
 `visible` maps single characters, so that it may be used on pieces of a stream. Left as they are: line ends, tabs, and
 the joiners that emoji and some scripts need. Turned into signs: control characters (an escape code recolours, moves or

@@ -1,10 +1,10 @@
-"""Pictures by their path: which ones a text names, in the ways that people and terminals write paths.
+"""Images by their path: which ones a text names, in the ways that people and terminals write paths.
 
     /tmp/shot.png   ~/shot.png   img/logo.png   ./logo.png     typed: a path has a slash, so that prose stays prose
     '/tmp/my shot.png'   /tmp/my\\ shot.png   file:///tmp/my%20shot.png     dragged into a terminal
-    @logo.png                                                  a mention, which brings its picture along by itself
+    @logo.png                                                  a mention, which adds its image by itself
 
-Only files that are there count. What was pasted or dragged and is nothing but pictures becomes an attachment and is
+Only files that are there count. What was pasted or dragged and is nothing but images becomes an attachment and is
 not put into the text.
 """
 
@@ -20,8 +20,8 @@ _WORD = re.compile(r"""'[^'\n]+'|"[^"\n]+"|(?:\\.|[^\s'"\\])+""")
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture to send along. `mentioned`: it stands in the text as a mention, and comes along by itself."""
+class ImageFile:
+    """An image to attach. `mentioned`: it stands in the text as a mention, which attaches it by itself."""
 
     path: Path
     mentioned: bool = False
@@ -32,27 +32,27 @@ class Picture:
         return f"{self.path.name} ({size / 1024:.0f} kB)"
 
 
-def pictures_in(text: str, folder: Path, *, bare: bool = False) -> list[Picture]:
-    """The pictures that a text names, each once. `bare`: a mere file name counts, too."""
-    found = (_picture(match[0], folder, bare=bare) for match in _WORD.finditer(text))
-    return list(dict.fromkeys(picture for picture in found if picture))
+def images_in(text: str, folder: Path, *, bare: bool = False) -> list[ImageFile]:
+    """The images that a text names, each once. `bare`: a mere file name counts, too."""
+    found = (_image(match[0], folder, bare=bare) for match in _WORD.finditer(text))
+    return list(dict.fromkeys(image for image in found if image))
 
 
-def only_pictures(text: str, folder: Path) -> list[Picture]:
-    """The pictures of a text that names nothing but pictures; none if there is anything else in it."""
+def only_images(text: str, folder: Path) -> list[ImageFile]:
+    """The images of a text that names nothing but images; none if there is anything else in it."""
     words = [match[0] for match in _WORD.finditer(text)]
-    found = [_picture(word, folder, bare=True) for word in words]
+    found = [_image(word, folder, bare=True) for word in words]
     return list(dict.fromkeys(each for each in found if each and not each.mentioned)) if all(found) else []
 
 
-def _picture(word: str, folder: Path, *, bare: bool) -> Picture | None:
+def _image(word: str, folder: Path, *, bare: bool) -> ImageFile | None:
     mentioned = word.startswith("@")
     name = _unquoted(word.removeprefix("@").rstrip(".,;:!?)") if word[0] not in "'\"" else word)
     if not name.lower().endswith(KINDS) or not (bare or mentioned or "/" in name):
         return None
     try:
         path = folder / name.lstrip("/") if mentioned else folder / Path(name).expanduser()
-        return Picture(path, mentioned) if path.is_file() else None
+        return ImageFile(path, mentioned) if path.is_file() else None
     except (OSError, ValueError, RuntimeError):
         return None
 

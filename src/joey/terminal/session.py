@@ -1,4 +1,4 @@
-"""What every front end for a person keeps between tasks: what was chosen, where things stand, which task runs."""
+"""What a terminal keeps between tasks: the choices, the status, and which task runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from joey.terminal.status import Status
 
 
 class Session:
-    """One sitting. After a task has ended the next words go on with it, until another is chosen or begun."""
+    """One sitting. After a task has ended, the next message resumes it, until another is chosen or started."""
 
     def __init__(self, services: Services, choices: Choices | None = None) -> None:
         self.services = services
@@ -36,12 +36,12 @@ class Session:
         self.choices = replace(self.choices, mode=mode or self.choices.mode, model=model or self.choices.model)
         self.status = replace(self.status, mode=mode or self.status.mode, model=model or self.status.model)
 
-    def begin_anew(self) -> None:
+    def begin_new(self) -> None:
         self.choices = Choices(self.status.mode, self.choices.model)
         self.status = Status(self.status.mode, self.status.model)
 
-    def take_up(self, start: str) -> TaskState:
-        """Choose a task that was, to go on with. JoeyError if there is none."""
+    def resume(self, start: str) -> TaskState:
+        """Resume a task with the next message. JoeyError if there is none."""
         self.choices = replace(self.choices, resume=None)
         task_id, state = self.services.state(start)
         self.choices = replace(self.choices, resume=task_id, mode=None)

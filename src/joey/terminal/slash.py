@@ -1,4 +1,4 @@
-"""`/` commands: what the user asks of the terminal itself. Each returns what to say about it.
+"""`/` commands: for the terminal itself, not for the model. Each returns the text to show.
 
 They are the same in the whole-screen terminal and in the plain one; a `Front` is what differs between the two.
 """
@@ -18,7 +18,7 @@ from joey.terminal.session import Session
 from joey.terminal.status import Status, cache_line, short_number, tokens_line
 
 _TASKS_SHOWN = 15
-_BUSY = "A task is running; interrupt it with Esc or Ctrl+C first."
+_BUSY = "A task is running; stop it with Esc or Ctrl+C first."
 
 
 class Front(Protocol):
@@ -30,16 +30,16 @@ class Front(Protocol):
     def busy(self) -> bool: ...
 
     def show_task(self, state: TaskState) -> None:
-        """Show what was said in a task that is taken up again."""
+        """Show the conversation of a task that is resumed."""
         ...
 
-    def condense(self) -> None:
-        """Condense the task that rests; the outcome is shown when it is there."""
+    def compact(self) -> None:
+        """Compact the conversation of the task that is not running; the outcome is shown when it is there."""
         ...
 
     def set_theme(self, which: str) -> str: ...
 
-    def leave(self) -> object: ...
+    def close(self) -> object: ...
 
 
 Command: TypeAlias = Callable[[Front, str], str]
@@ -50,12 +50,12 @@ def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
     if not text.startswith("/") or text.startswith("//") or "\n" in text:
         return False
     name = text.removeprefix("/").partition(" ")[0]
-    # /usr/bin/env is a path, and what is said about it is for the model.
+    # /usr/bin/env is a path, and the message is for the model.
     return name in COMMANDS or (name not in own and "/" not in name)
 
 
 def run_command(front: Front, line: str) -> str:
-    """Carry out a `/` command; what comes back is shown. What cannot be done is said, never raised."""
+    """Run a `/` command; what comes back is shown. An error is text, too, and never raised."""
     name, _, rest = line.removeprefix("/").partition(" ")
     command = COMMANDS.get(name)
     if command is None:
@@ -74,7 +74,7 @@ def _unknown(name: str, own: Mapping[str, str]) -> str:
 
 
 def command_hints(own: Mapping[str, str]) -> dict[str, str]:
-    """Every command there is, and what it does."""
+    """Every command, and what it does."""
     return {f"/{name}": what for name, (what, _) in COMMANDS.items()} | {f"/{name}": own[name] for name in own}
 
 
@@ -88,12 +88,12 @@ def _mode(front: Front, slug: str) -> str:
     if front.busy:
         return _BUSY
     front.session.choose(mode=slug)
-    return f"Now in {slug} mode."
+    return f"Switched to {slug} mode."
 
 
 def _model(front: Front, name: str) -> str:
     if not name:
-        return f"The model is {front.session.status.model or 'the usual one'}. /model PROVIDER/MODEL changes it."
+        return f"The model is {front.session.status.model or 'the default'}. /model PROVIDER/MODEL changes it."
     if "/" not in name:
         return f"A model is named PROVIDER/MODEL, such as anthropic/{name}; `joey models` lists the providers."
     if front.busy:
@@ -105,41 +105,41 @@ def _model(front: Front, name: str) -> str:
 def _new(front: Front, _rest: str) -> str:
     if front.busy:
         return _BUSY
-    front.session.begin_anew()
-    return "What you say next begins a new task."
+    front.session.begin_new()
+    return "Your next message starts a new task."
 
 
 def _tasks(front: Front, _rest: str) -> str:
     tasks = front.session.services.tasks()
     lines = [f"  {task.task_id}  {task.status:<10} {one_line(task.text)[:60]}" for task in tasks[:_TASKS_SHOWN]]
     more = [f"  … {len(tasks) - _TASKS_SHOWN} more: `joey tasks`"] if len(tasks) > _TASKS_SHOWN else []
-    return "\n".join(["Tasks (/resume ID goes on with one):", *lines, *more]) if lines else "There are no tasks yet."
+    return "\n".join(["Tasks (/resume ID resumes one):", *lines, *more]) if lines else "There are no tasks yet."
 
 
 def _resume(front: Front, start: str) -> str:
-    return _BUSY if front.busy else take_up(front, start or "last")
+    return _BUSY if front.busy else resume_task(front, start or "last")
 
 
-def take_up(front: Front, start: str) -> str:
-    """Show a task that was, to go on with."""
+def resume_task(front: Front, start: str) -> str:
+    """Show a task, and resume it with the next message."""
     try:
-        state = front.session.take_up(start)
+        state = front.session.resume(start)
     except JoeyError as error:
         return str(error)
     front.show_task(state)
-    return f"Task {front.session.choices.resume}. Say something, or press Enter to let it go on."
+    return f"Task {front.session.choices.resume}. Type a message, or press Enter to continue."
 
 
-def _condense(front: Front, _rest: str) -> str:
+def _compact(front: Front, _rest: str) -> str:
     if front.session.task is not None:
         front.session.task.send(Condense())
-        return "The conversation is condensed before the next request."
+        return "The conversation will be compacted before the next request."
     if front.busy:
         return _BUSY
     if front.session.choices.resume is None:
-        return "There is no conversation yet that could be condensed."
-    front.condense()
-    return "Condensing …"
+        return "There is no conversation to compact yet."
+    front.compact()
+    return "Compacting …"
 
 
 def _cost(front: Front, _rest: str) -> str:
@@ -147,7 +147,7 @@ def _cost(front: Front, _rest: str) -> str:
 
 
 def cost_lines(status: Status) -> str:
-    """What the task took so far."""
+    """What the task has used so far."""
     usage = status.usage
     price = f"${status.cost:.4f}" if status.cost is not None else "unknown: no price is known for this model"
     window = f" of {short_number(status.window)}" if status.window else ""
@@ -167,19 +167,21 @@ def _tools(front: Front, _rest: str) -> str:
 
 def _mcp(front: Front, _rest: str) -> str:
     servers = [f"  {name:<22} {one_line(target)}" for name, target in front.session.services.servers()]
-    return "\n".join(["MCP servers:", *servers]) if servers else "No MCP servers are set up; `joey mcp add` adds one."
+    return (
+        "\n".join(["MCP servers:", *servers]) if servers else "No MCP servers are configured; `joey mcp add` adds one."
+    )
 
 
 def _undo(front: Front, rest: str) -> str:
     if front.busy:
         return _BUSY
     if front.session.choices.resume is None:
-        return "There is no task whose changes could be undone."
+        return "There is no task to undo changes of."
     return front.session.services.undo(front.session.choices.resume, do=rest == "now")
 
 
 def _theme(front: Front, which: str) -> str:
-    return front.set_theme(which) if which in ("dark", "light") else "Say /theme dark or /theme light."
+    return front.set_theme(which) if which in ("dark", "light") else "Type /theme dark or /theme light."
 
 
 def _help(front: Front, rest: str) -> str:
@@ -190,38 +192,38 @@ def _help(front: Front, rest: str) -> str:
         f"  /{name:<9} {shorten(one_line(what), 60, placeholder='…')}"
         for name, what in front.session.services.commands().items()
     ]
-    return "\n".join([*commands, *(["Yours, and the project's:", *own] if own else []), "/help keys lists the keys."])
+    return "\n".join([*commands, *(["Yours and the project's:", *own] if own else []), "/help keys lists the keys."])
 
 
 def _quit(front: Front, _rest: str) -> str:
-    front.leave()
+    front.close()
     return ""
 
 
 KEYS = """\
-  Enter     send; while Joey works, what you say waits for its next step
+  Enter     send; while Joey works, your message waits for its next step
   Ctrl+J    a new line (also Shift+Enter, or a backslash before Enter)
-  Up, Down  what you said before, or in a list of completions; Up takes back what still waits
-  Ctrl+R    what you said before that has the typed words in it; again for an older one
-  Tab       complete a /command or an @file; go to the next part of the screen
-  Esc       interrupt Joey (Ctrl+C too; with something marked, it copies)
-  Ctrl+O    show everything in full, or fold it again (a click does it for one)
+  Up, Down  earlier messages, or the list of completions; Up takes back what still waits
+  Ctrl+R    search earlier messages for the typed words; again for an older one
+  Tab       complete a /command or an @file; move to the next part of the screen
+  Esc       interrupt Joey (so does Ctrl+C; with text selected, it copies)
+  Ctrl+O    show everything in full, or fold it again (click to do so for one)
   PageUp, PageDown  scroll
   Ctrl+Q    quit; the task can be resumed
-  A path of a picture, typed, pasted or dragged here, sends the picture along."""
+  A path of an image, typed, pasted or dragged here, attaches the image."""
 
 COMMANDS: dict[str, tuple[str, Command]] = {
-    "mode": ("the modes, or change to one", _mode),
-    "model": ("the model, or change to another", _model),
-    "new": ("begin a new task", _new),
-    "tasks": ("the tasks there have been", _tasks),
-    "resume": ("go on with one of them", _resume),
-    "condense": ("sum up the old part of the conversation, to make room", _condense),
-    "cost": ("tokens, cache and money", _cost),
-    "tools": ("what the model can use in this mode", _tools),
-    "mcp": ("the MCP servers that are set up", _mcp),
-    "undo": ("what undoing the last change would do; /undo now does it", _undo),
+    "mode": ("list the modes, or switch to one", _mode),
+    "model": ("show the model, or switch to another", _model),
+    "new": ("start a new task", _new),
+    "tasks": ("task history", _tasks),
+    "resume": ("resume a task", _resume),
+    "compact": ("summarize the old part of the conversation, to make room", _compact),
+    "cost": ("tokens, cache and cost", _cost),
+    "tools": ("the tools of this mode", _tools),
+    "mcp": ("the MCP servers", _mcp),
+    "undo": ("show what undoing the last change would do; /undo now does it", _undo),
     "theme": ("dark or light", _theme),
     "help": ("the commands; /help keys: the keys", _help),
-    "quit": ("leave; the task can be resumed", _quit),
+    "quit": ("quit; the task can be resumed", _quit),
 }

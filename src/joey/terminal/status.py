@@ -1,4 +1,4 @@
-"""The line at the bottom: where we are and what it took so far. A fold of events, and a pure picture of it."""
+"""The line at the bottom: where we are and what it took so far. A fold of events, and a pure drawing of it."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Joey in plain lines, for terminals that can do no more, for pipes and for logs: lines out, lines in.
 
     idle  --a line-->  a task runs, as in `conversation`  --it ends-->  idle
-    idle: words for a new task or for the one that was; a backslash at the end of a line goes on with the next
+    idle: a message for a new task or for the last one; a backslash at the end of a line continues it
 
 `/` commands work at any time.
 
-At a keyboard, lines are heard at any time: what is typed while Joey works waits for the model. Of a pipe or a file,
-one line is read for each thing that is asked, and it is echoed, so that what is printed reads like a conversation.
-After the end of such input nobody is there: what is still asked gets the careful answer, as with `joey run`.
+At a keyboard, lines are read at any time: what is typed while Joey works waits for the model. From a pipe or a file,
+one line is read for each request, and it is echoed, so that the output reads like a conversation. After the end of
+such input nobody can answer: requests get the cautious answer, as with `joey run`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.system.visible import visible
 from joey.task.task import TaskHandle
-from joey.terminal.attachments import pictures_in
+from joey.terminal.attachments import images_in
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.session import Session
-from joey.terminal.slash import is_for_the_terminal, run_command, take_up
+from joey.terminal.slash import is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after
 from joey.terminal.transcript import ModelText, UserText, entries_of
 
 _CHUNK = 65536
-_HELLO = "Joey, in plain lines. Say what to do; /help tells the rest."
+_HELLO = "Joey. Type a task; /help lists the commands."
 
 
 class Plain:
@@ -46,8 +46,8 @@ class Plain:
         self.session = Session(services, choices)
         self._out = out
         self._talk: Conversation | None = None
-        self._leaving = False
-        self._condensing = False
+        self._closing = False
+        self._compacting = False
         self._code = 0
 
     @property
@@ -55,16 +55,16 @@ class Plain:
         return self.session.task is not None
 
     async def run(self, source: int) -> int:
-        """Talk until /quit or the end of the input. The exit code tells how the last task of a script ended."""
+        """Run until /quit or the end of the input. The exit code tells how the last task of a script ended."""
         lines = LineSource(source)
         self._begin()
-        while not self._leaving and (line := await self._ask(lines)) is not None:
+        while not self._closing and (line := await self._ask(lines)) is not None:
             await self._heard(line.strip(), lines)
         return 0 if lines.is_keyboard else self._code
 
     def _begin(self) -> None:
         choices = self.session.choices
-        self._print(take_up(self, choices.resume) if choices.resume else _HELLO)
+        self._print(resume_task(self, choices.resume) if choices.resume else _HELLO)
         if choices.resume and choices.mode:
             self.session.choose(mode=choices.mode)
         for notice in self.session.services.notices():
@@ -86,14 +86,14 @@ class Plain:
         services = self.session.services
         if lines.is_keyboard:
             self.session.history.add(text)
-        if (told := self._command(text)) is not None:
-            self._print(told)
-            if self._condensing:
-                self._condensing = False
+        if (reply := self._command(text)) is not None:
+            self._print(reply)
+            if self._compacting:
+                self._compacting = False
                 await self._with_task("", (), lambda task, _: task.compact())
         elif text or self.session.choices.resume:
             try:
-                named = [each for each in pictures_in(text, services.folder) if not each.mentioned]
+                named = [each for each in images_in(text, services.folder) if not each.mentioned]
                 images = [services.image(each.path) for each in named]
             except JoeyError as error:
                 self._print(str(error))
@@ -101,7 +101,7 @@ class Plain:
             await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
 
     def _command(self, line: str) -> str | None:
-        """What a `/` command says; None: the line is something else."""
+        """The reply of a `/` command; None: the line is something else."""
         return run_command(self, line) if is_for_the_terminal(line, self.session.services.commands()) else None
 
     async def _with_task(
@@ -134,27 +134,27 @@ class Plain:
     # What commands do here
 
     def show_task(self, state: TaskState) -> None:
-        """The last words of each side."""
+        """The last message of each side."""
         entries = entries_of(state.messages)
-        said = [f"> {entry.text}" for entry in entries if isinstance(entry, UserText)][-1:]
-        answered = [entry.words.text for entry in entries if isinstance(entry, ModelText)][-1:]
-        self._print("\n".join([*said, *answered]))
+        sent = [f"> {entry.text}" for entry in entries if isinstance(entry, UserText)][-1:]
+        replies = [entry.words.text for entry in entries if isinstance(entry, ModelText)][-1:]
+        self._print("\n".join([*sent, *replies]))
 
-    def condense(self) -> None:
-        self._condensing = True
+    def compact(self) -> None:
+        self._compacting = True
 
     def set_theme(self, which: str) -> str:
-        return f"Plain lines have no theme; {which} is for the whole screen."
+        return f"Plain lines have no theme; {which} is for the full screen."
 
-    def leave(self) -> None:
-        self._leaving = True
+    def close(self) -> None:
+        self._closing = True
         if self.session.task is not None and self._talk is not None:
             self._talk.close()
             self.session.task.send(Cancel("the terminal was closed"))
 
 
 async def _read_to(task: TaskHandle, talk: Conversation, lines: LineSource) -> TaskFinished:
-    """Run a task with one line of the input for each thing that it asks."""
+    """Run a task with one line of the input for each of its requests."""
     talk.attend(task)
 
     async def answers() -> None:
@@ -177,7 +177,7 @@ async def _read_to(task: TaskHandle, talk: Conversation, lines: LineSource) -> T
 
 
 class LineSource:
-    """Lines of a file descriptor, when they are asked for. Nothing blocks, and waiting can be cancelled."""
+    """Lines of a file descriptor, one at a time. Nothing blocks, and waiting can be cancelled."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd

@@ -4,10 +4,10 @@ What happens is printed as in `lines`. A line that is typed answers the request 
 it is a message for the model. Which of the two it is depends on when it was read, and input is read all the time, so
 what was typed before a question was shown can never be the answer to it.
 
-    leave        y, n or a (always); "y words" and "n words" add a comment; any other words are a no with a comment
+    approval     y, n or a (always); "y words" and "n words" add a comment; any other words are a no with a comment
     a question   the number of a suggestion, or an answer in words
     a result     y, or words about what should be different
-    going on     y, n, or words of guidance for the model
+    continuing   y, n, or a hint for the model
 
 An empty line answers nothing: the prompt is shown again. The end of the input cancels the task. A line that `command`
 has an answer to is neither: it is for the program itself.
@@ -43,7 +43,7 @@ _CHUNK = 65536
 
 
 class Conversation:
-    """What is shown and asked. `watch` goes into the task's parts, `attend` says which task the answers are for."""
+    """What is shown and requested. `watch` goes into the task, `attend` names the task that gets the answers."""
 
     def __init__(
         self, out: TextIO, command: Callable[[str], str | None] = lambda _line: None, *, grows: bool = False
@@ -96,14 +96,14 @@ class Conversation:
         self._task.send(answer)
 
     def nobody(self) -> None:
-        """There will be no more lines, and nobody who could be asked: give the careful answers."""
+        """There will be no more lines, and nobody can answer: give the cautious answers."""
         while self._open:
             answer = unattended(self._open[0])
-            self.echo("(nobody is there)")
+            self.echo("(nobody to ask)")
             self._give(answer)
 
     def close(self) -> None:
-        """What is still asked will not be answered."""
+        """Open requests will not be answered."""
         self._open.clear()
         self.waiting.clear()
 
@@ -145,11 +145,11 @@ def prompt_for(request: Request) -> str:
 
 
 def answer_to(request: Request, line: str) -> Answer | None:
-    """What this line means as an answer; None if it must be asked again."""
+    """The answer that this line gives; None if the prompt must be shown again."""
     request_id = request.request_id
     match request:
         case ApprovalRequested():
-            return _leave(request_id, line)
+            return _approval(request_id, line)
         case QuestionRequested(_, _, suggestions):
             picked = int(line) - 1 if line.isascii() and line.isdigit() else -1
             text = suggestions[picked].text if 0 <= picked < len(suggestions) else line
@@ -162,7 +162,7 @@ def answer_to(request: Request, line: str) -> Answer | None:
             return Answer(request_id, text=line)
 
 
-def _leave(request_id: str, line: str) -> Answer:
+def _approval(request_id: str, line: str) -> Answer:
     if line.lower() in _ALWAYS:
         return Answer(request_id, yes=True, always=True)
     first, _, rest = line.partition(" ")

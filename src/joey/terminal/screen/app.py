@@ -1,9 +1,9 @@
 """The interactive terminal. It watches events and answers requests; the task runs beside it in the same loop.
 
-    idle  --the user says something-->  busy  --the task finishes-->  idle
-    busy: words wait for the model (Say); a request shows its panel, and a key or words answer it; Esc cancels
+    idle  --the user sends a message-->  busy  --the task finishes-->  idle
+    busy: messages wait for the model (Say); a request shows its panel, and a key or words answer it; Esc cancels
 
-After a task has ended, what the user says next goes on with the same task; /new begins another. Events come as
+After a task has ended, the next message continues the same task; /new starts another. Events come as
 messages, are folded into the transcript at once, and drawn some twenty times a second: how fast a model streams does
 not change what drawing costs.
 """
@@ -32,7 +32,7 @@ from joey.events import Event, TaskFinished, ToolRunFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.task.task import TaskHandle
-from joey.terminal.attachments import Picture
+from joey.terminal.attachments import ImageFile
 from joey.terminal.notes import NoteKind
 from joey.terminal.screen.filters import Colourless, Safe
 from joey.terminal.screen.look import ScreenLook, draw_attached, draw_completions
@@ -40,12 +40,12 @@ from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel, answer_by_words
 from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.session import Session
-from joey.terminal.slash import command_hints, is_for_the_terminal, run_command, take_up
+from joey.terminal.slash import command_hints, is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after, status_line
 from joey.terminal.transcript import Entry, Note, Transcript, UserText, entries_of
 
 _DRAWINGS_A_SECOND = 20
-_HELLO = "Joey. Say what to do; /help tells the rest."
+_HELLO = "Joey. Type a task; /help lists the commands."
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Happened(Message):
 
 
 def suits_light(colours: str) -> bool:
-    """Whether the terminal says that its ground is light, in $COLORFGBG: `0;15`."""
+    """Whether the terminal reports a light background, in $COLORFGBG: `0;15`."""
     return colours.rpartition(";")[2] in ("7", "15")
 
 
@@ -67,7 +67,7 @@ class Interactive(App[None]):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
-        Binding("ctrl+q", "leave", "quit", priority=True),
+        Binding("ctrl+q", "close", "quit", priority=True),
         Binding("escape", "interrupt", "interrupt"),
         Binding("ctrl+c", "copy_or_stop", priority=True),
         Binding("ctrl+o", "unfold", "show all", priority=True),
@@ -77,7 +77,7 @@ class Interactive(App[None]):
 
     def __init__(self, services: Services, choices: Choices | None = None) -> None:
         super().__init__()
-        # Rich puts code in a line on black, which is a hole in a light ground.
+        # Rich puts code in a line on black, which is a hole in a light background.
         self.console.push_theme(Theme({"markdown.code": "bold cyan"}))
         self.session = Session(services, choices)
         self.transcript = Transcript()
@@ -110,12 +110,12 @@ class Interactive(App[None]):
         self._look_for_files()
 
     def _begin(self, choices: Choices) -> None:
-        self._tell(take_up(self, choices.resume) if choices.resume else _HELLO)
+        self._note(resume_task(self, choices.resume) if choices.resume else _HELLO)
         if choices.resume and choices.mode:
             self.session.choose(mode=choices.mode)
         self._show_status()
         for notice in self.session.services.notices():
-            self._tell(notice, "warning")
+            self._note(notice, "warning")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What every line goes through last. Without colour, ours alone: shades of grey are colours, too."""
@@ -138,7 +138,7 @@ class Interactive(App[None]):
     def _touch(self, *entries: Entry) -> None:
         self._changed |= {id(entry): entry for entry in entries}
 
-    def _tell(self, text: str, kind: NoteKind = "note") -> None:
+    def _note(self, text: str, kind: NoteKind = "note") -> None:
         if text:
             self._touch(self.transcript.add(Note(text, kind)))
 
@@ -174,7 +174,7 @@ class Interactive(App[None]):
     def _run(self, prompt: str = "", images: Sequence[ImageBlock] = ()) -> None:
         self._worker = self._with_task(prompt, images, TaskHandle.run)
 
-    def condense(self) -> None:
+    def compact(self) -> None:
         self._worker = self._with_task("", (), TaskHandle.compact)
 
     @work
@@ -187,7 +187,7 @@ class Interactive(App[None]):
                 # A task of its own: Esc cancels that, and not the work of this screen.
                 await asyncio.ensure_future(what(task))
         except JoeyError as error:
-            self._tell(str(error), "error")
+            self._note(str(error), "error")
         finally:
             self.session.ended()
 
@@ -196,22 +196,22 @@ class Interactive(App[None]):
         self.transcript.entries += entries_of(state.messages)
         self.query_one(TranscriptView).show_new(self.transcript.entries)
 
-    # What the user says
+    # Messages of the user
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         text = message.text.strip()
         self.session.history.add(message.text)
         if not self._commenting and is_for_the_terminal(text, self.session.services.commands()):
-            self._tell(run_command(self, text))
+            self._note(run_command(self, text))
             self._show_status()
             return
         try:
-            images = [self.session.services.image(each.path) for each in message.pictures]
+            images = [self.session.services.image(each.path) for each in message.images]
         except JoeyError as error:
-            self._tell(str(error), "error")
+            self._note(str(error), "error")
             self.query_one(Prompt).text = message.text
             return
-        self._say(with_names(text, message.pictures), images)
+        self._say(with_names(text, message.images), images)
 
     def _say(self, text: str, images: Sequence[ImageBlock]) -> None:
         request = self.query_one(RequestPanel).request
@@ -225,7 +225,7 @@ class Interactive(App[None]):
             elif text:
                 self.session.task.send(words)
         elif self.busy:
-            self._tell("One moment, please: the task is not open yet.")
+            self._note("The task is still opening; try again in a moment.")
             self.query_one(Prompt).text = text
         elif text or self.session.choices.resume:
             if text and self.session.choices.resume:
@@ -239,7 +239,7 @@ class Interactive(App[None]):
         self.query_one(Prompt).focus()
 
     def _take_back(self) -> str | None:
-        """The last words that still wait for the model, which then no longer do; None if there are none."""
+        """The last message that still waits for the model, which then no longer does; None if there is none."""
         waiting = self.transcript.waiting
         if not waiting or self.session.task is None or not self.session.task.send(TakeBack()):
             return None
@@ -261,7 +261,7 @@ class Interactive(App[None]):
             prompt.send()
 
     def _show_request(self) -> None:
-        """Show what is asked first. The keys go to it, unless the user is in the middle of typing something."""
+        """Show the oldest request. The keys go to it, unless the user is in the middle of typing something."""
         panel, prompt = self.query_one(RequestPanel), self.query_one(Prompt)
         request = self.transcript.pending[0][1] if self.transcript.pending else None
         panel.show(request, self.look, comment=self._commenting)
@@ -280,8 +280,8 @@ class Interactive(App[None]):
 
     def on_prompt_attached(self, message: Prompt.Attached) -> None:
         shown = self.query_one("#attached", Static)
-        shown.display = bool(message.pictures)
-        shown.update(draw_attached([each.label for each in message.pictures]))
+        shown.display = bool(message.images)
+        shown.update(draw_attached([each.label for each in message.images]))
 
     def _candidates(self, sign: str) -> Sequence[str]:
         return [*command_hints(self.session.services.commands())] if sign == "/" else self._files
@@ -308,14 +308,14 @@ class Interactive(App[None]):
             self.session.task.send(Cancel("interrupted by the user"))
 
     def action_copy_or_stop(self) -> None:
-        """Ctrl+C: copy what is marked; with nothing marked, interrupt what runs."""
-        marked = self.query_one(Prompt).selected_text or self.screen.get_selected_text()
-        if marked:
-            self.copy_to_clipboard(marked)
+        """Ctrl+C: copy the selection; with nothing selected, interrupt what runs."""
+        selected = self.query_one(Prompt).selected_text or self.screen.get_selected_text()
+        if selected:
+            self.copy_to_clipboard(selected)
         elif self.busy:
             self.action_interrupt()
         else:
-            self._tell("Ctrl+Q or /quit leaves; everything is kept.")
+            self._note("Ctrl+Q or /quit quits; the task is saved.")
 
     def action_unfold(self) -> None:
         self._in_full = not self._in_full
@@ -323,26 +323,26 @@ class Interactive(App[None]):
 
     def action_page(self, direction: int) -> None:
         panel, view = self.query_one(RequestPanel), self.query_one(TranscriptView)
-        target = panel.query_one("#asked") if panel.has_focus else view
+        target = panel.query_one("#request-body") if panel.has_focus else view
         (target.scroll_page_up if direction < 0 else target.scroll_page_down)(animate=False)
 
     def set_theme(self, which: str) -> str:
         self.theme = f"textual-{which}"
         return ""
 
-    def action_leave(self) -> None:
-        self.leave()
+    def action_close(self) -> None:
+        self.close()
 
-    @work(exclusive=True, group="leaving")
-    async def leave(self) -> None:
-        """End what runs, so that it can be resumed, and go."""
+    @work(exclusive=True, group="closing")
+    async def close(self) -> None:
+        """End what runs, so that it can be resumed, and quit."""
         if self.session.task is not None and self._worker is not None:
             self.session.task.send(Cancel("the terminal was closed"))
             await self._worker.wait()
         self.exit()
 
 
-def with_names(text: str, pictures: Sequence[Picture]) -> str:
-    """The text, with the names of pictures that come along and that it does not name itself."""
-    unnamed = [each.path.name for each in pictures if each.path.name not in text]
-    return "\n".join([*([text] if text else []), *(f"[picture: {name}]" for name in unnamed)])
+def with_names(text: str, images: Sequence[ImageFile]) -> str:
+    """The text, with the names of attached images that it does not name itself."""
+    unnamed = [each.path.name for each in images if each.path.name not in text]
+    return "\n".join([*([text] if text else []), *(f"[image: {name}]" for name in unnamed)])

@@ -22,7 +22,7 @@ class Safe(LineFilter):
 
 
 class Colourless(LineFilter):
-    """No colours. What only its ground would tell apart, such as the cursor, is reversed by the style sheet."""
+    """No colours. What only its background would tell apart, such as the cursor, is reversed by the style sheet."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [Segment(text, style.without_color if style else None, control) for text, style, control in segments]

@@ -1,10 +1,10 @@
-"""The input: several lines, what was said before, completion of `/` commands and `@` mentions, pictures by path.
+"""The input: several lines, earlier messages, completion of `/` commands and `@` mentions, images by path.
 
 Enter sends. A new line is Ctrl+J everywhere, Shift+Enter or Alt+Enter in terminals that tell them from Enter, or a
 backslash before Enter. While completions are shown, Up and Down choose among them and Tab takes the chosen one (so
 does Enter, once one was chosen); Esc puts them away. Otherwise Up on the first line and Down on the last walk through
 what was sent before, and Ctrl+R through what has the typed words in it. Up in an empty input takes back what still
-waits for the model. A pasted text that is nothing but paths of pictures attaches them; Backspace in an empty input
+waits for the model. A pasted text that is nothing but paths of images attaches them; Backspace in an empty input
 lets the last one go.
 """
 
@@ -19,11 +19,11 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from joey.terminal.attachments import Picture, only_pictures, pictures_in
+from joey.terminal.attachments import ImageFile, images_in, only_images
 
 _NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 _WORD = re.compile(r"(?:^/|(?:(?<=\s)|^)@)(?:\\.|\S)*$")
-_MOST = 8
+_MAX_SHOWN = 8
 
 
 def word_to_complete(before: str) -> str:
@@ -32,7 +32,7 @@ def word_to_complete(before: str) -> str:
     return found[0] if found else ""
 
 
-def completions(word: str, candidates: Sequence[str], most: int = _MOST) -> list[str]:
+def completions(word: str, candidates: Sequence[str], limit: int = _MAX_SHOWN) -> list[str]:
     """The candidates that go on from the word: those that begin with it first, then those that have it inside."""
     if not word:
         return []
@@ -43,7 +43,7 @@ def completions(word: str, candidates: Sequence[str], most: int = _MOST) -> list
         known = each[1:].casefold()
         if each[0] == sign and each != word and wanted in known:
             (starting if known.startswith(wanted) else inside).append(each)
-    return (starting + inside)[:most]
+    return (starting + inside)[:limit]
 
 
 class History:
@@ -59,9 +59,9 @@ class History:
     def add(self, text: str) -> None:
         if text and self._sent[-1:] != [text]:
             self._sent.append(text)
-        self.leave()
+        self.reset()
 
-    def leave(self) -> None:
+    def reset(self) -> None:
         """The user types again: looking starts from the end next time."""
         self._at, self._draft, self._wanted = len(self._sent), "", None
 
@@ -108,10 +108,10 @@ class Prompt(TextArea):
 
     @dataclass
     class Sent(Message):
-        """The user pressed Enter. The pictures are those that were attached or named, mentions aside."""
+        """The user pressed Enter. The images are those that were attached or named, mentions aside."""
 
         text: str
-        pictures: list[Picture] = field(default_factory=list)
+        images: list[ImageFile] = field(default_factory=list)
 
     @dataclass
     class Completing(Message):
@@ -121,9 +121,9 @@ class Prompt(TextArea):
 
     @dataclass
     class Attached(Message):
-        """These pictures would be sent along now."""
+        """These images would be sent along now."""
 
-        pictures: list[Picture]
+        images: list[ImageFile]
 
     def __init__(
         self,
@@ -133,15 +133,15 @@ class Prompt(TextArea):
         take_back: Callable[[], str | None] = lambda: None,
     ) -> None:
         super().__init__(
-            id="prompt", compact=True, highlight_cursor_line=False, placeholder="What shall I do?  (/help)",
+            id="prompt", compact=True, highlight_cursor_line=False, placeholder="What would you like to do?  (/help)",
             tab_behavior="focus",
         )  # fmt: skip
         self._candidates = candidates
         self._folder = folder
         self._take_back = take_back
         self._completions = Completions()
-        self._attached: list[Picture] = []
-        self._shown: list[Picture] = []
+        self._attached: list[ImageFile] = []
+        self._shown: list[ImageFile] = []
         self._recalled = ""
         self.sent_before = History(sent_before)
 
@@ -182,7 +182,7 @@ class Prompt(TextArea):
             self.insert("\n")
         elif key == "backspace" and not self.text and self._attached:
             self._attached.pop()
-            self._show_pictures()
+            self._show_images()
         else:
             return False
         return True
@@ -204,36 +204,36 @@ class Prompt(TextArea):
 
     def send(self) -> None:
         """What Enter does."""
-        text, pictures = self.text.rstrip(), self._pictures()
+        text, images = self.text.rstrip(), self._images()
         self.sent_before.add(text.strip())
         self.text = ""
         self._attached = []
-        self._show_pictures()
-        self.post_message(self.Sent(text, [each for each in pictures if not each.mentioned]))
+        self._show_images()
+        self.post_message(self.Sent(text, [each for each in images if not each.mentioned]))
 
     def _recall(self, text: str | None) -> None:
         if text is not None:
             self.text = self._recalled = text
             self.move_cursor(self.document.end)
 
-    # Pictures
+    # Images
 
     def on_paste(self, event: events.Paste) -> None:
-        pictures = only_pictures(event.text, self._folder)
-        if pictures:
+        images = only_images(event.text, self._folder)
+        if images:
             event.stop()
             event.prevent_default()  # the text area would put the path into the text
-            self._attached += [each for each in pictures if each not in self._attached]
-            self._show_pictures()
+            self._attached += [each for each in images if each not in self._attached]
+            self._show_images()
 
-    def _pictures(self) -> list[Picture]:
-        return list(dict.fromkeys([*self._attached, *pictures_in(self.text, self._folder)]))
+    def _images(self) -> list[ImageFile]:
+        return list(dict.fromkeys([*self._attached, *images_in(self.text, self._folder)]))
 
-    def _show_pictures(self) -> None:
-        pictures = self._pictures()
-        if pictures != self._shown:
-            self._shown = pictures
-            self.post_message(self.Attached(pictures))
+    def _show_images(self) -> None:
+        images = self._images()
+        if images != self._shown:
+            self._shown = images
+            self.post_message(self.Attached(images))
 
     # Completion
 
@@ -254,7 +254,7 @@ class Prompt(TextArea):
             self.post_message(self.Completing(found))
 
     def offer_again(self) -> None:
-        """Look for completions anew: there may be more by now."""
+        """Look for completions again: there may be more by now."""
         word = self._word()
         found = tuple(completions(word, self._candidates(word[0])) if word else ())
         if found != self._completions.found:
@@ -262,8 +262,8 @@ class Prompt(TextArea):
 
     def on_text_area_changed(self) -> None:
         if self.text != self._recalled:
-            self.sent_before.leave()
+            self.sent_before.reset()
             self.offer_again()
         else:
             self._offer(Completions())
-        self._show_pictures()
+        self._show_images()

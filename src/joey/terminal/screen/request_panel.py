@@ -1,8 +1,8 @@
-"""The panel above the input: what waits for the user's word, in full, and the keys that give it.
+"""The panel above the input: the request that waits for the user, in full, and the keys that answer it.
 
-A request may come up while the user is typing, and a letter of a word must never be taken for leave. So a new request
-first only shows; its keys work, and are shown, a moment later. And once the user has begun to type words here, every
-key belongs to them: those that come before the input has the focus are handed on to it.
+A request may come up while the user is typing, and a letter of a word must never be taken for approval. So a new
+request first only shows; its keys work, and are shown, a moment later. And once the user has begun to type words here,
+every key belongs to them: those that come before the input has the focus are handed on to it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def answer_by_key(request: Request, key: str) -> Answer | None:
 
 
 def answer_by_words(request: Request, text: str, *, comment: bool) -> Answer | None:
-    """The answer that typed words give; None: they are a message for the model, and leave stays to be given by key."""
+    """The answer that typed words give; None: they are a message for the model, and approval is given by key only."""
     if isinstance(request, ApprovalRequested):
         return Answer(request.request_id, yes=False, text=text) if comment else None
     if isinstance(request, CompletionRequested):
@@ -55,9 +55,9 @@ class RequestPanel(Vertical, can_focus=True):
 
     @dataclass
     class Words(Message):
-        """The user says something instead of pressing a key that answers: some characters, or Enter to send them.
+        """The user types something instead of pressing a key that answers: some characters, or Enter to send them.
 
-        `denies`: they are to say why not.
+        `denies`: they are the reason for a no.
         """
 
         text: str = ""
@@ -71,13 +71,13 @@ class RequestPanel(Vertical, can_focus=True):
         super().__init__(id="request")
         self.request: Request | None = None
         self.accepts_keys = False
-        """Whether the request has been in view long enough for a key to be meant for it."""
+        """Whether the request has been in view long enough for a key to be an answer to it."""
         self._handing_on = False
         self.display = False
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="asked", can_focus=False):
-            yield Static(id="asked-text")
+        with VerticalScroll(id="request-body", can_focus=False):
+            yield Static(id="request-text")
         yield Static(id="keys")
 
     def show(self, request: Request | None, look: Look, *, comment: bool = False) -> None:
@@ -85,11 +85,11 @@ class RequestPanel(Vertical, can_focus=True):
         self.request = request
         self.display = request is not None
         if request is not None:
-            self.query_one("#asked-text", Static).update(Group(*draw_request(request, look)))
+            self.query_one("#request-text", Static).update(Group(*draw_request(request, look)))
         if request is not None and is_new:
             self.accepts_keys = False
             self.query_one("#keys", Static).update()
-            self.query_one("#asked", VerticalScroll).scroll_home(animate=False)
+            self.query_one("#request-body", VerticalScroll).scroll_home(animate=False)
             self.set_timer(self.SETTLING, lambda: self._settle(request))
         elif request is not None and self.accepts_keys:
             self._show_keys(request, comment=comment)
@@ -108,11 +108,11 @@ class RequestPanel(Vertical, can_focus=True):
     def on_key(self, event: events.Key) -> None:
         if self.request is None or not self.accepts_keys:
             return
-        message = self._meant(self.request, event)
+        message = self._message_for(self.request, event)
         if message is not None:
             self.post_message(message)
         elif event.key in ("up", "down", "home", "end"):
-            _scroll(self.query_one("#asked", VerticalScroll), event.key)
+            _scroll(self.query_one("#request-body", VerticalScroll), event.key)
         else:
             return
         event.stop()
@@ -123,8 +123,8 @@ class RequestPanel(Vertical, can_focus=True):
             self._handing_on = True
             self.post_message(self.Words(event.text))
 
-    def _meant(self, request: Request, event: events.Key) -> Message | None:
-        """What a key says here; None: nothing."""
+    def _message_for(self, request: Request, event: events.Key) -> Message | None:
+        """What a key does here; None: nothing."""
         typed = event.character if event.is_printable and event.character else ""
         if self._handing_on:
             return self.Words(typed, sends=event.key == "enter") if typed or event.key == "enter" else None
