@@ -400,7 +400,7 @@ async def test_commands_tell_what_there_is(tmp_path: Path) -> None:
         await command(pilot, "/moed", "Did you mean /mode or /model?")
         await command(pilot, "/rev", "Did you mean /review?")
         await command(pilot, "/model qwen", "named PROVIDER/MODEL")
-        await command(pilot, "/compact", "There is no conversation yet")
+        await command(pilot, "/compact", "There is no conversation to compact")
         await command(pilot, "/resume x", "there is no task 'x'")
 
 
@@ -408,14 +408,14 @@ async def test_the_mode_changes_between_tasks_and_within_one(tmp_path: Path) -> 
     app = terminal(tmp_path, done("d1"), done("d2"))
     async with app.run_test() as pilot:
         await command(pilot, "/mode nonsense", "There is no mode 'nonsense'")
-        await command(pilot, "/mode ask", "Now in ask mode.")
+        await command(pilot, "/mode ask", "Switched to ask mode.")
         await say(pilot, "go")
         await until(pilot, "y accepts")
         assert app.session.task is not None
         assert app.session.task.state.mode == "ask"
         await pilot.press("y")
         await until(pilot, "y accepts", gone=True)
-        await command(pilot, "/mode debug", "Now in debug mode.")
+        await command(pilot, "/mode debug", "Switched to debug mode")
         await say(pilot, "on")
         await until(pilot, "y accepts")
         assert app.session.task.state.mode == "debug"
@@ -430,7 +430,7 @@ async def test_a_task_is_resumed_with_its_conversation(tmp_path: Path) -> None:
         await until(pilot, "y accepts", gone=True)
     second = terminal(tmp_path, done("d2", "More."))
     async with second.run_test(size=(100, 40)) as pilot:
-        await command(pilot, "/resume", "Say something, or press Enter")
+        await command(pilot, "/resume", "Type a message, or press Enter")
         screen = on_screen(second)
         assert "› write it" in screen
         assert "✓ write_to_file  a.py" in screen
@@ -440,7 +440,7 @@ async def test_a_task_is_resumed_with_its_conversation(tmp_path: Path) -> None:
         await until(pilot, "y accepts")
         await pilot.press("y")
         await until(pilot, "y accepts", gone=True)
-        await command(pilot, "/new", "begins a new task")
+        await command(pilot, "/new", "starts a new task")
         await say(pilot, "other")
         await until(pilot, "y continues")
         assert len(services(second).tasks()) == 2

@@ -78,7 +78,7 @@ async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_pat
     (tmp_path / "project/big.png").write_text("not a image")
     code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\ny\n", done())
     assert code == 0
-    assert "is no image" in out and "there is no task 'nonsense'" in out and "✓ Result\nAll done." in out
+    assert "is not an image" in out and "there is no task 'nonsense'" in out and "✓ Result\nAll done." in out
 
 
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:

@@ -365,7 +365,7 @@ def test_a_difference_is_reported_in_words_and_then_in_looks() -> None:
         one.read_text(), two.read_text()
     )
     assert "their looks are not" in difference(one.read_text(), one.read_text().replace("font-weight:bold", ""))
-    assert rows(one.read_text())[0].strip() == "Joey. Say what to do; /help tells the rest."
+    assert rows(one.read_text())[0].strip() == "Joey. Type a task; /help lists the commands."
 
 
 def test_images_fetch_nothing() -> None:
