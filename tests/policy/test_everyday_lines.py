@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from joey.cli import run
+from joey.cli.flags import settings_in
 from policy.everyday_lines import EVERYDAY, NOT_PLAIN
 
 LINES = [line for line, *_ in (*EVERYDAY, *NOT_PLAIN)]
@@ -32,5 +33,6 @@ def test_the_rules_are_flags_of_joey_run(rules: str) -> None:
     parser = argparse.ArgumentParser()
     run.configure(parser)
     args = parser.parse_args(["a task", *shlex.split(rules)])
-    assert args.approve == "edits"
-    assert args.allow
+    given = settings_in(args)
+    assert given["approvals.profile"] == "edits"
+    assert given["approvals.allow"]

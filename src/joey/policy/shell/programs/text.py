@@ -156,6 +156,13 @@ _DIFF = """
     --text --strip-trailing-cr --ifdef=t --line-format=t --minimal --horizon-lines=t --speed-large-files --color?t
     --palette=t --version --help
 """
+
+
+def _diff_operands(use: Use) -> str:
+    """Files in folders are compared with what links lead to."""
+    return "d d" if use.has("--no-dereference") else "L L"
+
+
 _DIGEST = program(
     "-b -c -t -w -z --binary --check --tag --text --zero --ignore-missing --quiet --status --strict --warn "
     "--version --help",
@@ -261,8 +268,8 @@ PROGRAMS: dict[str, Program] = {
     "mawk": program("-F=t -v=t --version --help", "a r*"),
     "jq": program(_JQ, "t r*", check=_jq),
     "yq": program("-r -y -c -P -M -C -N --raw-output --yaml-output --help --version", "t r*", check=_yq),
-    "diff": program(_DIFF, "d d"),
-    "colordiff": program(_DIFF, "d d"),
+    "diff": program(_DIFF, _diff_operands),
+    "colordiff": program(_DIFF, _diff_operands),
     "cmp": program(
         "-b -i=t -l -n=t -s -v --print-bytes --ignore-initial=t --verbose --bytes=t --quiet --silent --version --help",
         "r r t t",
