@@ -21,6 +21,7 @@ from joey.app.services import Choices, Services
 from joey.app.tasks import TaskOptions
 from joey.errors import UsageError
 from joey.messages import ToolUseBlock
+from joey.providers import MissingKeyError
 from joey.testing.hello_model import HelloModel, notes
 from joey.testing.script import Faults, reply
 from joey.testing.server import LocalServer
@@ -225,7 +226,7 @@ def test_a_task_taken_up_again_keeps_its_own_model_and_mode(at_home: Path) -> No
 def test_a_wrong_mode_and_no_model_are_reported_before_the_screen_opens(at_home: Path) -> None:
     with pytest.raises(UsageError, match="did you mean 'code'"):
         Services(TaskOptions(at_home, {"mode": "coed"})).first_choices("last")
-    with pytest.raises(UsageError, match="no model is configured"):
+    with pytest.raises(MissingKeyError, match="no model is configured"):
         Services(TaskOptions(workspace=at_home)).first_choices()
 
 
@@ -241,7 +242,7 @@ def test_the_services_tell_what_there_is_here(at_home: Path) -> None:
 
 def test_without_a_model_the_ways_forward_are_shown(tmp_path: Path) -> None:
     done = run("-m", "joey", HOME=str(tmp_path), JOEY_MODEL="")
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "no model is configured" in done.stderr
 
 

@@ -286,24 +286,39 @@ async def test_a_wrong_option_is_named(joey: Runner, args: list[str], complaint:
     assert "Traceback" not in ran.err
 
 
-async def test_no_key_shows_the_ways_forward(joey: Runner) -> None:
+async def _without_keys(joey: Runner, *args: str) -> tuple[int | None, str]:
+    """How it ended, and what it printed on stderr."""
     environment = {key: value for key, value in joey.environment.items() if not key.endswith("_API_KEY")}
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "joey",
-        "run",
-        "hello",
-        cwd=joey.workspace,
-        env=environment,
-        stdin=-3,
-        stdout=-1,
-        stderr=-1,
-    )
+        sys.executable, "-m", "joey", "run", "hello", *args,
+        cwd=joey.workspace, env=environment, stdin=-3, stdout=-1, stderr=-1,
+    )  # fmt: skip
     _, err = await process.communicate()
-    assert process.returncode == 2
-    assert b"no model is configured" in err
-    assert all(way in err for way in (b"ANTHROPIC_API_KEY", b"joey local install", b"joey demo"))
+    return process.returncode, err.decode()
+
+
+async def test_no_key_shows_the_ways_forward(joey: Runner) -> None:
+    code, err = await _without_keys(joey)
+    assert code == 1
+    assert "no model is configured" in err
+    assert all(way in err for way in ("ANTHROPIC_API_KEY", "joey local install", "joey demo"))
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openrouter"])
+async def test_without_the_key_of_its_provider_no_task_begins(joey: Runner, provider: str) -> None:
+    code, err = await _without_keys(joey, "--model", f"{provider}/some-model")
+    assert code == 1
+    assert err == f"joey: no API key for {provider}; set {provider.upper()}_API_KEY\n"
+    assert not list((joey.home / ".local" / "state").rglob("*.jsonl"))
+
+
+async def test_a_server_that_is_not_there_is_not_waited_for(joey: Runner) -> None:
+    async with LocalServer([]) as server:
+        gone = server.openai_url
+    code, err = await _without_keys(joey, "--model", "ollama/qwen3", "--base-url", gone)
+    assert code == 1
+    assert f"no server answers at {gone} (connection refused). Start the server" in err
+    assert "Trying again" not in err
 
 
 async def test_settings_choose_what_no_flag_does(joey: Runner) -> None:

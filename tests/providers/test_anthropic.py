@@ -195,21 +195,29 @@ async def test_a_redacted_thought_travels_as_a_signature() -> None:
     assert chunks[0] == ReasoningChunk("", REDACTED + "xyz")
 
 
-async def test_without_a_key_the_error_says_which_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_the_error_says_which_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/nonexistent")
-    provider = AnthropicProvider()
     with pytest.raises(AuthError, match="set ANTHROPIC_API_KEY"):
-        await ask(provider, ModelRequest("claude", (TASK,)))
-    await provider.close()
+        AnthropicProvider()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ANTHROPIC_AUTH_TOKEN", "token"), ("ANTHROPIC_CUSTOM_HEADERS", "Authorization: Bearer token")],
+)
+async def test_a_token_stands_for_a_key(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv(variable, value)
+    await AnthropicProvider().close()
 
 
 async def test_a_server_that_is_not_there_is_a_network_error() -> None:
     async with LocalServer([]) as server:
         gone = server.anthropic_url
     provider = AnthropicProvider(base_url=gone)
-    with pytest.raises(NetworkError, match="could not be reached"):
+    with pytest.raises(NetworkError, match=f"no server answers at {gone}"):
         await ask(provider, ModelRequest("claude", (TASK,)))
     await provider.close()
 

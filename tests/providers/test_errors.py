@@ -77,6 +77,9 @@ def test_a_word_about_tokens_alone_does_not(message: str) -> None:
         (400, "invalid_request_error", errors.BadRequestError, False),
         (404, "not_found_error", errors.BadRequestError, False),
         (413, None, errors.BadRequestError, False),
+        (400, "server_error", errors.BadRequestError, False),
+        (404, "api_error", errors.BadRequestError, False),
+        (422, "server_error", errors.BadRequestError, False),
         (408, None, errors.NetworkError, True),
         (429, "rate_limit_error", errors.RateLimitError, True),
         (500, "api_error", errors.OverloadedError, True),
@@ -114,7 +117,27 @@ def test_the_wait_a_provider_asks_for_is_read(headers: dict[str, str], expected:
 
 
 def test_an_error_says_what_to_do() -> None:
-    assert "Check the API key" in str(errors.classify("invalid x-api-key", status=401))
+    assert (
+        str(errors.classify("invalid x-api-key", status=401)) == "invalid x-api-key. Check the API key and the account."
+    )
+
+
+def _refused() -> Exception:
+    error = OSError("All connection attempts failed")
+    error.__cause__ = ConnectionRefusedError(111, "Connect call failed")
+    return error
+
+
+def test_a_refused_connection_names_the_address_and_waits_only_for_other_machines() -> None:
+    here = errors.unreachable(_refused(), "http://localhost:11434/v1/", began=False)
+    assert "no server answers at http://localhost:11434/v1 (connection refused)" in str(here) and not here.retryable
+    there = errors.unreachable(_refused(), "https://models.example/v1", began=False)
+    assert "https://models.example/v1" in str(there) and there.retryable
+
+
+def test_an_address_is_shown_without_its_secrets() -> None:
+    shown = str(errors.unreachable(TimeoutError(), "https://me:hunter2@models.example/v1?key=hunter3", began=False))
+    assert "https://models.example/v1 could not be reached" in shown and "hunter" not in shown
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from joey.errors import UsageError
-from joey.providers import AuthError, abilities_of, open_model
+from joey.providers import MissingKeyError, abilities_of, open_model
 
 
 def _python(code: str) -> str:
@@ -38,10 +38,14 @@ def test_a_wrong_name_is_refused_with_what_is_known(name: str, complaint: str) -
     assert "roviders: anthropic, openai" in str(caught.value)
 
 
-def test_a_provider_out_there_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-    with pytest.raises(AuthError, match="set OPENROUTER_API_KEY"):
-        open_model("openrouter/some/model")
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openrouter"])
+def test_a_provider_out_there_needs_its_key(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/nonexistent")
+    for name in (f"{provider.upper()}_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(MissingKeyError) as caught:
+        open_model(f"{provider}/some/model")
+    assert str(caught.value) == f"no API key for {provider}; set {provider.upper()}_API_KEY"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from joey.config import Config, Setting, read_config
 from joey.errors import UsageError
 from joey.modes.files import load_modes
 from joey.policy.layers import Approvals, ApprovalSource, layered
-from joey.providers import ENDPOINTS, LOCAL
+from joey.providers import ENDPOINTS, LOCAL, MissingKeyError
 from joey.providers.local.weights import DEFAULT as LOCAL_MODEL
 from joey.providers.local.weights import known
 from joey.system.folders import user_folder
@@ -108,10 +108,10 @@ def default_model(environment: Mapping[str, str] = os.environ) -> str:
             return model
     if _local_model_is_there():
         return f"{LOCAL}/{LOCAL_MODEL}"
-    raise UsageError(
+    raise MissingKeyError(
         "no model is configured. Choose one of:\n\n"
         "  an API key      export ANTHROPIC_API_KEY=…   or OPENAI_API_KEY, or another one listed by `joey models`\n"
-        "  a local model   joey local install           no key, no account; with a server: --model ollama/qwen3\n"
+        "  a local model   joey local install           no key, no account; or name one of a server: ollama/qwen3\n"
         "  the demo        joey demo                    one whole task offline, with a scripted model\n\n"
         "`joey doctor` checks what this machine has."
     )

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from joey import __version__
-from joey.errors import JoeyError
+from joey.errors import JoeyError, UsageError
 
 COMMANDS: dict[str, str] = {
     "interactive": "open the interactive terminal (same as `joey` without a command)",
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(args)
     except JoeyError as error:
         print(f"joey: {error}", file=sys.stderr)
-        return 2
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -90,7 +90,7 @@ def _run(args: list[str]) -> int:
         args = ["interactive", *args]
     name = args[0]
     if name not in COMMANDS:
-        raise JoeyError(_unknown(name))
+        raise UsageError(_unknown(name))
     module = importlib.import_module(f"joey.cli.{name}")
     parser = argparse.ArgumentParser(
         f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

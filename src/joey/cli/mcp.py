@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats.json import read_json
-from joey.errors import JoeyError, UsageError
+from joey.errors import UsageError
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers, entry_problem, project_files, user_file
 from joey.system.folders import user_folder
 
@@ -246,9 +246,9 @@ def _data(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         data = {}
     except (OSError, ValueError) as error:
-        raise JoeyError(f"cannot read {path}: {error}") from None
+        raise UsageError(f"cannot read {path}: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.setdefault("mcpServers", {}), dict):
-        raise JoeyError(f'cannot change {path}; it must contain {{"mcpServers": {{…}}}}')
+        raise UsageError(f'cannot change {path}; it must contain {{"mcpServers": {{…}}}}')
     return data
 
 
@@ -264,7 +264,7 @@ def _write(path: Path, data: dict[str, Any], added: str | None) -> None:
             _refuse_bad(temporary, added)
         temporary.replace(path)
     except OSError as error:
-        raise JoeyError(f"cannot write {path}: {error.strerror}") from None
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -18,7 +18,17 @@ from pathlib import Path
 
 from joey.cli.local import has_runtime
 from joey.errors import UsageError
-from joey.providers import ENDPOINTS, LOCAL, Abilities, Endpoint, EngineOptions, Price, Prices, abilities_of
+from joey.providers import (
+    ENDPOINTS,
+    LOCAL,
+    Abilities,
+    Endpoint,
+    EngineOptions,
+    MissingKeyError,
+    Price,
+    Prices,
+    abilities_of,
+)
 from joey.providers.local.engine import plan
 from joey.providers.local.weights import CATALOGUE, installed_models, model_file
 from joey.system.keyring import find_key
@@ -68,7 +78,7 @@ def _chosen() -> str:
         return f"tasks here use {setting.value} ({setting.where})"
     try:
         return f"tasks here use {default_model()} (nobody named another)"
-    except UsageError:
+    except MissingKeyError:
         return "tasks here have no model yet: set a key, name a local one with --model, or see `joey demo`"
 
 

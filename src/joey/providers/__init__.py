@@ -29,7 +29,9 @@ from joey.providers.errors import (
     BadRequestError,
     ContextTooLongError,
     CutStreamError,
+    MissingKeyError,
     NetworkError,
+    NoServerError,
     OverloadedError,
     ProviderError,
     RateLimitError,
@@ -47,8 +49,10 @@ __all__ = [
     "CutStreamError",
     "Endpoint",
     "EngineOptions",
+    "MissingKeyError",
     "ModelRequest",
     "NetworkError",
+    "NoServerError",
     "OverloadedError",
     "Price",
     "Prices",
@@ -85,7 +89,7 @@ def open_model(
         raise UsageError(_unknown(name, provider))
     address = base_url or os.environ.get(endpoint.base_url_variable or "") or endpoint.base_url
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
-        raise AuthError(f"no API key for {provider}: set {endpoint.key_variable}.")
+        raise MissingKeyError(f"no API key for {provider}; set {endpoint.key_variable}")
     connection = Connection(model, address, api_key, endpoint.key_variable, abilities, grammar, engine)
     opened: Provider = importlib.import_module(WIRES[endpoint.wire]).connect(connection)
     return opened, model

@@ -97,6 +97,8 @@ class AnthropicProvider(Provider):
             max_retries=0,
             timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
         )
+        if not _has_credentials(self._client):
+            raise errors.MissingKeyError("no API key for anthropic; set ANTHROPIC_API_KEY")
 
     async def close(self) -> None:
         await self._client.close()
@@ -112,12 +114,9 @@ class AnthropicProvider(Provider):
             else:
                 for chunk in await self._whole(request, abilities):
                     yield chunk
-        except TypeError as error:
-            if "authentication" not in str(error):
-                raise
-            raise errors.AuthError("no API key for anthropic: set ANTHROPIC_API_KEY.") from error
         except (anthropic.AnthropicError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise _failure(error, began).hiding(self._client.api_key) from error
+            address = str(self._client.base_url)
+            raise _failure(error, address, began=began).hiding(self._client.api_key) from error
 
     async def _streamed(self, request: ModelRequest, abilities: Abilities) -> AsyncIterator[Chunk]:
         events = await self._create(request, abilities, stream=True)
@@ -157,6 +156,12 @@ class AnthropicProvider(Provider):
         if request.tools and request.reasoning and request.reasoning.budget:
             betas.append(INTERLEAVED_THINKING)
         return betas
+
+
+def _has_credentials(client: anthropic.AsyncAnthropic) -> bool:
+    """Whether the SDK found a key, a token, a profile of the user's, or headers that hold one."""
+    headers = {name.lower() for name in (*client.auth_headers, *client.default_headers)}
+    return client.credentials is not None or not headers.isdisjoint(("x-api-key", "authorization"))
 
 
 # The request
@@ -375,7 +380,7 @@ def _stop_chunk(reason: str) -> StopChunk:
 # What can go wrong
 
 
-def _failure(error: Exception, began: bool) -> errors.ProviderError:
+def _failure(error: Exception, address: str, *, began: bool) -> errors.ProviderError:
     if isinstance(error, anthropic.APIStatusError):
         return errors.classify(
             errors.message_in(error.body) or error.message,
@@ -386,11 +391,7 @@ def _failure(error: Exception, began: bool) -> errors.ProviderError:
             now=time.time(),
         )
     if isinstance(error, (anthropic.APIConnectionError, httpx2.HTTPError)):
-        cause = error.__cause__ or error
-        text = f"{type(cause).__name__}: {cause}".rstrip(": ")
-        if began:
-            return errors.CutStreamError(f"the reply broke off ({text})")
-        return errors.NetworkError(f"the provider could not be reached ({text})")
+        return errors.unreachable(error, address, began=began)
     if isinstance(error, ValueError):
         return errors.CutStreamError(f"a piece of the reply could not be read ({error})")
     return errors.BadRequestError(f"the request could not be made ({error})")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import email.utils
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit
 
 from joey.errors import JoeyError
+from joey.system.hosts import host_of, is_this_machine
 
 _LEAST_KEY = 8
 """Shorter ones, such as the `none` for local servers, are words that may stand in a message by themselves."""
@@ -24,7 +26,7 @@ class ProviderError(JoeyError):
     advice: ClassVar[str] = ""
 
     def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
-        super().__init__(f"{message} {self.advice}".strip() if self.advice else message)
+        super().__init__(f"{_sentence(message)} {self.advice}".strip() if self.advice else message)
         self.status = status
         self.retry_after = retry_after
 
@@ -39,6 +41,12 @@ class AuthError(ProviderError):
     """The key is missing, wrong, not allowed to do this, or out of credit. A person must act."""
 
     advice = "Check the API key and the account."
+
+
+class MissingKeyError(AuthError):
+    """No key is set, so nothing was sent."""
+
+    advice = ""
 
 
 class BadRequestError(ProviderError):
@@ -65,6 +73,13 @@ class NetworkError(ProviderError):
     """The provider could not be reached, or did not answer in time."""
 
     retryable = True
+
+
+class NoServerError(NetworkError):
+    """Nothing listens at an address of this machine; it stays so until a person starts the server."""
+
+    retryable = False
+    advice = "Start the server, or check the address; `joey doctor` shows which servers answer."
 
 
 class CutStreamError(ProviderError):
@@ -129,9 +144,38 @@ def _class_of(message: str, status: int | None, kinds: set[str]) -> type[Provide
         return RateLimitError
     if status == 408:
         return NetworkError
-    if (status is not None and status >= 500) or kinds & _OVERLOADED_KINDS or status == 409:
+    # Servers write `server_error` into the body of any error; what the status says comes first.
+    if (kinds & _OVERLOADED_KINDS) if status is None else (status >= 500 or status == 409):
         return OverloadedError
     return BadRequestError
+
+
+def unreachable(error: BaseException, address: str, *, began: bool) -> ProviderError:
+    """The exception for a connection that failed or broke."""
+    address, causes = _without_secrets(address), list(_causes(error))
+    text = next((f"{type(each).__name__}: {each}".rstrip(": ") for each in causes[1:] or causes), "")
+    if began:
+        return CutStreamError(f"the reply broke off ({text})")
+    if any(isinstance(each, ConnectionRefusedError) for each in causes):
+        refused = NoServerError if is_this_machine(host_of(address)) else NetworkError
+        return refused(f"no server answers at {address} (connection refused)")
+    return NetworkError(f"{address} could not be reached ({text})")
+
+
+def _without_secrets(address: str) -> str:
+    """An address as it can be shown: without a password or a query."""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _sentence(text: str) -> str:
+    return text if text.rstrip().endswith((".", "!", "?")) else f"{text.rstrip()}."
 
 
 def is_context_overflow(

@@ -96,7 +96,7 @@ class OpenAIProvider(Provider):
         self._encoder: Memo[[Abilities], ChatEncoder] = Memo(ChatEncoder)
         key = api_key or os.environ.get(key_variable)
         if not key and base_url is None:
-            raise errors.AuthError(f"no API key: set {key_variable}.")
+            raise errors.MissingKeyError(f"no API key for {self.name}; set {key_variable}")
         # Local servers want no key, but the SDK wants one. Retrying is the caller's, who can show it.
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
@@ -129,7 +129,8 @@ class OpenAIProvider(Provider):
                 for chunk in await self._whole(request, abilities):
                     yield chunk
         except (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise _failure(error, began).hiding(self._client.api_key) from error
+            address = str(self._client.base_url)
+            raise _failure(error, address, began=began).hiding(self._client.api_key) from error
 
     async def _streamed(self, request: ModelRequest, abilities: Abilities) -> AsyncIterator[Chunk]:
         usage = {"stream_options": {"include_usage": True}} if abilities.stream_usage else {}
@@ -385,7 +386,7 @@ def _usage(usage: Any) -> UsageChunk:
 # What can go wrong
 
 
-def _failure(error: Exception, began: bool) -> errors.ProviderError:
+def _failure(error: Exception, address: str, *, began: bool) -> errors.ProviderError:
     if isinstance(error, openai.APIStatusError):
         return errors.classify(
             errors.message_in(error.body) or error.message,
@@ -395,11 +396,7 @@ def _failure(error: Exception, began: bool) -> errors.ProviderError:
             now=time.time(),
         )
     if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError)):
-        cause = error.__cause__ or error
-        text = f"{type(cause).__name__}: {cause}".rstrip(": ")
-        if began:
-            return errors.CutStreamError(f"the reply broke off ({text})")
-        return errors.NetworkError(f"the provider could not be reached ({text})")
+        return errors.unreachable(error, address, began=began)
     if isinstance(error, openai.APIError):
         return errors.classify(error.message, status=_code(error), kinds=errors.kinds_in(error.body), began=True)
     if isinstance(error, ValueError):

@@ -25,7 +25,7 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
     """The line about an event; None for those that have none. Turns have none: the status line counts them."""
     match event:
         case RetryScheduled(attempt, seconds, reason):
-            return f"{reason} Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
+            return f"{reason.rstrip('.')}. Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
         case ModeChanged(mode, reason):
             return f"Switched to {mode} mode{f': {reason}' if reason else '.'}", "note"
         case SubtaskOpened(child_id, mode):
