@@ -22,7 +22,7 @@ from joey.actions import (
 from joey.errors import UsageError
 from joey.policy import Settings, Workspace, judge
 from joey.policy.settings import PROFILES
-from joey.task.approvals import always
+from joey.task.approvals import always, always_allows
 
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home")
 
@@ -124,6 +124,26 @@ def test_always_allows_the_host_that_needed_approval_and_no_other() -> None:
     assert visits == {"https://example.com/b": "allow", "http://b": "ask"}
     assert settings.pages.local == "ask"
     assert always(settings, [VisitUrl("http://localhost:1")], ()).pages.local == "allow"
+
+
+@pytest.mark.parametrize(
+    ("action", "allowed"),
+    [
+        (ReadPath("a.py"), ("reading files of the workspace",)),
+        (ReadPath("/etc/hosts"), ()),
+        (WritePath("a.py"), ("changing files of the workspace",)),
+        (WritePath("/etc/hosts"), ()),
+        (WritePath(".git/config"), ()),
+    ],
+)
+def test_always_for_a_path_is_about_the_workspace_only_where_the_question_was(
+    action: Action, allowed: tuple[str, ...]
+) -> None:
+    settings = Settings.for_profile("ask")
+    verdict = judge([action], settings, WORKSPACE)
+    assert verdict.decision == "ask"
+    assert always_allows(settings, [action], verdict.parts) == allowed
+    assert judge([action], always(settings, [action], verdict.parts), WORKSPACE).allowed is bool(allowed)
 
 
 def test_servers_tools_are_allowed_one_by_one() -> None:

@@ -79,7 +79,8 @@ def read_part(located: Located, settings: Settings) -> VerdictPart:
     if not located.inside:
         reason = f"it is outside the workspace ({quoted(located.resolved)})"
         return VerdictPart(located.path, settings.reads_outside, reason, kind="path")
-    return VerdictPart(located.path, settings.reads, inside_reason("reading", settings.reads), kind="path")
+    reason = inside_reason("reading", settings.reads)
+    return VerdictPart(located.path, settings.reads, reason, kind="path", setting="reads")
 
 
 def _command_parts(command: str, cwd: str | None, settings: Settings, workspace: Workspace) -> Iterable[VerdictPart]:

@@ -26,12 +26,14 @@ class VerdictPart:
     words: tuple[str, ...] = ()
     network: bool = False
     """Whether the rule that allowed it gives it the network."""
+    setting: str = ""
+    """The setting that decided, if it is about nothing but files of the workspace."""
 
     def worse(self, decision: Decision, reason: str) -> VerdictPart:
         """The same part after another look, which can only make it stricter."""
         if _SEVERITY[decision] <= _SEVERITY[self.decision]:
             return self
-        return replace(self, decision=decision, reason=reason)
+        return replace(self, decision=decision, reason=reason, setting="")
 
     def stricter(self, other: VerdictPart) -> VerdictPart:
         """The stricter of two looks at the same thing."""

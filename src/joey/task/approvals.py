@@ -41,9 +41,9 @@ def _lasting(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for action in actions:
         match action:
-            case ReadPath():
+            case ReadPath(path) if _needs(parts, path, "reads"):
                 yield "reading files of the workspace", {"reads": "allow"}
-            case WritePath():
+            case WritePath(path) if _needs(parts, path, "writes"):
                 yield "changing files of the workspace", {"writes": "allow"}
             case RunCommand(command, cwd):
                 rules = exact_rules(command, cwd, parts)
@@ -68,6 +68,12 @@ def _lasting(
                 yield "starting subtasks", {"subtasks": "allow"}
             case _:
                 pass
+
+
+def _needs(parts: Sequence[VerdictPart], path: str, setting: str) -> bool:
+    """Whether it is this setting that asks about a path. A path outside the workspace, or a protected one, asks by a
+    setting for many others like it, so that "always" does not change it."""
+    return any(part.subject == path and part.setting == setting and part.decision == "ask" for part in parts)
 
 
 def denied(reason: str, comment: str) -> str:

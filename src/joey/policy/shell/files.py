@@ -165,7 +165,8 @@ def write_part(located: Located, settings: Settings, *, inside: Decision | None 
     if located.hidden_by:
         return VerdictPart(subject, "deny", f"it is listed in {located.hidden_by}", located.hidden_by, "path")
     decision = settings.writes if inside is None else inside
-    part = VerdictPart(subject, decision, inside_reason("changing", decision), kind="path")
+    setting = "" if located.protected and settings.writes_protected != "allow" else "writes"
+    part = VerdictPart(subject, decision, inside_reason("changing", decision), kind="path", setting=setting)
     if not located.inside:
         part = VerdictPart(
             subject, settings.writes_outside, f"it is outside the workspace ({quoted(located.resolved)})", kind="path"
