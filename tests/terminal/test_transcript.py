@@ -185,6 +185,13 @@ def test_a_conversation_of_before_is_shown_as_it_was() -> None:
     assert "✗ read_file  a" in drawn(entries[-1])
 
 
+def test_a_command_that_failed_looks_failed_when_its_task_is_resumed() -> None:
+    call = ToolUseBlock("c", "execute_command", {"command": "make"})
+    result = ToolResultBlock("c", (TextBlock("Command failed: exit code 2.\n\nOutput:\nno rule"),))
+    (card,) = entries_of([Message("assistant", (call,)), Message("user", (result,))])
+    assert "✗ execute_command  make" in drawn(card)
+
+
 def test_what_joey_put_around_the_users_words_is_not_shown_as_theirs() -> None:
     assert users_words("<user_message>\nhurry\n</user_message>") == "hurry"
     assert (
