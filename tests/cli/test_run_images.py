@@ -68,7 +68,7 @@ async def test_an_attachment_that_cannot_be_sent_is_an_error_before_anything_is_
         await attached(tmp_path / "words.png", replace(model, name="o1-mini"))
 
 
-async def test_a_picture_is_made_only_with_the_leave_of_a_write_and_can_be_undone(tmp_path: Path) -> None:
+async def test_an_image_is_made_only_with_the_approval_of_a_write_and_can_be_undone(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "roo.png").write_bytes(b"the old one")
     image = json.dumps({"data": [{"b64_json": base64.b64encode(PNG).decode()}]})

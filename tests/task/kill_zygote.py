@@ -103,12 +103,12 @@ def one_round(folder: Path, delay: float) -> dict[str, Any]:
         "ended": state.ended.outcome if state.ended else None,
         "twice": sorted({line for line in log if log.count(line) > 1}),
         "missing": sorted({str(n) for n in range(1, TURNS)} - set(log), key=int),
-        "told": told_of(state.messages),
+        "told": reported_for(state.messages),
         "unanswered": unanswered(state.messages),
     }
 
 
-def told_of(messages: list[Message]) -> list[str]:
+def reported_for(messages: list[Message]) -> list[str]:
     """The turns whose call the model was told was interrupted or not made."""
     return [
         block.tool_use_id[1:]

@@ -150,16 +150,16 @@ async def test_headless_what_a_plan_adds_is_refused_where_it_would_be_asked_abou
 
 @pytest.mark.parametrize("answer", [True, False])
 async def test_the_user_is_asked_only_where_the_verdict_asks(tmp_path: Path, answer: bool) -> None:
-    asked: list[Judged] = []
+    requested: list[Judged] = []
 
     async def ask(call: Judged) -> Answer:
-        asked.append(call)
+        requested.append(call)
         return Answer("", yes=answer, text="words")
 
     assert await approve(allowed := await judged(Counted(), tmp_path, "edits"), ask) == Approved(allowed)
-    assert not asked
+    assert not requested
     approved = await approve(await judged(Counted(), tmp_path), ask)
-    assert len(asked) == 1 and approved.comment == "words"
+    assert len(requested) == 1 and approved.comment == "words"
     assert approved.by_user if isinstance(approved, Approved) else approved.denied and "words" in approved.result.text
 
 
@@ -169,8 +169,8 @@ async def test_why_a_plan_cannot_work_is_told_only_with_approval(tmp_path: Path)
 
     tool = Counted(refusal=failed("the line was: secret"))
     assert "secret" not in (await refused_by(tool, tmp_path, "ask", no)).result.text
-    told = await refused_by(tool, tmp_path, "edits", no)
-    assert told.result.text == "the line was: secret" and not told.denied
+    reported = await refused_by(tool, tmp_path, "edits", no)
+    assert reported.result.text == "the line was: secret" and not reported.denied
 
 
 async def refused_by(tool: Tool[Any], folder: Path, profile: str, ask: Any) -> Refused:

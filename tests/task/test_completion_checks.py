@@ -34,7 +34,7 @@ def test_a_file_that_was_written_and_not_looked_at_is_shown_once(tmp_path: Path)
 
 
 @pytest.mark.parametrize("looked", [ReadPath("a.py"), RunCommand("python3 a.py", None)])
-def test_a_file_that_was_read_or_run_is_not_in_doubt(tmp_path: Path, looked: ReadPath | RunCommand) -> None:
+def test_a_file_that_was_read_or_run_is_not_questioned(tmp_path: Path, looked: ReadPath | RunCommand) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     kept = checks(tmp_path)
     kept.ran([WritePath("a.py", "create")])

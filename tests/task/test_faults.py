@@ -25,7 +25,7 @@ from joey.testing.server import LocalServer
 from task_kit import Kit, call, changed, done
 
 WRITE = reply("Let me write that file.", call("w", "write_to_file", path="a.txt", file_text="some words\n" * 5))
-PATIENCE = 0.2
+TIMEOUT = 0.2
 """Seconds of silence after which the clients give up."""
 TOO_MANY_EVENTS = 400
 """A task that goes round in circles stops here. A whole one has about fifty events."""
@@ -43,7 +43,7 @@ def goes_wrong(fault: Callable[[int], Faults]) -> Fault:
     return lambda at: replace(WRITE, faults=fault(at))
 
 
-MENDS: dict[str, Fault] = {
+FIXES: dict[str, Fault] = {
     "rate limit": fails(429, "rate_limit_error"),
     "overloaded": fails(529, "overloaded_error"),
     "failed inside": fails(500, "api_error"),
@@ -65,7 +65,7 @@ class Wire:
 
     name: str
 
-    def provider(self, url: str, timeout: float = PATIENCE) -> Provider:
+    def provider(self, url: str, timeout: float = TIMEOUT) -> Provider:
         make = AnthropicProvider if self.name == "anthropic" else OpenAIProvider
         path = "" if self.name == "anthropic" else "/v1"
         return make(api_key="k", base_url=url + path, timeout=timeout)
@@ -112,10 +112,10 @@ def runs(kit: Kit, name: str = "write_to_file") -> int:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("kind", MENDS)
+@pytest.mark.parametrize("kind", FIXES)
 async def test_what_may_pass_is_tried_again_and_no_call_is_made_twice(tmp_path: Path, wire: Wire, kind: str) -> None:
     for point, at in wire.points().items():
-        kit, finished, requests = await run(tmp_path / point, wire, [MENDS[kind](at), WRITE, done()])
+        kit, finished, requests = await run(tmp_path / point, wire, [FIXES[kind](at), WRITE, done()])
         assert finished == TaskFinished("completed", "All done."), point
         assert (requests, len(kit.of(RetryScheduled)), runs(kit)) == (3, 1, 1), point
         assert (kit.workspace / "a.txt").read_text() == "some words\n" * 5
@@ -123,9 +123,9 @@ async def test_what_may_pass_is_tried_again_and_no_call_is_made_twice(tmp_path: 
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("kind", MENDS)
+@pytest.mark.parametrize("kind", FIXES)
 async def test_what_does_not_pass_in_the_end_ends_the_task(tmp_path: Path, wire: Wire, kind: str) -> None:
-    fault = MENDS[kind](wire.points()["inside the call"])
+    fault = FIXES[kind](wire.points()["inside the call"])
     kit, finished, requests = await run(tmp_path, wire, [fault] * 9)
     assert finished.outcome == "error" and finished.message
     assert (requests, len(kit.of(RetryScheduled)), runs(kit)) == (3, 2, 0)

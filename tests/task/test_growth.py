@@ -43,8 +43,8 @@ class Work:
             self.turns[-1][f"{Path(file).name}:{frame.f_code.co_qualname}"] += 1
 
 
-def _step(protocol: str, asked: ReceivedRequest) -> Scripted:
-    turn = sum(message["role"] == "assistant" for message in asked.body["messages"]) + 1
+def _step(protocol: str, requested: ReceivedRequest) -> Scripted:
+    turn = sum(message["role"] == "assistant" for message in requested.body["messages"]) + 1
     todo = ToolUseBlock(f"c{turn}", "update_todo_list", {"todos": "[ ] é"})
     call = ToolUseBlock(f"c{turn}", "attempt_completion", {"result": "done"}) if turn == LAST else todo
     written = protocols.get(protocol).encode_call(call)
@@ -54,7 +54,7 @@ def _step(protocol: str, asked: ReceivedRequest) -> Scripted:
 async def _run(folder: Path, protocol: str, wire: str) -> Work:
     work, kit = Work(), Kit(folder, [], protocol=protocol, headless=True, repetition_limit=0)
     tools = builtin_tools()
-    async with LocalServer(lambda asked: _step(protocol, asked)) as server:
+    async with LocalServer(lambda requested: _step(protocol, requested)) as server:
         url = server.anthropic_url if wire == "anthropic" else server.openai_url
         provider, model = open_model(f"{wire}/m", base_url=url)
         toolset = functools.cache(lambda mode: build_toolset(mode, tools))

@@ -154,14 +154,16 @@ def written(kit: Kit, task_id: str, *records: Record) -> str:
 
 
 def opened(kit: Kit, task_id: str, text: str, parent: str | None = None) -> tuple[Record, Record]:
-    said = MessageAdded(Message("user", (TextBlock(text),)))
-    return TaskOpened(task_id, text, str(kit.workspace), "code", "m", "native", parent, "n" if parent else None), said
+    spoken = MessageAdded(Message("user", (TextBlock(text),)))
+    return TaskOpened(task_id, text, str(kit.workspace), "code", "m", "native", parent, "n" if parent else None), spoken
 
 
 def killed_with_a_subtask(kit: Kit, *child: Record) -> None:
     """A parent whose process died while its subtask was at work."""
-    asked = MessageAdded(Message("assistant", (ToolUseBlock("n", "new_task", dict(SUBTASK.arguments)),)))
-    written(kit, "parent", *opened(kit, "parent", "Big"), asked, RunBegan("n", "new_task"), ChildOpened("child", "n"))
+    requested = MessageAdded(Message("assistant", (ToolUseBlock("n", "new_task", dict(SUBTASK.arguments)),)))
+    written(
+        kit, "parent", *opened(kit, "parent", "Big"), requested, RunBegan("n", "new_task"), ChildOpened("child", "n")
+    )
     if child:
         written(kit, "child", *child)
 

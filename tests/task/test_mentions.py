@@ -89,7 +89,7 @@ async def test_a_file_that_is_not_there_is_nothing(work: Path) -> None:
     assert await sources(work).path("src/b.py") is None
 
 
-async def test_a_picture_is_a_picture_for_a_model_that_sees(work: Path) -> None:
+async def test_an_image_is_an_image_for_a_model_that_sees(work: Path) -> None:
     (work / "p.png").write_bytes(PIXEL)
     blocks = await sources(work, sees_images=True).path("p.png")
     assert blocks is not None
@@ -140,8 +140,8 @@ async def test_a_workspace_within_a_repository_shows_its_own_part(work: Path) ->
 
 async def test_problems_are_what_the_check_says(work: Path) -> None:
     assert "the setting `check` names the command" in await sources(work).problems()
-    said = await sources(work, check="echo a.py:1: bad; echo more >&2; exit 3").problems()
-    assert said == "$ echo a.py:1: bad; echo more >&2; exit 3\nexit code: 3\na.py:1: bad\nmore"
+    spoken = await sources(work, check="echo a.py:1: bad; echo more >&2; exit 3").problems()
+    assert spoken == "$ echo a.py:1: bad; echo more >&2; exit 3\nexit code: 3\na.py:1: bad\nmore"
 
 
 async def test_a_check_that_hangs_or_floods_is_cut(work: Path) -> None:

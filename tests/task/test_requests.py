@@ -35,7 +35,7 @@ def requests(folder: Path, **changes: Any) -> tuple[Kit, Requests]:
     return kit, kit.assemble().requests
 
 
-async def asked(made: Requests, request: Request) -> asyncio.Future[Answer]:
+async def requested(made: Requests, request: Request) -> asyncio.Future[Answer]:
     waiting = asyncio.ensure_future(made.ask(request))
     await asyncio.sleep(0)
     return waiting
@@ -43,7 +43,7 @@ async def asked(made: Requests, request: Request) -> asyncio.Future[Answer]:
 
 async def test_only_an_answer_to_this_very_request_counts_and_only_the_first(tmp_path: Path) -> None:
     _, made = requests(tmp_path, user=lambda _request: None)
-    waiting = await asked(made, QUESTION)
+    waiting = await requested(made, QUESTION)
     assert not made.answer(Answer("question_2", yes=True, text="no"))
     made.say(Say("this"))
     assert not waiting.done()
@@ -57,7 +57,7 @@ async def test_a_question_is_answered_with_its_first_suggestion_when_time_is_up(
     policy = Settings().changed(followup_timeout=0.01)
     _, made = requests(tmp_path, user=lambda _request: None, approvals=policy)
     assert (await made.ask(QUESTION)).text == "this"
-    waiting = await asked(made, ContinueRequested("continue_1", "why"))
+    waiting = await requested(made, ContinueRequested("continue_1", "why"))
     await asyncio.sleep(0.02)
     assert not waiting.done(), "nothing else is answered by the clock"
     waiting.cancel()

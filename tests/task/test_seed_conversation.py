@@ -89,7 +89,7 @@ async def test_the_four_requests_are_those_of_the_seed(tmp_path: Path) -> None:
     assert kit.of(TaskCompleted)[0].usage.output_tokens > 0
 
 
-async def test_the_first_message_is_the_task_and_its_surroundings(tmp_path: Path) -> None:
+async def test_the_first_message_is_the_task_and_its_workspace(tmp_path: Path) -> None:
     _, bodies = await play(tmp_path, [native(turn) for turn in EXPRESS_SERVER])
     task, details = bodies[0]["messages"][0]["content"]
     assert task == {"type": "text", "text": EXPRESS_TASK}
@@ -103,8 +103,8 @@ async def test_each_turn_is_in_the_history_as_the_seed_has_it(tmp_path: Path) ->
     _, bodies = await play(tmp_path, [native(turn) for turn in EXPRESS_SERVER])
     messages = [without_marks(message) for message in bodies[-1]["messages"]]
     for number, turn in enumerate(EXPRESS_SERVER[:-1]):
-        said, answered = messages[1 + 2 * number], messages[2 + 2 * number]
-        assert said["content"] == [
+        spoken, answered = messages[1 + 2 * number], messages[2 + 2 * number]
+        assert spoken["content"] == [
             {"type": "text", "text": turn.text},
             {"type": "tool_use", "id": turn.call_id, "name": turn.tool, "input": use(turn).arguments},
         ]
@@ -144,7 +144,7 @@ async def test_the_same_task_in_a_text_protocol(tmp_path: Path, protocol: str) -
         assert all(block["type"] == "text" for message in body["messages"] for block in message["content"])
     # What the model wrote goes back to it in its own words: the same parser reads the same call in it.
     for number, turn in enumerate(EXPRESS_SERVER[:-1]):
-        said = bodies[-1]["messages"][1 + 2 * number]["content"][0]["text"]
+        spoken = bodies[-1]["messages"][1 + 2 * number]["content"][0]["text"]
         tools = kit.config.tools(kit.config.modes["code"]).specs
-        (found,) = protocols.parse(said, protocol=protocol, tools=tools).calls
+        (found,) = protocols.parse(spoken, protocol=protocol, tools=tools).calls
         assert (found.name, found.arguments) == (turn.tool, use(turn).arguments)

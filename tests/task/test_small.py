@@ -145,7 +145,7 @@ def test_a_small_window_is_shared_out() -> None:
     assert Small(4096).replies(Replies(temperature=0.7, max_tokens=9)).temperature == 0.7
 
 
-async def test_a_small_model_must_read_a_file_before_it_writes_it_anew_and_must_change_it(tmp_path: Path) -> None:
+async def test_a_small_model_must_read_a_file_before_it_writes_it_again_and_must_change_it(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     context = ToolContext(tmp_path, tmp_path)
     tools = {tool.name: tool for tool in SMALL.tools(BuiltinOptions())}

@@ -60,8 +60,8 @@ async def test_every_call_is_answered_in_order_in_the_next_message(tmp_path: Pat
     kit = Kit(tmp_path, [reply("a", calls[0], "b", *calls[1:]), done()])
     await kit.run()
     assert [result.tool_use_id for result in results(kit)] == ["c0", "c1", "c2"]
-    said = kit.sent[-2].content
-    assert [type(block).__name__ for block in said] == [
+    spoken = kit.sent[-2].content
+    assert [type(block).__name__ for block in spoken] == [
         "TextBlock",
         "ToolUseBlock",
         "TextBlock",
@@ -173,7 +173,7 @@ async def test_when_the_model_refuses_the_user_is_asked_at_once_and_may_guide(tm
 
     kit = Kit(tmp_path, [reply("No.", stop="refusal"), done()], user=user)
     assert (await kit.run()).outcome == "completed"
-    assert [asked.reason for asked in kit.of(ContinueRequested)] == ["The model refused to go on: No."]
+    assert [requested.reason for requested in kit.of(ContinueRequested)] == ["The model refused to go on: No."]
     assert any("It is for a test." in block.text for block in kit.sent[-1].content)
 
 
@@ -332,14 +332,14 @@ async def test_the_same_task_runs_in_every_text_protocol(tmp_path: Path, protoco
 
     codec = protocols.get(protocol)
 
-    def said(use: ToolUseBlock) -> str:
+    def spoken(use: ToolUseBlock) -> str:
         block = codec.encode_call(use)
         assert isinstance(block, TextBlock)
         return block.text
 
     script = [
-        reply("Writing.\n" + said(write("a.txt", "hello\n"))),
-        reply(said(call("", "attempt_completion", result="ok"))),
+        reply("Writing.\n" + spoken(write("a.txt", "hello\n"))),
+        reply(spoken(call("", "attempt_completion", result="ok"))),
     ]
     kit = Kit(tmp_path, script, protocol=protocol)
     assert await kit.run() == TaskFinished("completed", "ok")

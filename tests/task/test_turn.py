@@ -55,7 +55,7 @@ async def test_native_calls_are_required_by_the_provider_itself(tmp_path: Path, 
     assert request.tool_choice == ONE_CALL
 
 
-async def test_tools_that_were_called_in_vain_are_left_out_until_a_call_goes_well(tmp_path: Path) -> None:
+async def test_tools_that_were_called_without_success_are_left_out_until_a_call_goes_well(tmp_path: Path) -> None:
     read = reply("<read_file>\n<path>a.txt</path>\n</read_file>")
     write = reply("<write_to_file>\n<path>b.txt</path>\n<content>new</content>\n</write_to_file>")
     look = reply("<list_files>\n<path>.</path>\n</list_files>")

@@ -79,8 +79,8 @@ def end_of(kit: Kit, task: TaskHandle) -> TaskEnded:
 @pytest.mark.parametrize("calls", [1, 2], ids=["alone", "beside another"])
 @pytest.mark.parametrize("part", ["validating", "judging", "actions", "planning", "running"])
 async def test_a_tool_that_breaks_is_an_answer_to_the_model(tmp_path: Path, part: str, calls: int) -> None:
-    asked = [call(f"c{number}", "broken", breaks=part if number == 0 else "") for number in range(calls)]
-    kit = kit_with_broken_tool(tmp_path, reply(*asked))
+    requested = [call(f"c{number}", "broken", breaks=part if number == 0 else "") for number in range(calls)]
+    kit = kit_with_broken_tool(tmp_path, reply(*requested))
     assert (await kit.run()).outcome == "completed"
     results = [event.result for event in kit.of(ToolRunFinished)]
     assert results[0].is_error and "broken failed unexpectedly: " in results[0].text
@@ -139,7 +139,7 @@ async def test_a_reader_who_went_away_is_no_bug(tmp_path: Path) -> None:
     assert not (kit.store.folder(kit.task.id) / LOG).exists()
 
 
-async def test_condensing_that_breaks_leaves_the_conversation_as_it_was(tmp_path: Path) -> None:
+async def test_compacting_that_breaks_leaves_the_conversation_as_it_was(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [*(reply(call(f"c{n}", "update_todo_list", todos=f"[ ] {n}")) for n in range(5)), done()])
     await kit.run()
     assert kit.task is not None

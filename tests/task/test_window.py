@@ -106,7 +106,7 @@ async def resumed(folder: Path, *script: Scripted) -> tuple[Kit, TaskHandle]:
     return kit, TaskHandle.resume(kit.config, kit.task.id)
 
 
-async def test_a_task_that_rests_is_condensed_and_goes_on_from_the_summary(tmp_path: Path) -> None:
+async def test_a_task_that_rests_is_compacted_and_goes_on_from_the_summary(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("They looked around.", usage=UsageChunk(700, 30)), done("d2"))
     before = task.state.usage
     await task.compact()
@@ -130,21 +130,21 @@ async def test_without_a_summary_everything_stays(tmp_path: Path, answer: Script
     TaskHandle.resume(kit.config, task.id).close()  # and the task is free again
 
 
-async def test_what_is_condensed_already_is_left_alone(tmp_path: Path) -> None:
+async def test_what_is_compacted_already_is_left_alone(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("Short."))
     await task.compact()
     await TaskHandle.resume(kit.config, task.id).compact()
     assert [event.reason for event in kit.of(ContextKept)] == ["there is nothing to summarize yet"]
 
 
-async def test_a_busy_task_condenses_before_its_next_request(tmp_path: Path) -> None:
+async def test_a_busy_task_compacts_before_its_next_request(tmp_path: Path) -> None:
     kit = Kit(tmp_path, worked(reply("In short."), done("d2")), mistake_limit=0)
-    asked: list[str] = []
+    requested: list[str] = []
 
     def user(request: Request) -> Answer:
         assert kit.task is not None
-        asked.append(request.request_id)
-        if len(asked) == 1:
+        requested.append(request.request_id)
+        if len(requested) == 1:
             kit.task.send(Condense())
             return Answer(request.request_id, text="More, please.")
         return Answer(request.request_id, yes=True)
@@ -157,12 +157,12 @@ async def test_a_busy_task_condenses_before_its_next_request(tmp_path: Path) -> 
 
 async def test_a_summary_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
     kit, task = await resumed(tmp_path, reply("Slowly.", faults=Faults(latency=60)))
-    condensing = asyncio.create_task(task.compact())
+    compacting = asyncio.create_task(task.compact())
     for _ in range(100):
         await asyncio.sleep(0)
     assert kit.provider.requests[-1].system.startswith("You summarize")
     task.send(Cancel("interrupted"))
-    await condensing
+    await compacting
     assert kit.of(ContextKept) == [ContextKept("interrupted")]
     assert task.state.hidden == 0
 

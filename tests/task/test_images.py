@@ -1,4 +1,4 @@
-"""Pictures on their way into a conversation: attached, mentioned, in results, and too many of them."""
+"""Images on their way into a conversation: attached, mentioned, in results, and too many of them."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ def seeing(folder: Path, script: list[Any]) -> Kit:
     return kit
 
 
-def sent_pictures(kit: Kit) -> list[ImageBlock]:
+def sent_images(kit: Kit) -> list[ImageBlock]:
     blocks = [block for message in kit.sent for block in message.content]
     inside = [part for block in blocks if isinstance(block, ToolResultBlock) for part in block.content]
     return [block for block in (*blocks, *inside) if isinstance(block, ImageBlock)]
 
 
-async def test_what_the_user_attaches_and_what_a_mention_brings_is_made_to_fit(tmp_path: Path) -> None:
+async def test_what_the_user_attaches_and_what_a_mention_brings_is_resized(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [done()])
     await kit.run(images=[block(LARGE)], attached=[TextBlock("a.png"), block(LARGE)])
-    assert [size(picture) for picture in sent_pictures(kit)] == [(1568, 523), (1568, 523)]
+    assert [size(image) for image in sent_images(kit)] == [(1568, 523), (1568, 523)]
 
 
-async def test_what_a_tool_answers_is_made_to_fit_before_it_is_written_down(tmp_path: Path) -> None:
+async def test_what_a_tool_answers_is_resized_before_it_is_written_down(tmp_path: Path) -> None:
     kit = seeing(tmp_path, [reply(call("r", "read_file", path="big.png")), done()])
     (kit.workspace / "big.png").write_bytes(LARGE)
     await kit.run()
-    assert [size(picture) for picture in sent_pictures(kit)] == [(1568, 523)]
+    assert [size(image) for image in sent_images(kit)] == [(1568, 523)]
     (ran,) = [event for event in kit.of(ToolRunFinished) if event.name == "read_file"]
     assert [size(part) for part in ran.result.content if isinstance(part, ImageBlock)] == [(1568, 523)]
     assert "Image file (image/png" in ran.result.text
 
 
-async def test_what_the_user_says_meanwhile_is_made_to_fit(tmp_path: Path) -> None:
+async def test_what_the_user_says_meanwhile_is_resized(tmp_path: Path) -> None:
     kit = seeing(tmp_path, [reply(call("r", "list_files", path=".")), done()])
 
     def say(task_id: str, event: Any) -> None:
@@ -61,32 +61,32 @@ async def test_what_the_user_says_meanwhile_is_made_to_fit(tmp_path: Path) -> No
 
     kit.change(watch=say, headless=True)
     await kit.run()
-    assert [size(picture) for picture in sent_pictures(kit)] == [(1568, 523)]
+    assert [size(image) for image in sent_images(kit)] == [(1568, 523)]
 
 
-async def test_a_damaged_picture_becomes_a_note_and_the_task_goes_on(tmp_path: Path) -> None:
+async def test_a_damaged_image_becomes_a_note_and_the_task_goes_on(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [done()])
     assert (await kit.run(images=[ImageBlock("image/png", "!!")])).outcome == "completed"
-    assert sent_pictures(kit) == [] and "its data is damaged" in str(kit.sent)
+    assert sent_images(kit) == [] and "its data is damaged" in str(kit.sent)
 
 
 # One request
 
 
-PICTURE = block(made(4, 4))
+IMAGE = block(made(4, 4))
 
 
 def conversation(count: int) -> list[Message]:
-    """A picture from the user, then screenshots in results."""
-    messages = [Message("user", (TextBlock("look"), PICTURE))]
+    """A image from the user, then screenshots in results."""
+    messages = [Message("user", (TextBlock("look"), IMAGE))]
     for number in range(1, count):
-        result = ToolResultBlock(f"c{number}", (TextBlock("shot"), PICTURE))
+        result = ToolResultBlock(f"c{number}", (TextBlock("shot"), IMAGE))
         messages += [Message("assistant", (call(f"c{number}", "look"),)), Message("user", (result,))]
     return messages
 
 
-def pictures_sent(messages: list[Message], limits: ImageLimits) -> list[bool]:
-    """Of each picture, oldest first, whether it is sent."""
+def images_sent(messages: list[Message], limits: ImageLimits) -> list[bool]:
+    """Of each image, oldest first, whether it is sent."""
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
     prepared = Preparation(Abilities(image_limits=limits)).prepare(ModelRequest("m", tuple(messages), tools=tools))
     flat = [part for message in prepared.messages for block in message.content for part in _parts(block)]
@@ -101,28 +101,26 @@ def _parts(block: Any) -> list[Any]:
     return [block] if isinstance(block, (ImageBlock, TextBlock)) else []
 
 
-def test_of_too_many_pictures_the_newest_are_sent_and_the_rest_is_mentioned() -> None:
+def test_of_too_many_images_the_newest_are_sent_and_the_rest_is_mentioned() -> None:
     limits = ImageLimits(max_images=8)
-    assert pictures_sent(conversation(8), limits) == [True] * 8
-    assert pictures_sent(conversation(9), limits) == [False] * 2 + [True] * 7
-    assert pictures_sent(conversation(10), limits) == [False] * 2 + [True] * 8, (
-        "the beginning does not change each time"
-    )
-    assert pictures_sent(conversation(11), limits) == [False] * 4 + [True] * 7
+    assert images_sent(conversation(8), limits) == [True] * 8
+    assert images_sent(conversation(9), limits) == [False] * 2 + [True] * 7
+    assert images_sent(conversation(10), limits) == [False] * 2 + [True] * 8, "the beginning does not change each time"
+    assert images_sent(conversation(11), limits) == [False] * 4 + [True] * 7
 
 
-def test_pictures_that_are_too_much_together_are_left_out_from_the_oldest_on() -> None:
-    limits = ImageLimits(max_bytes=3 * len(PICTURE.data))
-    assert pictures_sent(conversation(5), limits) == [False, False, True, True, True]
+def test_images_that_are_too_much_together_are_left_out_from_the_oldest_on() -> None:
+    limits = ImageLimits(max_bytes=3 * len(IMAGE.data))
+    assert images_sent(conversation(5), limits) == [False, False, True, True, True]
 
 
-def test_a_picture_that_another_model_took_and_this_one_would_refuse_is_left_out() -> None:
+def test_an_image_that_another_model_took_and_this_one_would_refuse_is_left_out() -> None:
     """As in a task that was begun elsewhere."""
     messages = [*conversation(2), Message("user", (block(made(200, 200, noise=True)),))]
-    assert pictures_sent(messages, ImageLimits(refused_bytes=1000)) == [True, True, False]
+    assert images_sent(messages, ImageLimits(refused_bytes=1000)) == [True, True, False]
 
 
-def test_messages_that_keep_their_pictures_stay_the_same_objects() -> None:
+def test_messages_that_keep_their_images_stay_the_same_objects() -> None:
     messages = conversation(9)
     tools = tuple(tool.spec for tool in builtin_tools()[:1])
     prepared = Preparation(Abilities(image_limits=ImageLimits(max_images=8))).prepare(
