@@ -239,6 +239,17 @@ async def test_an_answer_to_a_request_that_is_gone_is_an_error(program: Program)
     assert not (program.workspace / "made.txt").exists()
 
 
+async def test_only_a_request_is_answered_and_only_by_one(program: Program) -> None:
+    async with program.task(COMMAND, done(), approve=lambda _: True) as task:
+        async for event in task:
+            if isinstance(event, joey.ApprovalRequested):
+                with pytest.raises(joey.UsageError, match="the function approve= answered it"):
+                    await task.answer(event, yes=True)
+            elif isinstance(event, TaskStarted):
+                with pytest.raises(joey.UsageError, match="only requests are answered"):
+                    await task.answer(event, yes=True)  # type: ignore[arg-type]
+
+
 async def test_the_answer_to_a_parent_s_request_approves_nothing_of_a_subtask(program: Program) -> None:
     """Both count their requests from one."""
     script = reply(call("new_task", mode="code", message="Part.")), COMMAND, done(), done()
@@ -508,25 +519,40 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
     ("options", "message"),
     [
         ({"prompt": "  "}, "no prompt; say what to do"),
-        ({"model": "gpt-9"}, "model=: 'gpt-9' is not of the form provider/model"),
+        ({"prompt": None}, "prompt is a text, not None"),
+        ({"max_turns": 3}, 'no option .max_turns.; it is a setting: settings={"limits.max_turns": …}'),
+        ({"aprove": "all"}, "no option 'aprove'; did you mean 'approve'"),
+        ({"plum": 1}, "the options are prompt, model, workspace"),
+        ({"model": "gpt-9"}, "model: 'gpt-9' is not of the form provider/model"),
         ({"model": None}, "name one: model="),
         ({"model": 5}, "model is a name such as"),
         ({"approve": "edit"}, "unknown profile 'edit'; did you mean 'edits'"),
         ({"approve": 1}, "approve is a profile .ask, edits, read-only, auto, all. or a function"),
         ({"allow": "pytest"}, "allow=.'pytest'."),
-        ({"protocol": "xlm"}, "protocol=: there is no protocol 'xlm'; did you mean 'xml'"),
-        ({"mode": "coed"}, "mode=: unknown mode 'coed'"),
+        ({"allow": [""]}, "allow is a list of rules, such as"),
+        ({"deny": 5}, "deny is a list of rules, such as"),
+        ({"protocol": "yaml"}, "there is no protocol 'yaml'; choose one of native"),
+        ({"protocol": 5}, "protocol is a text, not 5"),
+        ({"protocol": "xlm"}, "protocol: there is no protocol 'xlm'; did you mean 'xml'"),
+        ({"mode": "coed"}, "mode: unknown mode 'coed'"),
         ({"resume": "20200101"}, "there is no task '20200101'"),
         ({"workspace": "nowhere"}, "nowhere is not a folder"),
+        ({"workspace": 5}, "workspace is the path of a folder, not 5"),
+        ({"tools": shout}, r"tools is a list: tools=\[shout\]"),
         ({"tools": [5]}, "a function or a subclass of joey.Tool, not 5"),
         ({"tools": [joey.Tool]}, "finish the class"),
         ({"tools": [lambda: 1]}, "no name for a tool"),
         ({"tools": [shout, shout]}, "two tools named 'shout'; give yours another name"),
         ({"images": "nowhere.png"}, "cannot read nowhere.png"),
+        ({"images": 5}, "images is a list of paths"),
+        ({"settings": ["x"]}, "settings is a dict by full names"),
+        ({"settings": {"limits": {"max_turns": 3}}}, 'by its full name: {"limits.max_turns": …}'),
         ({"settings": {"limits.max_turn": 5}}, "did you mean 'limits.max_turns'"),
         ({"settings": {"limits.max_turns": "five"}}, "limits.max_turns must be"),
         ({"unanswered": "ask"}, "unanswered is 'default' or 'wait'"),
         ({"store": "."}, "store is inside the workspace"),
+        ({"store": "/proc/joey"}, "tasks cannot be saved in /proc/joey"),
+        ({"store": __file__}, "tasks cannot be saved in .*: Not a directory"),
     ],
 )
 async def test_a_wrong_option_is_an_error_that_says_what_to_do(
@@ -536,6 +562,23 @@ async def test_a_wrong_option_is_an_error_that_says_what_to_do(
     with pytest.raises(joey.UsageError, match=message):
         await events_of(program.task(done(), **options))
     assert program.provider.requests == []
+
+
+def test_a_script_with_a_wrong_option_gets_one_error_and_no_other_behind_it(program: Program) -> None:
+    with pytest.raises(joey.UsageError, match="no option 'max_turns'") as caught:
+        joey.run("Do it.", **program.options(done(), max_turns=3))
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openrouter"])
+def test_without_a_key_no_task_begins_whoever_the_provider_is(
+    program: Program, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/nonexistent")
+    monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
+    with pytest.raises(joey.ProviderError, match=f"no API key for {provider}; set {provider.upper()}_API_KEY"):
+        joey.run("Do it.", **program.options(model=f"{provider}/any"))
+    assert not list(program.store.iterdir())
 
 
 # The package

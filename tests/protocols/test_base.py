@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from joey import protocols
 from joey.chunks import Chunk, StopChunk, ToolCallChunk
+from joey.errors import UsageError
 from joey.events import StreamEvent, StreamFinished
 from joey.protocols import Parser, Protocol
 from joey.testing.streams import read
@@ -69,6 +72,20 @@ def test_every_option_a_protocol_names_can_be_set() -> None:
 def test_lists_of_protocols_come_from_the_registry() -> None:
     assert protocols.task_names() == ("native", *protocols.text_names())
     assert set(protocols.names()) - set(protocols.task_names()) == {"tool_choice"}
+
+
+@pytest.mark.parametrize(
+    ("stream", "protocol", "message"),
+    [
+        (b"x", "native", "a reply is a text or the chunks of joey.chunks, not int"),
+        ([{"type": "text", "text": "x"}], "native", "not dict"),
+        ("x", None, "there is no protocol None"),
+        ("x", "yaml", "there is no protocol 'yaml'; choose one of native, "),
+    ],
+)
+def test_what_is_no_reply_or_no_protocol_is_refused(stream: Any, protocol: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        protocols.parse(stream, protocol=protocol)
 
 
 def test_whatever_has_the_three_methods_is_a_parser() -> None:

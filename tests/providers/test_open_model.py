@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 
 import pytest
 
 from joey.errors import UsageError
-from joey.providers import MissingKeyError, abilities_of, open_model
+from joey.messages import Message, TextBlock
+from joey.providers import BadRequestError, MissingKeyError, ModelRequest, abilities_of, open_model
 
 
 def _python(code: str) -> str:
@@ -69,6 +71,28 @@ def test_the_size_of_a_conversation_is_known_or_reported_as_unknown() -> None:
     assert abilities_of("anthropic/claude-sonnet-4-5").context_window == 200_000
     assert abilities_of("o1-mini").context_window == 128_000
     assert abilities_of("ollama/qwen3").context_window is None
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9204/v1", "localhost:8080", "ftp://x"])
+def test_an_address_without_its_scheme_is_refused_before_anything_is_sent(address: str) -> None:
+    with pytest.raises(UsageError, match=f"'{address}' is no address of a server; write it whole"):
+        open_model("openai/any", base_url=address, api_key="key")
+
+
+@pytest.mark.parametrize("name", ["openai/any", "anthropic/any"])
+async def test_a_web_page_is_no_reply(name: str) -> None:
+    async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>")
+        writer.close()
+
+    async with await asyncio.start_server(page, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        provider, model = open_model(name, base_url=address, api_key="key")
+        with pytest.raises(BadRequestError, match=f"{address} answered with a web page, not with a reply"):
+            async for _ in provider.stream(ModelRequest(model, (Message("user", (TextBlock("hi"),)),))):
+                pass
+        await provider.close()
 
 
 def test_a_grammar_is_only_for_servers_that_speak_openai_s_format() -> None:

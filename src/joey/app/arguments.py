@@ -3,13 +3,17 @@ would be right."""
 
 from __future__ import annotations
 
+import difflib
+import functools
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, ParamSpec, TypeAlias
 
 from joey.config.files import Value, check_setting
+from joey.config.keys import BY_NAME
+from joey.config.kinds import LIST
 from joey.errors import UsageError
 from joey.events import ApprovalRequested
 from joey.messages import ImageBlock
@@ -24,6 +28,45 @@ Approver: TypeAlias = Callable[[ApprovalRequested], bool | str | Awaitable[bool 
 ModelChoice: TypeAlias = str | Provider | tuple[Provider, str]
 Toolable: TypeAlias = Callable[..., Any] | Tool[Any] | type[Tool[Any]]
 Unanswered: TypeAlias = Literal["default", "wait"]
+P = ParamSpec("P")
+
+
+def checked_names(init: Callable[P, None]) -> Callable[P, None]:
+    """Refuses options that there are not, with what would be right."""
+    names = tuple(inspect.signature(init).parameters)[1:]
+
+    @functools.wraps(init)
+    def checked(*args: P.args, **options: P.kwargs) -> None:
+        for name in options:
+            if name not in names:
+                raise UsageError(f"there is no option {name!r}; {_nearest(name, names)}")
+        init(*args, **options)
+
+    return checked
+
+
+def _nearest(name: str, names: tuple[str, ...]) -> str:
+    setting = next((key for key in BY_NAME if name in (key, key.rpartition(".")[2])), None)
+    if setting is not None:
+        return f'it is a setting: settings={{"{setting}": …}}'
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(names)}"
+
+
+def text(name: str, given: Any) -> str:
+    if not isinstance(given, str):
+        raise UsageError(f"{name} is a text, not {given!r}")
+    return given
+
+
+def optional_text(name: str, given: Any) -> str | None:
+    return None if given is None else text(name, given)
+
+
+def folder(name: str, given: Any) -> Path:
+    if not isinstance(given, str | Path):
+        raise UsageError(f"{name} is the path of a folder, not {given!r}")
+    return Path(given).absolute()
 
 
 def approval(approve: str | Approver | None) -> tuple[str | None, Approver | None]:
@@ -51,7 +94,13 @@ def opened_model(model: ModelChoice | None, *, config: bool) -> tuple[Provider, 
     raise UsageError(f"model is a name such as 'anthropic/…' or a Provider, not {model!r}")
 
 
-def as_tool(value: Toolable) -> Tool[Any]:
+def tools_from(given: Any) -> tuple[Tool[Any], ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"tools is a list: tools=[{getattr(given, '__name__', repr(given))}]")
+    return tuple(map(_as_tool, given))
+
+
+def _as_tool(value: Toolable) -> Tool[Any]:
     """A tool that a program gives, guarded like those of files: it ends in time, and what it raises is a result."""
     if isinstance(value, type) and issubclass(value, Tool):
         try:
@@ -65,22 +114,31 @@ def as_tool(value: Toolable) -> Tool[Any]:
     raise UsageError(f"a tool is a function or a subclass of joey.Tool, not {value!r}")
 
 
-def split_images(images: Iterable[str | Path | ImageBlock]) -> tuple[tuple[str, ...], tuple[ImageBlock, ...]]:
+def split_images(images: Any) -> tuple[tuple[str, ...], tuple[ImageBlock, ...]]:
     """The files among the images, and the others."""
     if isinstance(images, str | Path):
         images = [images]
+    if isinstance(images, bytes) or not isinstance(images, Iterable):
+        raise UsageError(f"images is a list of paths and ImageBlocks, not {images!r}")
     given = list(images)
     files = tuple(str(image) for image in given if not isinstance(image, ImageBlock))
     return files, tuple(image for image in given if isinstance(image, ImageBlock))
 
 
-def rules(name: str, given: Iterable[str]) -> tuple[str, ...]:
+def rules(name: str, given: Any) -> tuple[str, ...]:
     if isinstance(given, str):
         raise UsageError(f"{name} is a list of rules: {name}=[{given!r}]")
-    return tuple(given)
+    listed = list(given) if isinstance(given, Iterable) else given
+    if not LIST.matches(listed):
+        raise UsageError(f"{name} is a list of rules, such as {name}=['pytest'], not {listed!r}")
+    return tuple(listed)
 
 
-def checked_settings(settings: Mapping[str, Any]) -> dict[str, Value]:
+def checked_settings(settings: Any) -> dict[str, Value]:
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping) or not all(isinstance(name, str) for name in settings):
+        raise UsageError(f'settings is a dict by full names, such as {{"limits.max_turns": 20}}, not {settings!r}')
     return {name: Value(check_setting(name, value), f"settings[{name!r}]") for name, value in settings.items()}
 
 
@@ -88,9 +146,9 @@ def store_outside(workspace: Path, store: str | Path | None) -> Path | None:
     """Where tasks are saved: a place that the model does not work in."""
     if store is None:
         return None
-    folder = Path(store).absolute()
-    if folder.resolve().is_relative_to(workspace.resolve()):
+    place = folder("store", store)
+    if place.resolve().is_relative_to(workspace.resolve()):
         raise UsageError(
             f"store is inside the workspace, where tools could change it; take a folder outside {workspace}"
         )
-    return folder
+    return place

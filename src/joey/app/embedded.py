@@ -34,12 +34,16 @@ from joey.app.arguments import (
     Toolable,
     Unanswered,
     approval,
-    as_tool,
+    checked_names,
     checked_settings,
+    folder,
     opened_model,
+    optional_text,
     rules,
     split_images,
     store_outside,
+    text,
+    tools_from,
 )
 from joey.app.running import run_within
 from joey.app.settings import notices
@@ -115,6 +119,7 @@ class Task:
     _HEADLESS: ClassVar[bool] = False
     """Whether nobody answers requests, so that none are made."""
 
+    @checked_names
     def __init__(
         self,
         prompt: str = "",
@@ -134,27 +139,27 @@ class Task:
         store: str | Path | None = None,
         unanswered: Unanswered = "default",
     ) -> None:
-        if not prompt.strip() and resume is None:
+        if not text("prompt", prompt).strip() and optional_text("resume", resume) is None:
             raise UsageError('the task has no prompt; say what to do: joey.Task("…"), or name a task to resume')
         if unanswered not in get_args(Unanswered):
             raise UsageError(f"unanswered is 'default' or 'wait', not {unanswered!r}")
-        folder, name = Path(workspace).absolute(), model if isinstance(model, str) else None
+        place, name = folder("workspace", workspace), model if isinstance(model, str) else None
         opened = opened_model(model, config=config)
         profile, self._approver = approval(approve)
         named = {
-            "model": Value(f"{opened[0].name}/{opened[1]}" if opened else name, "model="),
-            "approvals.profile": Value(profile, "approve="),
-            "approvals.allow": Value(rules("allow", allow), "allow="),
-            "approvals.deny": Value(rules("deny", deny), "deny="),
-            "protocol": Value(protocol, "protocol="),
-            "mode": Value(mode, "mode="),
+            "model": Value(f"{opened[0].name}/{opened[1]}" if opened else name, "model"),
+            "approvals.profile": Value(profile, "approve"),
+            "approvals.allow": Value(rules("allow", allow), "allow"),
+            "approvals.deny": Value(rules("deny", deny), "deny"),
+            "protocol": Value(optional_text("protocol", protocol), "protocol"),
+            "mode": Value(optional_text("mode", mode), "mode"),
         }
         files, blocks = split_images(images)
         self._prompt, self._images = prompt, blocks
         headless = self._HEADLESS and self._approver is None
-        flags = {**checked_settings(settings or {}), **{key: value for key, value in named.items() if value.value}}
-        self._options = TaskOptions(folder, flags, resume, files, headless=headless)
-        self._given = Given(opened, tuple(map(as_tool, tools)), config, store_outside(folder, store))
+        flags = {**checked_settings(settings), **{key: value for key, value in named.items() if value.value}}
+        self._options = TaskOptions(place, flags, resume, files, headless=headless)
+        self._given = Given(opened, tools_from(tools), config, store_outside(place, store))
         self._unanswered = unanswered
         self._stack = AsyncExitStack()
         self._setup: TaskSetup | None = None
@@ -306,6 +311,8 @@ class Task:
         Approval: `yes`, or no with a reason in `text`; `always` approves what `request.always` lists. Question: `text`.
         Result: `yes` accepts it, `text` says what to change. Limit or trouble: `yes`, or advice in `text`, continues.
         """
+        if not isinstance(request, Request):
+            raise UsageError(f"only requests are answered, such as joey.ApprovalRequested, not {request!r}")
         if isinstance(request, QuestionRequested) and not text:
             raise UsageError("a question is answered with a text: task.answer(request, text=…)")
         if isinstance(request, CompletionRequested) and not (yes or text):
@@ -326,8 +333,11 @@ class Task:
 
     def _reply(self, request: Request, answer: Answer) -> None:
         if not self._is_open(request) or not self._opened.send(answer):
+            gone = f"the request {request.request_id} is not open any more"
+            if isinstance(request, ApprovalRequested) and self._approver is not None:
+                raise UsageError(f"{gone}: the function approve= answered it")
             raise UsageError(
-                f"the request {request.request_id} is not open any more: it was answered, or its task has ended. "
+                f"{gone}: it was answered, or its task has ended. "
                 "To answer later than the next event, make the task with unanswered='wait'"
             )
         self._requests = {key: each for key, each in self._requests.items() if each is not request}
@@ -375,11 +385,19 @@ def run(*prompt: str, **options: Any) -> TaskResult:
     """
     if options.get("unanswered", "default") != "default":
         raise UsageError("joey.run has nobody who could answer later: use `async with joey.Task(…) as task:`")
+    if _loop_is_running():
+        raise UsageError(
+            "joey.run starts an event loop, and one is running here: use `async with joey.Task(…) as task:`"
+        )
+    return asyncio.run(_run(_Unattended(*prompt, **options)))
+
+
+def _loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_run(_Unattended(*prompt, **options)))
-    raise UsageError("joey.run starts an event loop, and one is running here: use `async with joey.Task(…) as task:`")
+        return False
+    return True
 
 
 async def _run(task: Task) -> TaskResult:

@@ -36,7 +36,7 @@ from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, Protocol, debug
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import LOCAL, EngineOptions, Prices, Provider, open_model
-from joey.system.folders import close_to_others, state_folder
+from joey.system.folders import close_to_others, make_private, state_folder
 from joey.system.outlet import unfiltered
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.log import Watcher
@@ -102,6 +102,17 @@ def task_store(folder: Path | None = None) -> TaskStore:
     return TaskStore(folder or state_folder() / "tasks")
 
 
+def _writable(store: TaskStore) -> TaskStore:
+    try:
+        make_private(store.root)
+        problem = "" if os.access(store.root, os.W_OK | os.X_OK) else "you may not write there"
+    except OSError as error:
+        problem = error.strerror or str(error)
+    if problem:
+        raise UsageError(f"tasks cannot be saved in {store.root}: {problem}; choose a folder that you can write in")
+    return store
+
+
 @dataclass(frozen=True, slots=True)
 class TaskSetup:
     """Where a task runs and under which settings: looked up once, before anything is opened."""
@@ -128,7 +139,7 @@ def prepare_task(
     options: TaskOptions, given: Given = NOTHING_GIVEN, read: SettingsReader = Sources.config
 ) -> TaskSetup:
     """Find the task to resume, if any, and read the settings of its workspace. This is the only time they are read."""
-    store = task_store(given.store)
+    store = _writable(task_store(given.store))
     entry = store.find(options.resume) if options.resume else None
     opened = entry.state.opened if entry and entry.state else None
     if entry is not None and opened is None:

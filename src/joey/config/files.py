@@ -100,6 +100,9 @@ def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
 
 def check_setting(name: str, value: Any) -> Any:
     """The value for the setting of this full name, given by a program."""
+    if name in SECTIONS:
+        inner = next(iter(value)) if isinstance(value, Mapping) and value else "…"
+        raise UsageError(f'{name} is a group of settings; write each by its full name: {{"{name}.{inner}": …}}')
     _, checked = _check(tuple(name.split(".", 1)), list(value) if isinstance(value, tuple) else value)
     return checked
 

@@ -53,9 +53,9 @@ def register(protocol: Protocol) -> None:
 def get(name: str) -> Protocol:
     """The protocol of this name."""
     if name not in _PROTOCOLS:
-        near = difflib.get_close_matches(name, _PROTOCOLS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"there is no protocol {name!r}{hint} Known: {', '.join(_PROTOCOLS)}")
+        near = difflib.get_close_matches(str(name), _PROTOCOLS, n=1)
+        hint = f"did you mean {near[0]!r}? Known: " if near else "choose one of "
+        raise UsageError(f"there is no protocol {name!r}; {hint}{', '.join(_PROTOCOLS)}")
     return _PROTOCOLS[name]
 
 
@@ -81,11 +81,13 @@ def parse(
     on_error: OnError | None = None,
 ) -> Reply:
     """Read a whole reply: a text, or the chunks a provider sent. Tools may be OpenAI or Anthropic tool objects."""
-    codec = get(protocol) if isinstance(protocol, str) else protocol
+    codec = protocol if isinstance(protocol, Protocol) else get(protocol)
     specs = [tool if isinstance(tool, ToolSpec) else ToolSpec.read(tool) for tool in tools]
     parser = codec.parser(specs, on_error=on_error)
     events: list[StreamEvent] = []
     for chunk in [stream] if isinstance(stream, str) else stream:
+        if not isinstance(chunk, str | Chunk):
+            raise UsageError(f"a reply is a text or the chunks of joey.chunks, not {type(chunk).__name__}: {chunk!r}")
         events += parser.feed(chunk)
     return collect(events + parser.finish())
 

@@ -37,6 +37,7 @@ from joey.providers.errors import (
     RateLimitError,
 )
 from joey.providers.retry import Retry, RetryPolicy, with_retries
+from joey.system.hosts import host_of
 
 __all__ = [
     "ENDPOINTS",
@@ -88,6 +89,8 @@ def open_model(
     if not model or endpoint is None:
         raise UsageError(_unknown(name, provider))
     address = base_url or os.environ.get(endpoint.base_url_variable or "") or endpoint.base_url
+    if address and not host_of(address):
+        raise UsageError(f"{address!r} is no address of a server; write it whole, such as http://localhost:8080/v1")
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
         raise MissingKeyError(f"no API key for {provider}; set {endpoint.key_variable}")
     connection = Connection(model, address, api_key, endpoint.key_variable, abilities, grammar, engine)

@@ -122,6 +122,7 @@ class AnthropicProvider(Provider):
         events = await self._create(request, abilities, stream=True)
         reader = _StreamReader()
         try:
+            errors.refuse_page(events.response.headers.get("content-type"), str(self._client.base_url))
             async for event in events:
                 for chunk in reader.read(event):
                     yield chunk

@@ -162,6 +162,13 @@ def unreachable(error: BaseException, address: str, *, began: bool) -> ProviderE
     return NetworkError(f"{address} could not be reached ({text})")
 
 
+def refuse_page(content_type: str | None, address: str) -> None:
+    """A web page is no reply: the address is one for people, or a proxy answers in place of the server."""
+    if (content_type or "").startswith("text/html"):
+        shown = _without_secrets(address)
+        raise BadRequestError(f"{shown} answered with a web page, not with a reply; check the address and its path")
+
+
 def _without_secrets(address: str) -> str:
     """An address as it can be shown: without a password or a query."""
     parts = urlsplit(address)
