@@ -395,6 +395,21 @@ async def test_a_resumed_task_remembers_and_keeps_its_protocol(program: Program)
     assert not program.provider.requests[0].tools
 
 
+async def test_a_resumed_task_goes_to_the_server_that_it_was_opened_with(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-test")
+    options: dict[str, Any] = {"workspace": program.workspace, "store": program.store, "config": False}
+    async with LocalServer([done("one"), done("two"), done("three")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+        at_server = {"base_url": server.openai_url}
+        async with joey.Task("Do it.", model="openai/any", settings=at_server, **options) as first:
+            await first.wait()
+        for model, expected in (("openai/any", "two"), ("openai/another", "three")):
+            async with joey.Task("Go on.", model=model, resume=first.id, **options) as again:
+                assert str(await again.wait()) == expected
+
+
 @pytest.mark.parametrize("use", [lambda task: task.id, lambda task: task.say("x"), lambda task: task.cancel()])
 def test_a_task_is_used_inside_async_with(program: Program, use: Any) -> None:
     with pytest.raises(joey.UsageError, match="async with"):

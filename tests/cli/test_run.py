@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from jsonschema import Draft202012Validator
 
 from image_kit import made
 from joey.chunks import UsageChunk
+from joey.cli import main
 from joey.messages import ToolUseBlock
 from joey.system.trust import TrustStore
 from joey.testing.script import Failure, Faults, Scripted, reply
@@ -319,6 +321,26 @@ async def test_a_server_that_is_not_there_is_not_waited_for(joey: Runner) -> Non
     assert code == 1
     assert f"no server answers at {gone} (connection refused). Start the server" in err
     assert "Trying again" not in err
+
+
+def test_a_place_where_no_task_can_be_saved_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert main(["run", "hello", "--model", "ollama/qwen3"]) == 2
+    assert f"tasks cannot be saved in {tmp_path}/file/joey/tasks: Not a directory; name" in capsys.readouterr().err
+
+
+def test_a_current_folder_that_is_gone_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["config", "get", "mode"]) == 2
+    assert capsys.readouterr().err == "joey: the current folder does not exist any more; change to another one\n"
 
 
 async def test_settings_choose_what_no_flag_does(joey: Runner) -> None:

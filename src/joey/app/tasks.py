@@ -102,6 +102,9 @@ def task_store(folder: Path | None = None) -> TaskStore:
     return TaskStore(folder or state_folder() / "tasks")
 
 
+_ELSEWHERE = "name another folder with $XDG_STATE_HOME, or in Python with store="
+
+
 def _writable(store: TaskStore) -> TaskStore:
     try:
         make_private(store.root)
@@ -109,7 +112,7 @@ def _writable(store: TaskStore) -> TaskStore:
     except OSError as error:
         problem = error.strerror or str(error)
     if problem:
-        raise UsageError(f"tasks cannot be saved in {store.root}: {problem}; choose a folder that you can write in")
+        raise UsageError(f"tasks cannot be saved in {store.root}: {problem}; {_ELSEWHERE}")
     return store
 
 
@@ -147,11 +150,22 @@ def prepare_task(
     workspace = Path(opened.workspace) if opened else options.workspace.absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
-    # A resumed task keeps its protocol, and that decides how servers' tools are called.
-    options = options.with_flags({"protocol": opened.protocol}) if opened else options
+    options = options.with_flags(_kept(opened, options)) if opened else options
     sources = Sources.of(workspace) if given.config else NO_SOURCES
     servers = configured_servers(workspace) if given.config else LoadedServers()
     return TaskSetup(options, given, workspace, sources, read(sources, options.flags), servers, store, entry)
+
+
+def _kept(opened: TaskOpened, options: TaskOptions) -> dict[str, Any]:
+    """What a resumed task keeps: its protocol, which decides how servers' tools are called, and the server that was
+    named for it. Its conversation goes to no other because nobody repeated the flag."""
+    kept: dict[str, Any] = {"protocol": opened.protocol}
+    model = options.flag("model") or opened.model
+    same = model.partition("/")[0] == opened.model.partition("/")[0]
+    if opened.base_url and same and not options.flag("base_url"):
+        where = f"task {opened.task_id}"
+        kept |= {"model": Value(model, where), "base_url": Value(opened.base_url, where)}
+    return kept
 
 
 @asynccontextmanager
@@ -196,7 +210,15 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     mcp = mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
     sees, given = abilities.images, setup.given.tools
     return TaskConfig(
-        Model(provider, name, protocol, label, prices, replies_of(config, profile, abilities.context_window)),
+        Model(
+            provider,
+            name,
+            protocol,
+            label,
+            prices,
+            replies_of(config, profile, abilities.context_window),
+            setup.options.flag("base_url"),
+        ),
         TaskWorkspace(workspace, setup.store, paths, prompt_context(paths, modes, setup.sources), CheckpointLimits()),
         tools_of(around, label, config, sees_images=sees, mcp=mcp, profile=profile, given=given),
         modes,

@@ -51,8 +51,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return 130
+    except FileNotFoundError:
+        if _current_folder_exists():
+            raise
+        print("joey: the current folder does not exist any more; change to another one", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         return _reader_went_away()
+
+
+def _current_folder_exists() -> bool:
+    from pathlib import Path
+
+    try:
+        return Path.cwd().is_dir()
+    except FileNotFoundError:
+        return False
 
 
 def _forget_relative_programs() -> None:

@@ -45,6 +45,8 @@ class Model:
     """The model's full name, provider/model, for the journal; the name itself when left out."""
     prices: Prices = field(default_factory=Prices)
     replies: Replies = field(default_factory=Replies)
+    base_url: str | None = None
+    """The server that was named for this task alone, for the journal."""
 
     @property
     def full_name(self) -> str:

@@ -59,7 +59,9 @@ class TaskHandle:
         `attached` is what the text names (joey.prompts)."""
         _check_mode(mode, config)
         task_id, model, folder = config.hooks.new_id(), config.model, config.workspace.folder
-        opened = TaskOpened(task_id, text, str(folder), mode, model.full_name, model.protocol.name)
+        opened = TaskOpened(
+            task_id, text, str(folder), mode, model.full_name, model.protocol.name, base_url=model.base_url
+        )
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
         with _opened_log(config, task_id) as log:
