@@ -51,6 +51,14 @@ def test_after_a_refusal_it_may_try_again() -> None:
     assert [run(detector, "A") for _ in range(4)] == [True, True, False, True]
 
 
+def test_after_a_refusal_the_same_with_the_same_result_is_no_progress_and_anything_else_is() -> None:
+    detector = Repetition(2)
+    assert [run(detector, "A") for _ in range(4)] == [True, True, False, True]
+    assert detector.goes_round
+    run(detector, "A", result="another")
+    assert not detector.goes_round
+
+
 def test_the_order_of_arguments_does_not_matter() -> None:
     detector = Repetition(1)
     assert run(detector, "f", {"a": 1, "b": 2})

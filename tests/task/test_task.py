@@ -120,6 +120,13 @@ async def test_always_is_not_asked_about_again(tmp_path: Path) -> None:
     assert len(kit.of(ApprovalRequested)) == 1
 
 
+async def test_a_model_that_repeats_one_call_for_ever_comes_to_its_limit_of_mistakes(tmp_path: Path) -> None:
+    again = [reply(call(str(number), "execute_command", command="echo same")) for number in range(20)]
+    kit = Kit(tmp_path, again, headless=True, policy="all")
+    assert (await kit.run()).outcome == "limit"
+    assert len(kit.of(ToolRunFinished)) == 6
+
+
 async def test_what_the_user_types_meanwhile_waits_and_is_never_leave(tmp_path: Path) -> None:
     def user(request: Request) -> Answer | None:
         assert kit.task is not None
@@ -180,7 +187,7 @@ async def test_when_the_model_refuses_the_user_is_asked_at_once_and_may_guide(tm
 async def test_nobody_there_and_never_leave_means_refused(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply(write("a")), reply(write("b")), reply(write("c"))], policy="ask", headless=True)
     assert await kit.run() == TaskFinished(
-        "refused", "Nothing went right in the last 3 turns, and the last call was not approved."
+        "refused", "The last 3 turns made no progress, and the last call was not approved."
     )
 
 

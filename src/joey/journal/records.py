@@ -40,7 +40,7 @@ class TaskOpened:
     parent_id: str | None = None
     parent_call_id: str | None = None
     base_url: str | None = None
-    """The server that was named for this task alone. A resumed task goes on with it, and not to the provider's own."""
+    """The server that was named for this task alone. A resumed task continues there, and not at the provider's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class LimitChecks:
         """Before a turn: the end, if there must not be another."""
         state, max_turns = self._log.state, self._config.limits.max_turns
         if max_turns is not None and state.turns >= max_turns:
-            return TaskFinished("limit", f"the task took {state.turns} turns; the limit is {max_turns}")
+            return TaskFinished("limit", f"the task reached its limit of turns ({max_turns})")
         turns, cost = state.turns, state.cost or 0.0
         reason = self._toolbox.approvals.over_limit(turns - self._turns_allowed, cost - self._cost_allowed)
         if reason is None:
@@ -55,7 +55,7 @@ class LimitChecks:
         if not limit or self._mistakes < limit:
             return []
         why = ", and the last call was not approved" if denied else ""
-        reason = f"Nothing went right in the last {self._mistakes} turns{why}."
+        reason = f"The last {self._mistakes} turns made no progress{why}."
         continued = await self._requests.ask_to_continue(reason)
         if not continued.yes:
             return TaskFinished("refused" if denied or not self._config.hooks.headless else "limit", reason)

@@ -2,6 +2,8 @@
 
 A call is remembered with what it answered. The same call with the same answer again and again leads nowhere, and so
 does a cycle of two or three such calls. The same call with a new answer each time is polling, and is left alone.
+A call that was refused may be tried again, but until something else happens it is no success: a model that does nothing
+else comes to its limit of mistakes.
 
 `at_once` is for models that repeat themselves more and see it less: a call is refused when it was made before and
 nothing has been changed or run since, and a cycle after two rounds.
@@ -28,6 +30,8 @@ class Repetition:
         self._at_once = at_once
         self._since_change: set[str] = set()
         """The calls since something was last changed or run, and the one that did it."""
+        self._refused: frozenset[_Step] = frozenset()
+        """The cycle that was refused last, while nothing else has run since."""
         self._steps: deque[_Step] = deque(maxlen=max(limit, 1) * _MAX_CYCLE)
 
     def refusal(self, name: str, arguments: JsonValue) -> str | None:
@@ -39,6 +43,7 @@ class Repetition:
             return "This call was just made. Its answer is above. Do the next step."
         for length in range(1, _MAX_CYCLE + 1):
             if self._cycles(call, length):
+                self._refused = frozenset(list(self._steps)[-length:])
                 self._steps.clear()
                 round_ = "This call" if length == 1 else f"This round of {length} calls"
                 return (
@@ -56,7 +61,14 @@ class Repetition:
             self._since_change.clear()
         if not refused:
             self._since_change.add(_call(name, arguments))
-        self._steps.append((_call(name, arguments), sha256(result.encode("utf-8", "surrogatepass")).hexdigest()))
+        step = _call(name, arguments), sha256(result.encode("utf-8", "surrogatepass")).hexdigest()
+        self._refused = self._refused if step in self._refused else frozenset()
+        self._steps.append(step)
+
+    @property
+    def goes_round(self) -> bool:
+        """Whether the last call was one that had been refused, with the same result once more."""
+        return bool(self._refused)
 
     def _cycles(self, call: str, length: int) -> bool:
         """Whether the last steps are `limit` rounds of one cycle of this length, and this call would begin another."""

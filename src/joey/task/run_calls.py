@@ -49,9 +49,12 @@ class TurnResults:
     denied: bool = False
     """Whether a call was not approved."""
 
+    repeated: set[str] = field(default_factory=set)
+    """The calls that only repeated what had been refused as a repetition."""
+
     @property
     def any_succeeded(self) -> bool:
-        return any(not result.is_error for result in self.results.values())
+        return any(not result.is_error and call_id not in self.repeated for call_id, result in self.results.items())
 
 
 @dataclass(slots=True, eq=False)
@@ -155,6 +158,8 @@ class ToolRunner:
             return
         result = replace(result, content=tuple(await resized([*words, *result.content], self._config.model)))
         self._supervisor.after(call.name, call.arguments, actions, result)
+        if self._supervisor.goes_round:
+            self._turn.repeated.add(call.call_id)
         self._answer(call, result)
 
     def _answer(self, call: ToolCallFinished, result: ToolResult) -> None:

@@ -37,7 +37,7 @@ class TaskLimits:
 
     max_turns: int | None = None
     mistake_limit: int = 3
-    """Turns in a row in which nothing went right before the user is asked; 0 never asks."""
+    """Turns in a row without progress before the user is asked; 0 never asks."""
     repetition_limit: int = 3
     """How often the same call may give the same result before it is refused; 0 never refuses."""
     max_depth: int = 4

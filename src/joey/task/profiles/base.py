@@ -70,6 +70,11 @@ class Supervisor:
         self._repetition.ran(name, arguments, refusal.text, refused=True)
         return refusal
 
+    @property
+    def goes_round(self) -> bool:
+        """Whether the last call only repeated what had been refused as a repetition."""
+        return self._repetition.goes_round
+
     def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> None:
         """A call was carried out."""
         if not result.is_error:
