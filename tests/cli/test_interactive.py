@@ -272,7 +272,7 @@ async def test_a_terminal_that_can_do_no_more_gets_plain_lines(tmux: Tmux, tmp_p
             "--model", "anthropic/scripted", "--base-url", server.anthropic_url, size=(80, 40),
             environment={"TERM": "dumb"},
         )  # fmt: skip
-        await tmux.until("Joey, in plain lines.")
+        await tmux.until("Joey. Type a task")
         tmux.type("write it", "Enter")
         await tmux.until("Approve?")
         tmux.type("y", "Enter")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -57,7 +58,7 @@ async def test_in_a_terminal_the_user_decides(home: Path) -> None:
         os.close(screen)
         first = server.requests[0].body["messages"][-1]["content"]
     assert (home / "project" / "a.txt").read_text() == "hello\n"
-    assert "Resuming: Do it" in shown
+    assert "Resuming: Do it" in re.sub(r"\x1b\[[0-9;]*m", "", shown)
     assert first[0]["tool_use_id"] == "x" and "interrupted" in first[0]["content"]
     assert first[1]["text"] == "and go on"
 
