@@ -81,6 +81,12 @@ BY_MOVING = {
         "cd .git/worktrees && mv tree old && cp -r old tree && echo ../../../evil > tree/commondir",
         ".git/worktrees/tree/commondir",
     ),
+    "a toolchain": ("echo '[toolchain]' > rust-toolchain.toml", "rust-toolchain.toml"),
+    "hooks of another version control": ("mkdir .hg && echo '[hooks]' > .hg/hgrc", ".hg/hgrc"),
+    "a rebase that runs a program": (
+        "mkdir .git/rebase-merge && printf 'pick 1\\nexec evil\\n' > .git/rebase-merge/git-rebase-todo",
+        ".git/rebase-merge/git-rebase-todo",
+    ),
     "a bare repository": (f"{BARE} && {EVIL_CONFIG} > docs/config", "docs/config"),
     "hooks of a bare repository": (f"{BARE} && mkdir docs/hooks && echo x > docs/hooks/pre-commit", "docs/hooks/pre"),
     "one that leads elsewhere": ("mkdir docs && echo 'ref: x' > docs/HEAD && echo ../e > docs/commondir", "docs/comm"),
@@ -97,6 +103,11 @@ async def test_what_takes_the_place_of_a_guarded_file_is_moved_aside(task: Task,
     assert "moved aside" in result and name in result, result
     assert not list(task.workspace.glob(name + "*"))
     assert "Careful" not in await task.run("true")
+
+
+async def test_a_rebase_that_stopped_and_runs_nothing_is_nothing_to_report(task: Task) -> None:
+    stopped = "mkdir .git/rebase-merge && printf 'pick 1\\n# x, exec = run\\n' > .git/rebase-merge/git-rebase-todo"
+    assert "Careful" not in await task.run(stopped)
 
 
 async def test_what_was_hidden_by_one_command_and_moved_by_the_next_is_found(task: Task) -> None:

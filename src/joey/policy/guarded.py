@@ -32,7 +32,7 @@ _WRITTEN_BY_BUILDS = frozenset((
     "bin/activate.fish", "bin/activate.csh", "bin/activate.ps1", "bin/activate.nu", "bin/activate_this.py",
     "scripts/activate", "scripts/activate.bat", "scripts/activate.ps1", "flake.lock", "devenv.lock",
     ".python-version", ".node-version", ".nvmrc", ".ruby-version", ".ruby-gemset", ".java-version", ".go-version",
-    ".terraform-version", ".tool-versions*", "rust-toolchain", "rust-toolchain.toml",
+    ".terraform-version", ".tool-versions*",
     ".settings", ".project", ".classpath", ".vs", ".run",
     "*.pth", "*.egg-link", "pyvenv.cfg", ".venv", "site-packages", "dist-packages", ".ipython", ".jupyter", ".rdata",
     ".local/bin", ".local/share", "desktop.ini", "*.psrc",

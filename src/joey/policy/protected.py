@@ -52,8 +52,8 @@ PROTECTED: Mapping[str, tuple[str, ...]] = {
     ),
     "git and other version control": (
         ".git", "git~*", ".gitattributes", ".gitmodules", ".gitconfig", ".gitreview", ".git-credentials",
-        ".config/git", ".lfsconfig", ".hg", ".hgrc", ".hgsub", ".svn", ".bzr", ".jj", ".sl", ".pijul", "_darcs",
-        "_FOSSIL_", ".fslckout",
+        ".config/git", ".lfsconfig", ".hg", ".hg/hgrc", ".hgrc", ".hgsub", ".svn", ".bzr", ".jj", ".sl", ".pijul",
+        "_darcs", "_FOSSIL_", ".fslckout",
     ),
     "hook managers": (
         ".husky", ".huskyrc*", ".githooks", ".git-hooks", ".hooks", "lefthook.*", "lefthook-local.*", ".lefthook",

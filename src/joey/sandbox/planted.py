@@ -254,10 +254,25 @@ def _in_git(repository: Path) -> Iterator[Path]:
             yield from _hooks(path)
         elif os.path.lexists(path):
             yield path
+    yield from (each for each in _rebases(repository) if _runs_programs(each))
     yield from (repository / "worktrees").glob("*/config.worktree")
     yield from (each for each in (repository / "worktrees").glob("*/commondir") if not _is_usual(each))
     for module in module_folders(repository):
         yield from _in_git(module)
+
+
+def _rebases(repository: Path) -> Iterator[Path]:
+    """The lists of what is left to do where a rebase has stopped, also in linked worktrees."""
+    for folder in (repository, *(repository / "worktrees").glob("*")):
+        yield folder / "rebase-merge" / "git-rebase-todo"
+
+
+def _runs_programs(todo: Path) -> bool:
+    """Whether `git rebase --continue` would run a program. A list that cannot be read counts as one that does."""
+    if not os.path.lexists(todo):
+        return False
+    kept = _read(str(todo))
+    return kept is None or re.search(rb"^\s*(?:x|exec)\s", kept.content, re.MULTILINE) is not None
 
 
 def _is_usual(commondir: Path) -> bool:
