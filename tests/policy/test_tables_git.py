@@ -86,7 +86,7 @@ HARMLESS = [
     ("git init -b main", ""),
     ("git rm old.py", "remove:old.py"),
     ("git rm --cached .env", "list:.env"),
-    ("git mv a.py b.py", "remove:a.py write:b.py/a.py write:b.py"),
+    ("git mv a.py b.py", "tree:a.py remove:a.py write:b.py/a.py write:b.py"),
     ("git clean -nd", ""),
     ("git clean -fd", "remove:."),
     ("git worktree list", ""),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from joey.policy.guarded import is_guarded
+from joey.policy.paths import Workspace
 from joey.tools.base import ApprovedBy, Permissions, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.shell.planted_files import look_for_planted, watch_for_planted
@@ -24,6 +26,7 @@ class Task:
         self.context = ToolContext(
             world.workspace,
             world.home / ".local/state/joey/tasks/2",
+            ignored=lambda path: Workspace.of(world.workspace).hides(path),
             permissions=Permissions(guarded=is_guarded, approved_by=lambda: self.approved_by),
             warn=self.warnings.append,
         )
@@ -50,7 +53,7 @@ def world() -> Iterator[World]:
         for name in ("sub/.envrc", "sub/.vscode/tasks.json", "pkg/AGENTS.md", "other/AGENTS.md"):
             (made.workspace / name).parent.mkdir(parents=True, exist_ok=True)
             (made.workspace / name).write_text("mine\n")
-        (made.workspace / ".gdbinit").symlink_to("pkg/AGENTS.md")
+        (made.workspace / ".gdbinit").symlink_to("other/AGENTS.md")
         made.git("worktree", "add", "-q", "tree")
         yield made
 
@@ -254,3 +257,44 @@ async def test_commands_that_run_at_the_same_time_share_one_watch(task: Task) ->
     texts = "\n".join(await asyncio.gather(*(task.run(command) for command in commands)))
     assert [number for number in range(6) if f"at{number}/AGENTS.md" not in texts] == []
     assert list(task.workspace.glob("at*/AGENTS.md")) == []
+
+
+# Places that are known by where they are
+
+
+@pytest.fixture
+def places(world: World) -> World:
+    """What git's configuration names, what guarded links lead to, and what an ignore file hides: all in subfolders."""
+    for name in ("tools/hooks/pre-commit", "cfg/git/inc", "deep/agents.md", "conf/secrets/a.txt"):
+        (world.workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (world.workspace / name).write_text("mine\n")
+    (world.workspace / "CLAUDE.md").symlink_to("deep/agents.md")
+    (world.workspace / ".joeyignore").write_text("/conf/secrets/a.txt\n")
+    world.git("config", "core.hooksPath", "tools/hooks")
+    world.git("config", "include.path", "../cfg/git/inc")
+    return world
+
+
+KNOWN = {
+    "hooks": ("tools", "tools/hooks/pre-commit"),
+    "included configuration": ("cfg", "cfg/git/inc"),
+    "a folder further down": ("cfg/git", "cfg/git/inc"),
+    "what a guarded link leads to": ("deep", "deep/agents.md"),
+    "what is hidden": ("conf", "conf/secrets/a.txt"),
+    "what is hidden, further down": ("conf/secrets", "conf/secrets/a.txt"),
+}
+
+
+@pytest.mark.parametrize(("folder", "known"), KNOWN.values(), ids=KNOWN)
+async def test_a_file_that_is_known_by_its_place_stays_there(
+    places: World, task: Task, folder: str, known: str
+) -> None:
+    await task.run(f"mv {folder} elsewhere; mkdir -p {Path(known).parent}; echo evil > {known}; mv elsewhere/* .")
+    assert (task.workspace / known).read_text() == "mine\n"
+    hidden = [each for each in task.workspace.rglob("a.txt") if each.read_text() == "mine\n"]
+    assert hidden == [task.workspace / "conf/secrets/a.txt"]
+
+
+async def test_work_beside_such_a_file_goes_on(places: World, task: Task) -> None:
+    result = await task.run("echo new > conf/b.txt && mv conf/b.txt tools/c.txt && cat tools/c.txt && rm tools/c.txt")
+    assert "failed" not in result and "new" in result

@@ -15,12 +15,12 @@ import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from joey.sandbox.git import git_folders
+from joey.sandbox.git import GitFolder, git_folders
 from joey.sandbox.hidden import CACHES, READABLE_CACHES, hidden_places, homes
 from joey.sandbox.settings import Walls
 from joey.system.folders import cache_folder, state_folder, user_folder
@@ -134,7 +134,11 @@ def _workspace(root: Path, walls: Walls, made: Layout) -> Iterator[Mount]:
             yield Mount("read", str(root), str(root), is_folder=True)
         return
     yield Mount("write", str(root), str(root), is_folder=True)
-    for folder in git_folders(root):
+    covered = list(_covered(root, walls))
+    repositories = git_folders(root)
+    for each in _folders_above(root, covered, repositories):
+        yield _opened("write", each, root, made)
+    for folder in repositories:
         yield _opened("write", folder.path, root, made)
         for each in folder.guarded:
             _cover(each, made)
@@ -142,12 +146,27 @@ def _workspace(root: Path, walls: Walls, made: Layout) -> Iterator[Mount]:
     if (root / ".git").is_file():  # of a linked worktree or a submodule: it names the folder that git obeys
         _cover(root / ".git", made)
         yield from _read_only(root / ".git", root, made)
-    for each, kind in _covered(root, walls):
+    for each, kind in covered:
         _cover(each, made)
         if kind == "read":
             yield from _read_only(each, root, made)
         else:
             yield Mount(kind, str(each), is_folder=each.is_dir())
+
+
+def _folders_above(
+    root: Path, covered: Sequence[tuple[Path, Kind]], repositories: Sequence[GitFolder]
+) -> Iterator[Path]:
+    """The folders between the workspace and what is known by its place alone, topmost first: what is hidden, what git's
+    configuration names, and what guarded links lead to. A mount of its own keeps each from being renamed, which would
+    put another file in that place, or this one where nothing hides it."""
+    places = [each for each, kind in covered if kind == "closed"]
+    places += [each for folder in repositories for each in folder.guarded if not each.is_relative_to(folder.path)]
+    guarded = (*(each for each, kind in covered if kind == "read"), *places)
+    places += [Path(os.path.realpath(each)) for each in guarded if each.is_symlink()]
+    inside = (each for each in places if each.is_relative_to(root) and ".git" not in each.relative_to(root).parts)
+    above = {parent for each in inside for parent in each.parents if parent != root and parent.is_relative_to(root)}
+    yield from sorted((each for each in above if each.is_dir()), key=lambda each: len(each.parts))
 
 
 def _cover(path: Path, made: Layout) -> None:

@@ -229,14 +229,14 @@ def cleans(use: Use) -> Iterator[str]:
 
 
 def moves(use: Use) -> Iterator[str]:
-    """`git mv A B` and `git mv A… FOLDER`: what is written has the name of the last word, or stands below it."""
+    """`git mv A B` and `git mv A… FOLDER`: what is moved is written at the last word, or below it, and can be read there."""
     yield from unknown_words(use)
     *sources, target = use.operands or [Word("")]
     if any(_is_pattern(word) for word in use.operands):
         yield "which files are moved is only known when it runs"
     for source in sources:
         name = source.text.rstrip("/").rsplit("/", 1)[-1]
-        use.files += [("remove", source), ("write", Word(f"{target.text}/{name}"))]
+        use.files += [("tree", source), ("remove", source), ("write", Word(f"{target.text}/{name}"))]
     if not target.text.endswith(("/", ".")):
         use.files.append(("write", target))
 
