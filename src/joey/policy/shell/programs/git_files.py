@@ -229,7 +229,7 @@ def cleans(use: Use) -> Iterator[str]:
 
 
 def moves(use: Use) -> Iterator[str]:
-    """`git mv A B` and `git mv A… FOLDER`: what is moved is written at the last word, or below it, and can be read there."""
+    """`git mv A B` and `git mv A… FOLDER`: what is moved is written at the last word, or below it, and read there."""
     yield from unknown_words(use)
     *sources, target = use.operands or [Word("")]
     if any(_is_pattern(word) for word in use.operands):
