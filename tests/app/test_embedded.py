@@ -395,6 +395,16 @@ async def test_a_resumed_task_remembers_and_keeps_its_protocol(program: Program)
     assert not program.provider.requests[0].tools
 
 
+async def test_a_resumed_task_names_the_model_that_answers_and_keeps_its_protocol(program: Program) -> None:
+    async with program.task(done()) as first:
+        await first.wait()
+    other = program.task(done(), model=(ScriptedProvider([done()]), "another"), resume=first.id)
+    (started,) = of(TaskStarted, await events_of(other))
+    assert started.model == "scripted/another"
+    with pytest.raises(joey.UsageError, match="keeps its protocol, native; start a new task to use xml"):
+        await events_of(program.task(done(), resume=first.id, protocol="xml"))
+
+
 async def test_a_resumed_task_goes_to_the_server_that_it_was_opened_with(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,11 +121,11 @@ def test_text_says_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_wrong_usage_names_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["approvals", "explain"]) == 2
-    assert "give a command line" in capsys.readouterr().err
+    for args in (["approvals"], ["approvals", "explain"]):
+        assert main(args) == 2
+        assert "give a command line" in capsys.readouterr().err
     for flag in ("--approve", "--profile"):
-        with pytest.raises(SystemExit, match="2"):
-            main(["approvals", "explain", "ls", flag, "edit"])
+        assert main(["approvals", "explain", "ls", flag, "edit"]) == 2
         assert f"argument {flag}: must be one of 'ask', 'edits'" in capsys.readouterr().err
 
 

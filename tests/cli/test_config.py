@@ -83,6 +83,14 @@ def test_keys_are_reported_as_set_and_never_shown(here: Here, monkeypatch: pytes
         assert "hunter2" not in out and "set in the environment" in out and "not set" in out
 
 
+@pytest.mark.parametrize(
+    ("model", "complaint"), [("gpt", "not of the form provider/model"), ("antropic/x", "did you mean 'anthropic'?")]
+)
+def test_a_model_that_no_task_would_take_is_not_set(here: Here, model: str, complaint: str) -> None:
+    code, _, err = here.joey("set", "model", model)
+    assert code == 2 and complaint in err and not here.file.exists()
+
+
 def test_what_an_untrusted_project_may_not_set_is_reported(here: Here) -> None:
     here.project('model = "x/y"\n')
     out = here.joey()[1]

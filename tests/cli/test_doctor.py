@@ -140,12 +140,18 @@ def test_servers_elsewhere_are_contacted_only_on_request(here: Here, monkeypatch
     assert "https://api.anthropic.com" not in contacted
 
 
-def test_broken_settings_are_a_finding_not_a_crash(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("modle = 1", "unknown setting 'modle'"), ('model = "gpt"', "'gpt' is not of the form provider/model")],
+)
+def test_broken_settings_are_a_finding_not_a_crash(
+    here: Here, monkeypatch: pytest.MonkeyPatch, text: str, complaint: str
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    here.write("config/joey/config.toml", "modle = 1")
+    here.write("config/joey/config.toml", text)
     assert here.doctor()[0] == 1
     found = here.findings()["settings"]
-    assert found["state"] == "missing" and "config.toml:1: unknown setting 'modle'" in found["found"]
+    assert found["state"] == "missing" and f"config.toml:1: {complaint}" in found["found"]
 
 
 def test_a_task_that_cannot_be_read_is_reported(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def test_what_sets_a_model_apart_is_shown(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_wrong_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "claude"]) == 2
-    assert "is not provider/model. Providers: anthropic" in capsys.readouterr().err
+    assert "is not of the form provider/model; providers: anthropic" in capsys.readouterr().err
 
 
 def test_the_model_of_tasks_here_is_named_with_who_says_so(

@@ -53,6 +53,14 @@ def test_a_file_is_read_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert json.loads(capsys.readouterr().out)["content"][0]["input"] == {"path": "a"}
 
 
+def test_a_call_that_is_not_found_for_want_of_tools_is_pointed_out(tmp_path: Path) -> None:
+    text = "<read_file><path>a</path></read_file>"
+    run = joey("parse", "--protocol", "xml", stdin=text)
+    assert run.returncode == 0 and b"no call was found; name the tools that were offered with --tools" in run.stderr
+    (tmp_path / "tools.json").write_text('[{"name": "read_file", "schema": {"properties": {"path": {}}}}]')
+    assert joey("parse", "--protocol", "xml", "--tools", str(tmp_path / "tools.json"), stdin=text).stderr == b""
+
+
 def test_batch_answers_every_line_and_goes_on_after_a_bad_one() -> None:
     requests = [
         json.dumps({"id": 1, "protocol": "native", "tools": [{"name": "read_file", "schema": {}}], "chunks": CALL}),

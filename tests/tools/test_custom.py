@@ -242,7 +242,7 @@ def test_a_broken_file_is_reported_and_the_others_load(place: Place, text: str, 
         ("raise TimeoutError('mine')", "error: f failed: TimeoutError: mine (mine.py, line 5)"),
         ("return None", "Done."),
         ("return {'a': {1, 2} and 'é'}", '{\n  "a": "é"\n}'),
-        ("exit(2)", "error: f failed: RuntimeError: the tool called exit(2) (mine.py, line 1)"),
+        ("exit(2)", "error: f failed: RuntimeError: the tool called exit(2) (mine.py, line 5)"),
     ],
 )
 async def test_what_a_function_does_becomes_a_result(place: Place, body: str, answer: str) -> None:
@@ -259,7 +259,7 @@ async def test_a_tool_that_does_not_end_is_given_up(place: Place, prefix: str, w
         f"import asyncio, joey\nfrom joey_test_gate import gate\n"
         f"@joey.tool(timeout=0.05)\n{prefix}def f():\n  'Doc.'\n  {wait}\n"
     )
-    assert (await place.call({})).startswith("error: f did not finish within 0.05 seconds")
+    assert (await place.call({})).startswith("error: f did not finish within 0.05 s")
     gate.set()
 
 

@@ -159,6 +159,8 @@ def prepare_task(
 def _kept(opened: TaskOpened, options: TaskOptions) -> dict[str, Any]:
     """What a resumed task keeps: its protocol, which decides how servers' tools are called, and the server that was
     named for it. Its conversation goes to no other because nobody repeated the flag."""
+    if (wanted := options.flag("protocol")) not in (None, opened.protocol):
+        raise UsageError(f"a resumed task keeps its protocol, {opened.protocol}; start a new task to use {wanted}")
     kept: dict[str, Any] = {"protocol": opened.protocol}
     model = options.flag("model") or opened.model
     same = model.partition("/")[0] == opened.model.partition("/")[0]

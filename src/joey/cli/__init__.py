@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from joey import __version__
 from joey.errors import JoeyError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
 
 COMMANDS: dict[str, str] = {
     "interactive": "open the interactive terminal (same as `joey` without a command)",
@@ -106,11 +110,28 @@ def _run(args: list[str]) -> int:
     if name not in COMMANDS:
         raise UsageError(_unknown(name))
     module = importlib.import_module(f"joey.cli.{name}")
-    parser = argparse.ArgumentParser(
-        f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise UsageError(_with_hint(message, self))
+
+    parser = Parser(f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     module.configure(parser)
     return int(module.run(parser.parse_args(args[1:])))
+
+
+def _with_hint(message: str, parser: argparse.ArgumentParser) -> str:
+    """A complaint of argparse, with the option that was probably wanted, or where all of them are listed."""
+    import difflib
+    import re
+
+    unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
+    if not unknown.startswith("--"):
+        return message
+    known = re.findall(r"--[\w-]+", parser.format_help())
+    near = [each for each in known if sorted(each) == sorted(unknown)]  # two letters swapped
+    near = near or difflib.get_close_matches(unknown, known, n=1)
+    return f"{message}; " + (f"did you mean {near[0]}?" if near else f"`{parser.prog} --help` lists the options")
 
 
 def _help() -> str:

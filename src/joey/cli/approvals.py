@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["explain"], help="what to do")
+    parser.add_argument("action", nargs="?", choices=["explain"], default="explain", help="what to do")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="command line, as the model would send it")
     add_setting_flags(parser, "approvals")
     add_old_flag(parser, "--profile", "approvals.profile")
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--headless", action="store_true", help="the verdict when nobody can be asked")
     parser.add_argument("--batch", action="store_true", help="read questions as lines of JSON from stdin")
     parser.add_argument(
-        "--workspace", default=".", metavar="FOLDER", help="folder to work in (default: the current folder)"
+        "--workspace", "-w", default=".", metavar="FOLDER", help="folder to work in (default: the current folder)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -64,10 +64,11 @@ def run(args: argparse.Namespace) -> int:
 def _set(name: str, value: str) -> int:
     from joey.config.edit import set_value
     from joey.config.layers import FILE
+    from joey.providers import split_name
     from joey.system.folders import user_folder
 
     path = user_folder() / FILE
-    understood = set_value(path, name, value)
+    understood = set_value(path, name, value, check=split_name if name == "model" else None)
     print(f"{name} = {_shown(understood)}  (in {path})")
     return 0
 

@@ -358,12 +358,23 @@ def _settings(workspace: Path) -> Finding:
     try:
         config = settings_in_force(workspace)
         profile = approvals_in_force(config).settings.profile
+        _check_model(config)
     except JoeyError as error:
         return Finding("settings", "missing", str(error), "fix the file; docs/settings.md lists every setting")
     files = [str(path) for path in (config.user_file, config.project_file) if path.is_file()]
     found = f"{' and '.join(files) or 'no files, all defaults'}; {_model_in(config)}, profile {profile}"
     notes = notices(config)
     return Finding("settings", "note" if notes else "ok", found, " ".join(notes))
+
+
+def _check_model(config: Config) -> None:
+    from joey.app.settings import located_at
+    from joey.providers import split_name
+
+    setting = config.settings["model"]
+    if setting.value:
+        with located_at(setting):
+            split_name(setting.value)
 
 
 def _model_in(config: Config) -> str:

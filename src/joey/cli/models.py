@@ -17,7 +17,6 @@ import os
 from pathlib import Path
 
 from joey.cli.local import has_runtime
-from joey.errors import UsageError
 from joey.providers import (
     ENDPOINTS,
     LOCAL,
@@ -28,6 +27,7 @@ from joey.providers import (
     Price,
     Prices,
     abilities_of,
+    split_name,
 )
 from joey.providers.local.engine import plan
 from joey.providers.local.weights import CATALOGUE, installed_models, model_file
@@ -88,9 +88,7 @@ def _address(endpoint: Endpoint) -> str:
 
 
 def _model(name: str) -> list[str]:
-    provider, slash, model = name.partition("/")
-    if not slash or not model or provider not in (*ENDPOINTS, LOCAL):
-        raise UsageError(f"{name!r} is not provider/model. Providers: {', '.join((*ENDPOINTS, LOCAL))}")
+    provider, model = split_name(name)
     if provider == LOCAL:
         return _local_model(name, model)
     from joey.app.settings import settings_in_force
@@ -132,5 +130,5 @@ def _differences(abilities: Abilities) -> list[str]:
     return [
         f"{name:<22} {getattr(abilities, name)} (usually {getattr(usual, name)})"
         for name in names
-        if getattr(abilities, name) != getattr(usual, name)
+        if name != "image_limits" and getattr(abilities, name) != getattr(usual, name)
     ]

@@ -94,6 +94,8 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
     reply = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
     errors = [ParseError(call.message, call.source, call.name) for call in reply.malformed]
     print(json.dumps(as_json(reply, errors), indent=2, ensure_ascii=False))
+    if protocol.in_text and args.tools is None and not (reply.calls or reply.malformed or args.debug):
+        print("note: no call was found; name the tools that were offered with --tools FILE", file=sys.stderr)
     return 1 if errors else 0
 
 

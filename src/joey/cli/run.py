@@ -102,8 +102,10 @@ def prompt_from(args: argparse.Namespace) -> str:
     if args.file:
         try:
             prompt = Path(args.file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"cannot read {args.file}: {error}") from None
+        except OSError as error:
+            raise UsageError(f"cannot read {args.file}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise UsageError(f"cannot read {args.file}: it is not UTF-8; save it as UTF-8") from None
     elif args.prompt == "-":
         prompt, piped = piped, ""
     else:

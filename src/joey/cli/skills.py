@@ -33,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
     for skill in skills.values():
         modes = f" (in {', '.join(skill.modes)})" if skill.modes else ""
         print(f"{skill.name:<24}  {skill.origin:<8}  {skill.description}{modes}")
+    if not skills:
+        print("no skills; see docs/guides/commands-and-skills.md", file=sys.stderr)
     flaws = library_flaws(library, skills=True)
     print(*flaws, sep="\n", end="\n" if flaws else "", file=sys.stderr)
     return 1 if flaws else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,15 @@ from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
 
 
-def set_value(path: Path, name: str, written: str) -> Any:
-    """Set a value in a file, which is created if necessary. Returns the value as it was read."""
+def set_value(path: Path, name: str, written: str, *, check: Callable[[Any], object] | None = None) -> Any:
+    """Set a value in a file, which is created if necessary. Returns the value as it was read. `check` raises UsageError
+    for a value that the part which uses it would refuse."""
     key = find_key(name)
     if secret_in("", written):
         raise UsageError(f"this looks like a secret. {ADVICE}")
     value = check_value(key, _parsed(written))
+    if check is not None:
+        check(value)
     before = read_settings_file(path)
     text = read_regular_text(path) if path.is_file() else ""
     edited = with_value(text, key.name, value)

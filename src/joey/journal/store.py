@@ -64,7 +64,7 @@ class TaskStore:
         if not start or not matching:
             raise UsageError(f"there is no task {start!r}; `joey tasks` lists them")
         if len(matching) > 1 and start not in [path.name for path in matching]:
-            names = ", ".join(path.name for path in matching[:5])
+            names = ", ".join([*(path.name for path in matching[:5]), *(["…"] if len(matching) > 5 else [])])
             raise UsageError(f"{start!r} is the beginning of {len(matching)} tasks: {names}")
         return read_entry(next((path for path in matching if path.name == start), matching[0]))
 

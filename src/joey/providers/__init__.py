@@ -65,6 +65,7 @@ __all__ = [
     "RetryPolicy",
     "abilities_of",
     "open_model",
+    "split_name",
     "with_retries",
 ]
 
@@ -84,10 +85,8 @@ def open_model(
     is `off`; None lets the provider decide: a model in this process gets one, others do not. `engine` says how such a
     model (`local/…`) is run.
     """
-    provider, _, model = name.partition("/")
-    endpoint = ENDPOINTS.get(provider, _LOCAL if provider == LOCAL else None)
-    if not model or endpoint is None:
-        raise UsageError(_unknown(name, provider))
+    provider, model = split_name(name)
+    endpoint = ENDPOINTS.get(provider, _LOCAL)
     address = base_url or os.environ.get(endpoint.base_url_variable or "") or endpoint.base_url
     if address and not host_of(address):
         raise UsageError(f"{address!r} is no address of a server; write it whole, such as http://localhost:8080/v1")
@@ -99,6 +98,14 @@ def open_model(
 
 
 _LOCAL = Endpoint(LOCAL, key_variable="")
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """The provider and the model of `provider/model`. Raises UsageError for what no provider serves."""
+    provider, _, model = name.partition("/")
+    if not model or provider not in (*ENDPOINTS, LOCAL):
+        raise UsageError(_unknown(name, provider))
+    return provider, model
 
 
 def _unknown(name: str, provider: str) -> str:

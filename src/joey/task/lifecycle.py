@@ -24,8 +24,9 @@ from joey.tools.memory import ToolMemory
 class Lifecycle:
     """The one run of a task. `over`: nobody is there any more for what a front end wants."""
 
-    def __init__(self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory) -> None:
+    def __init__(self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory, model: str) -> None:
         self._log = log
+        self._model = model
         self._loop = loop
         self._window = window
         self._memory = memory
@@ -90,8 +91,11 @@ class Lifecycle:
     def _announce(self) -> None:
         state, opened = self._log.state, self._log.state.opened
         assert opened is not None
-        resumed = bool(state.messages)
-        self._log.emit(TaskStarted(opened.text, state.mode, opened.model, opened.protocol, opened.parent_id, resumed))
+        self._log.emit(
+            TaskStarted(
+                opened.text, state.mode, self._model, opened.protocol, opened.parent_id, resumed=bool(state.messages)
+            )
+        )
 
     async def _stop(self, finished: TaskFinished) -> TaskFinished:
         """Close what tools opened, which may have something to report, and then write down the end."""

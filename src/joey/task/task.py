@@ -39,7 +39,7 @@ class TaskHandle:
         self._log = log
         self._opening = opening
         self._parts = parts = Assembly.of(config, log, _family(depth))
-        self._lifecycle = Lifecycle(log, parts.loop, parts.window, parts.toolbox.memory)
+        self._lifecycle = Lifecycle(log, parts.loop, parts.window, parts.toolbox.memory, config.model.full_name)
 
     @classmethod
     def start(

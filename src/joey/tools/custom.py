@@ -86,8 +86,8 @@ class LeashedTool(Tool[BaseModel]):
 
     def _too_slow(self) -> ToolResult:
         return failed(
-            f"{self.name} did not finish within {self.timeout:g} seconds and was given up. "
-            "Work it has begun in a thread of its own may still go on."
+            f"{self.name} did not finish within {self.timeout:g} s and was abandoned. "
+            "Work that it has started in a thread may still continue."
         )
 
     def _raised(self, error: Exception) -> ToolResult:

@@ -137,6 +137,7 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
             value = context.run(function)
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - carried over to whoever awaits
             error = raised if isinstance(raised, Exception) else RuntimeError(f"the tool called exit({raised.code})")
+            error = error.with_traceback(raised.__traceback__)
         with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
             loop.call_soon_threadsafe(settle, value, error)
 
