@@ -566,7 +566,7 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
         ({"tools": shout}, r"tools is a list: tools=\[shout\]"),
         ({"tools": [5]}, "a function or a subclass of joey.Tool, not 5"),
         ({"tools": [joey.Tool]}, "finish the class"),
-        ({"tools": [lambda: 1]}, "no name for a tool"),
+        ({"tools": [lambda: 1]}, "not a valid tool name"),
         ({"tools": [shout, shout]}, "two tools named 'shout'; give yours another name"),
         ({"images": "nowhere.png"}, "cannot read nowhere.png"),
         ({"images": 5}, "images is a list of paths"),

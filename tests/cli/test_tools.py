@@ -87,6 +87,7 @@ def test_one_tool_is_shown_as_the_model_gets_it(here: Here) -> None:
         (["tools", "--mode", "cod"], "unknown mode 'cod'; did you mean 'code'?"),
         (["tools", "--try", "switch_mode", "{x"], "the arguments are not valid JSON"),
         (["modes", "cod"], "unknown mode 'cod'"),
+        (["tools", "--workspace", "/nowhere"], "/nowhere is not a folder"),
     ],
 )
 def test_a_wrong_question_is_answered_with_the_nearest_right_one(here: Here, args: list[str], complaint: str) -> None:
@@ -155,6 +156,13 @@ def test_ignored_files_are_refused_whatever_is_approved(here: Here) -> None:
     (here.folder / ".joeyignore").write_text("secret*\n")
     code, out, _ = here.joey("tools", "--try", "stamp", '{"path": "secret.txt"}', "--approve", "all")
     assert code == 1 and ".joeyignore" in out and not (here.folder / "secret.txt").exists()
+
+
+@pytest.mark.parametrize("command", ["modes", "tools"])
+def test_another_folder_can_be_looked_at(here: Here, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    (here.folder / ".roomodes").write_text("customModes:\n- {slug: bad}\n")
+    monkeypatch.chdir("/")
+    assert f"{here.folder / '.roomodes'}:2: a mode needs 'name'" in here.joey(command, "-w", str(here.folder))[2]
 
 
 def test_modes_are_listed_with_where_they_came_from(here: Here) -> None:

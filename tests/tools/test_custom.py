@@ -219,7 +219,7 @@ def test_the_user_s_own_tools_load_everywhere_and_the_project_s_win(place: Place
         ("import joey\n@joey.tool\ndef f(a):\n  'Doc.'\n", "mine.py:2: the parameter 'a' of 'f' needs a type hint"),
         ("import joey\n@joey.tool\ndef f(*a: int):\n  'Doc.'\n", "mine.py:2: the parameter *a: int of 'f' cannot"),
         ("import joey\n@joey.tool\ndef f(a: int): pass\n", "mine.py:2: the function 'f' needs a docstring"),
-        ("import joey\n@joey.tool(name='a b')\ndef f():\n  'Doc.'\n", "mine.py:2: 'a b' is no name for a tool"),
+        ("import joey\n@joey.tool(name='a b')\ndef f():\n  'Doc.'\n", "mine.py:2: 'a b' is not a valid tool name"),
         ("import joey\n@joey.tool(group='x')\ndef f():\n  'Doc.'\n", "mine.py:2: there is no group 'x'"),
         ("import joey\n@joey.tool\ndef f(a: object()):\n  'Doc.'\n", "mine.py:"),
         ("import joey\n@joey.tool\ndef f(a: 'Nope'):\n  'Doc.'\n", "mine.py:2: a type hint of 'f' cannot be resolved"),

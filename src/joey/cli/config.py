@@ -18,7 +18,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joey.cli.flags import add_workspace_flag
+from joey.cli.flags import add_workspace_flag, workspace_in
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def _action(name: str) -> str:
 def run(args: argparse.Namespace) -> int:
     if [args.key is not None, args.value is not None] != _ACTIONS[args.action]:
         raise UsageError("usage: joey config [list | path | get KEY | set KEY VALUE]")
-    workspace = (args.workspace or Path.cwd()).absolute()
-    if not workspace.is_dir():
-        raise UsageError(f"{args.workspace} is not a folder")
+    workspace = workspace_in(args)
     match args.action:
         case "set":
             return _set(args.key, args.value)

@@ -22,8 +22,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from joey.cli.flags import add_workspace_flag
-from joey.errors import JoeyError, UsageError
+from joey.cli.flags import add_workspace_flag, workspace_in
+from joey.errors import JoeyError
 
 if TYPE_CHECKING:
     from joey.config import Config
@@ -52,9 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    workspace = (args.workspace or Path.cwd()).absolute()
-    if not workspace.is_dir():
-        raise UsageError(f"{workspace} is not a folder")
+    workspace = workspace_in(args)
     findings = [
         *_machine(workspace),
         *_models(workspace, online=args.online),

@@ -10,6 +10,7 @@ from typing import Any
 from joey.config.files import parse_text, problem_with
 from joey.config.keys import BY_NAME, KEYS, Flag, Key
 from joey.config.kinds import SWITCH
+from joey.errors import UsageError
 
 _DEST = "setting "
 """What the names of settings begin with among the arguments, so that they stay apart from other arguments."""
@@ -33,6 +34,14 @@ def add_workspace_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", "-w", type=Path, metavar="FOLDER", help="folder to work in (default: the current folder)"
     )
+
+
+def workspace_in(args: argparse.Namespace) -> Path:
+    """The folder that was named, or the current one."""
+    folder: Path = (args.workspace or Path.cwd()).absolute()
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder")
+    return folder
 
 
 def settings_in(args: argparse.Namespace) -> dict[str, Any]:

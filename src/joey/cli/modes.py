@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from joey.cli.flags import add_workspace_flag, workspace_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("mode", nargs="?", metavar="MODE", help="show all of one mode")
+    add_workspace_flag(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     from joey.app.tools import discover
 
-    here = discover(Path.cwd())
+    here = discover(workspace_in(args))
     loaded = here.modes
     if args.json:
         print(json.dumps(_as_json(loaded, args.mode and here.mode(args.mode)), ensure_ascii=False, indent=2))

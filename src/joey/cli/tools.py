@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joey.cli.flags import add_setting_flags, settings_in
+from joey.cli.flags import add_setting_flags, add_workspace_flag, settings_in, workspace_in
 from joey.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--try", dest="call", nargs=2, metavar=("NAME", "JSON"), help="run one tool")
     add_setting_flags(parser, "tools")
+    add_workspace_flag(parser)
     parser.add_argument("--no-mcp", action="store_true", help="do not start MCP servers")
     parser.add_argument("--trust", action="store_true", help="trust this folder, so that its tools may run")
     parser.add_argument("--distrust", action="store_true", help="stop trusting this folder")
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from joey.app.tools import discover, tool_choices
     from joey.tools.model_preferences import choices_for
 
-    workspace = Path.cwd()
+    workspace = workspace_in(args)
     if args.trust or args.distrust:
         return _trust(workspace, trusted=args.trust)
     here = discover(workspace)

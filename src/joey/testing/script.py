@@ -127,7 +127,7 @@ class Script:
     def next(self) -> Scripted:
         answer = next(self._answers, None)
         if answer is None:
-            return Failure(400, f"the script has no more than {self.given} answers", "invalid_request_error")
+            return Failure(400, f"the script has no replies left ({self.given} given)", "invalid_request_error")
         self.given += 1
         return answer
 

@@ -102,7 +102,7 @@ class FunctionTool(Tool[BaseModel]):
         self.timeout = mark.timeout
         self.description = words.summary
         if not _NAME.fullmatch(self.name):
-            raise UsageError(f"{self.name!r} is no name for a tool: letters, digits, _ and -, at most 64")
+            raise UsageError(f"{self.name!r} is not a valid tool name; use up to 64 letters, digits, _ and -")
         if self.group not in get_args(Group):
             raise UsageError(f"there is no group {self.group!r}; groups are {', '.join(get_args(Group))}")
         if not words.summary:
