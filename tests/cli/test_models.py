@@ -42,6 +42,12 @@ def test_what_sets_a_model_apart_is_shown(capsys: pytest.CaptureFixture[str]) ->
     assert "tools                  False (usually True)" in out
 
 
+def test_what_sets_a_model_apart_is_shown_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "openai/gpt-5.2"]) == 0
+    out = capsys.readouterr().out
+    assert "max_completion_tokens" in out and "ImageLimits(" not in out
+
+
 def test_a_wrong_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "claude"]) == 2
     assert "is not of the form provider/model; providers: anthropic" in capsys.readouterr().err

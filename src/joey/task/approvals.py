@@ -79,7 +79,7 @@ def _needs(parts: Sequence[VerdictPart], path: str, setting: str) -> bool:
 def denied(reason: str, comment: str) -> str:
     """What the model reads when the user said no."""
     if comment:
-        return f"The user denied this call and said:\n{framed('feedback', comment)}"
+        return f"This call was denied, with this feedback:\n{framed('feedback', comment)}"
     return f"This call was denied: {reason}" if reason else "The user denied this call."
 
 
