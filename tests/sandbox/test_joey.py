@@ -41,7 +41,7 @@ def command(text: str, **more: Any) -> Scripted:
 async def test_in_auto_commands_run_unasked_and_are_held(joey: JoeyProcess) -> None:
     ran = await joey.run([command(NOT_UNDERSTOOD), done()], "go", "--approve", "auto")
     assert ran.code == 0, ran.err
-    assert "sandbox: full (bubblewrap), no network" in ran.err
+    assert "Sandbox: full (bubblewrap), no network" in ran.err
     assert (joey.workspace / "two.txt").exists()
     assert (joey.home / ".bashrc").read_text() == "# mine\n" and SECRET not in ran.sent(1)
     journals = list((joey.home / ".local/state/joey/tasks").glob("*/journal.jsonl"))
@@ -170,7 +170,7 @@ async def test_a_partial_sandbox_holds_all_the_same(joey: JoeyProcess) -> None:
     async with LocalServer([command(NOT_UNDERSTOOD), done()]) as model:
         options = ("--model", "anthropic/scripted", "--base-url", model.anthropic_url, "--approve", "all")
         ran = await run_without(joey, [NO_NAMESPACES], "run", "go", *options)
-        assert "! sandbox: partial (Landlock" in ran.err and "user namespaces" in ran.err
+        assert "! Sandbox: partial (Landlock" in ran.err and "user namespaces" in ran.err
         assert SECRET not in json.dumps(model.requests[1].body)
     assert (joey.workspace / "two.txt").exists() and (joey.home / ".bashrc").read_text() == "# mine\n"
 
@@ -196,4 +196,4 @@ def test_both_tables_of_numbers_name_the_same_calls() -> None:
 async def test_a_rule_gives_the_network_only_if_it_says_so(joey: JoeyProcess, rule: str, network: str) -> None:
     ran = await joey.run([command("ls"), done()], "go", "--allow", rule)
     assert ran.code == 0, ran.err
-    assert f"sandbox: full (bubblewrap), {network}\n" in ran.err
+    assert f"Sandbox: full (bubblewrap), {network}\n" in ran.err

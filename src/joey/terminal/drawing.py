@@ -69,7 +69,8 @@ def draw(entry: Entry, look: Look) -> RenderableType:
         case TodoList(todos):
             return Text.assemble(("Todo list\n", "bold"), visible(_todo_lines(todos)))
         case Note(text, kind):
-            return inked(visible(text), {"note": "dim", "warning": "yellow", "error": "red"}[kind])
+            mark = "! " if kind == "warning" else ""  # seen without colours as well
+            return inked(mark + visible(text), {"note": "dim", "warning": "yellow", "error": "red"}[kind])
         case _:
             return Text()
 
