@@ -111,11 +111,13 @@ def _run(args: list[str]) -> int:
         raise UsageError(_unknown(name))
     module = importlib.import_module(f"joey.cli.{name}")
 
-    class Parser(argparse.ArgumentParser):
+    class CommandParser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             raise UsageError(_with_hint(message, self))
 
-    parser = Parser(f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = CommandParser(
+        f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     module.configure(parser)
     return int(module.run(parser.parse_args(args[1:])))
 
