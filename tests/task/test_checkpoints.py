@@ -100,6 +100,6 @@ async def test_nobody_to_ask_and_a_running_task_are_refused(kit: Kit, capsys: py
     assert main(["checkpoints", "restore", "1"]) == 2
     assert "--yes" in capsys.readouterr().err
     with Journal(kit.store.journal_path(task_id(kit))):
-        assert main(["checkpoints", "restore", "1", "--yes"]) == 2
+        assert main(["checkpoints", "restore", "1", "--yes"]) == 1
     assert "open elsewhere" in capsys.readouterr().err
     assert list(kit.workspace.iterdir()) == []

@@ -67,7 +67,7 @@ def _what_is_wrong(entry: JsonValue, names: set[str]) -> str | None:
         return "an entry of its list of tools has no name; it was left out"
     name = entry["name"]
     if not name.strip() or name == "*":  # `*` would stand for every tool in rules
-        return f"{name!r} is no name for a tool; it was left out"
+        return f"{name!r} is not a valid tool name; it was left out"
     if name in names:
         return f"tool {name!r} is listed twice; the second was left out"
     schema = entry.get("inputSchema", {})

@@ -159,7 +159,7 @@ class HelloModel:
         )
         restart = {"command": f"{end}{start}", "background": True}
         yield Step("The old server still runs. I end it and start the new one.", "execute_command", restart)
-        yield self._request_step("And again I ask.", wait)
+        yield self._request_step("Requesting it again.", wait)
         result = "GET /hello now answers in JSON. The server was restarted and answered again."
         yield Step("That is the change.", "attempt_completion", {"result": result})
 
