@@ -49,7 +49,9 @@ class TaskState:
     results: dict[str, ToolResult] = field(default_factory=dict)
     """The results of those that ended and are not in a message yet."""
     children: dict[str, str] = field(default_factory=dict)
-    """Subtasks by the call that opened them."""
+    """The subtasks of calls of the last assistant message that have no result yet, by call id."""
+    call_ids: set[str] = field(default_factory=set)
+    """The ids of all calls. Journals of earlier versions repeat them: what belongs to a call is its message's alone."""
     counts: dict[str, list[int]] = field(default_factory=dict)
     """How often each tool was called and failed."""
     checkpoint: int | None = None
@@ -63,7 +65,7 @@ class TaskState:
             case MessageAdded(message):
                 self._add(message)
             case LastMessageReplaced(message):
-                self.messages[-1] = message
+                self._replace_last(message)
             case UserSaid() | UserTookBack():
                 self.queued = [*self.queued, record] if isinstance(record, UserSaid) else self.queued[:-1]
             case RunBegan(call_id, name):
@@ -71,6 +73,7 @@ class TaskState:
                 self.counts.setdefault(name, [0, 0])[0] += 1
             case RunEnded(call_id, name, result):
                 self.results[call_id] = result
+                self.children.pop(call_id, None)
                 self.counts.setdefault(name, [0, 0])[1] += result.is_error
             case TurnEnded(usage, cost):
                 self._count(usage, cost)
@@ -91,9 +94,14 @@ class TaskState:
         self.messages.append(message)
         self.ended = None
         if message.role == "assistant":
-            self.begun, self.results = {}, {}
+            self.begun, self.results, self.children = {}, {}, {}
+            self.call_ids.update(block.id for block in message.content if isinstance(block, ToolUseBlock))
         else:
             self.queued = []
+
+    def _replace_last(self, message: Message) -> None:
+        self.messages[-1:] = []
+        self._add(message)
 
     def _count(self, usage: Usage, cost: float | None) -> None:
         self.turns += 1

@@ -11,6 +11,7 @@ from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultB
 from joey.protocols.reply import Reply
 from joey.providers.errors import ProviderError
 from joey.task import wording
+from joey.task.call_ids import CallIds
 from joey.task.completion import Accepted, Completion, was_accepted
 from joey.task.config import TaskConfig
 from joey.task.environment import turn_details
@@ -155,8 +156,8 @@ class Loop:
         question = f"The model wrote a call of {names} as text instead of making it. Make it?"
         if wanted == "offer" and not await self._requests.continues(question):
             return ()
-        turn = self._log.state.turns
-        calls = tuple(replace(call, call_id=f"text_{turn}_{n}") for n, call in enumerate(found.calls))
+        ids = CallIds(self._log.state.call_ids, self._log.state.turns)
+        calls = tuple(replace(call, call_id=ids.of(f"text_{n}")) for n, call in enumerate(found.calls, 1))
         uses = (ToolUseBlock(call.call_id, call.name, call.arguments) for call in calls)
         thoughts = (block for block in reply.content if isinstance(block, ReasoningBlock))
         text = (TextBlock(found.around),) if found.around else ()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from joey.events import TurnFinished, TurnStarted
+from joey.events import StreamEvent, TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message
 from joey.protocols.first_call import FirstCallOnly
 from joey.protocols.reply import Reply, ReplyBuilder
 from joey.providers.errors import ContextTooLongError
+from joey.task.call_ids import CallIds
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder, persist
@@ -58,15 +59,17 @@ class Turns:
         parser = self._config.hooks.wrap_parser(model.protocol.parser(self._toolbox.registry.specs))
         one_call = model.replies.tool_choice == "required" and model.protocol.in_text and request.grammar is None
         reader = FirstCallOnly(parser) if one_call else parser
-        reply = ReplyBuilder()
+        reply, ids = ReplyBuilder(), CallIds(self._log.state.call_ids, self._log.state.turns + 1)
+
+        def add(events: list[StreamEvent]) -> None:
+            for event in map(ids.unique, events):
+                self._log.emit(event)
+                reply.add(event)
+
         async with aclosing(model.provider.stream(request)) as chunks:
             async for chunk in chunks:
-                for event in reader.feed(chunk):
-                    self._log.emit(event)
-                    reply.add(event)
+                add(reader.feed(chunk))
                 if one_call and reply.has_call:
                     break
-        for event in reader.finish():
-            self._log.emit(event)
-            reply.add(event)
+        add(reader.finish())
         return reply.build()
