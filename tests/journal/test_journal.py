@@ -29,7 +29,7 @@ from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolU
 from joey.usage import Usage
 
 OPENED = TaskOpened("t1", "do it", "/w", "code", "m", "native")
-USER_MESSAGE = MessageAdded(Message("user", (TextBlock("do it \ud83d"),)))
+USER_MESSAGE = MessageAdded(Message("user", (TextBlock("do it \U0001f600 ü"),)))
 CALLED = MessageAdded(Message("assistant", (ToolUseBlock("c1", "f", {"a": 1}), ToolUseBlock("c2", "g", {}))))
 RECORDS: list[Record] = [
     OPENED,

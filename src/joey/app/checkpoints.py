@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from joey.checkpoints import Checkpoint, CheckpointStore, plan_restore
 from joey.errors import UsageError
 from joey.journal.branch import branch
@@ -18,7 +16,7 @@ def open_store(tasks: TaskStore, entry: TaskEntry) -> CheckpointStore:
     opened = entry.state.opened if entry.state else None
     if opened is None:
         raise UsageError(entry.problem or f"task {entry.task_id} is empty")
-    return CheckpointStore(tasks.folder(entry.task_id) / "checkpoints", Path(opened.workspace))
+    return CheckpointStore(tasks.folder(entry.task_id) / "checkpoints", opened.folder)
 
 
 def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> str:

@@ -147,7 +147,7 @@ def prepare_task(
     opened = entry.state.opened if entry and entry.state else None
     if entry is not None and opened is None:
         raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
-    workspace = Path(opened.workspace) if opened else options.workspace.absolute()
+    workspace = opened.folder if opened else options.workspace.absolute()
     if not workspace.is_dir():
         raise UsageError(f"{workspace} is not a folder")
     options = options.with_flags(_kept(opened, options)) if opened else options

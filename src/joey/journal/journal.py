@@ -20,6 +20,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -29,10 +30,12 @@ from typing import Any, Self
 
 from joey.errors import JoeyError, WireError
 from joey.journal.records import RECORDS, VERSION, Record
+from joey.sendable import sendable
 from joey.system.folders import make_private
 from joey.wire import encode
 
 FORMAT = "joey-journal"
+_MAY_HOLD_HALVES = re.compile(rb"\\u[dD]|\xed")
 _HEADER = json.dumps({"format": FORMAT, "version": VERSION}) + "\n"
 
 
@@ -50,9 +53,12 @@ class Journal:
         self._file = self._open()
         self._close = weakref.finalize(self, os.close, self._file)
 
-    def append(self, record: Record) -> None:
+    def append(self, record: Record) -> Record:
+        """Write a record; returns it as it was written, with nothing in it that cannot be sent."""
+        record = sendable(record)
         line = json.dumps({**encode(record), "at": round(self._clock(), 3)}, separators=(",", ":")) + "\n"
         self._write(line.encode("utf-8"))
+        return record
 
     def sync(self) -> None:
         """Wait until what was appended is on the disk itself."""
@@ -146,6 +152,8 @@ def read_timed(path: Path) -> Iterator[tuple[float, Record]]:
 def _loads(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         data = json.loads(line)
+        if _MAY_HOLD_HALVES.search(line):
+            data = sendable(data)
     except ValueError as error:
         raise JournalError(f"{path}, line {number}: not JSON ({error})") from None
     if not isinstance(data, dict):

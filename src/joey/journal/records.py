@@ -16,15 +16,24 @@ not have happened: it is never run again, and the model is informed.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias
 
 from joey.effects import Todo
 from joey.events import Outcome
 from joey.messages import ImageBlock, Message, ToolResult
+from joey.sendable import is_sendable
+from joey.system.filenames import quoted, unquoted
 from joey.usage import Usage
 from joey.wire import Codec
 
 VERSION = 1
+
+
+def path_text(path: Path) -> str:
+    """A path as it stands in a record: one that is no text is quoted, and can be read back with `unquoted`."""
+    text = str(path)
+    return text if is_sendable(text) else quoted(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,7 @@ class TaskOpened:
     task_id: str
     text: str
     workspace: str
+    """The path of the folder, as `path_text` writes it."""
     mode: str
     model: str
     protocol: str
@@ -41,6 +51,11 @@ class TaskOpened:
     parent_call_id: str | None = None
     base_url: str | None = None
     """The server that was named for this task alone. A resumed task continues there, and not at the provider's own."""
+
+    @property
+    def folder(self) -> Path:
+        """The workspace."""
+        return Path(unquoted(self.workspace))
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,7 @@ class TaskLog:
         self._watch = watch
 
     def record(self, record: Record) -> None:
-        self._journal.append(record)
-        self.state.apply(record)
+        self.state.apply(self._journal.append(record))
 
     def emit(self, event: Event) -> None:
         self._watch(self.task_id, event)

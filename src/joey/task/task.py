@@ -19,7 +19,7 @@ from joey.effects import SubtaskStarted, Todo
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.journal.journal import Journal, read_journal
-from joey.journal.records import ModeSet, TaskOpened
+from joey.journal.records import ModeSet, TaskOpened, path_text
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
 from joey.protocols import get
@@ -60,7 +60,7 @@ class TaskHandle:
         _check_mode(mode, config)
         task_id, model, folder = config.hooks.new_id(), config.model, config.workspace.folder
         opened = TaskOpened(
-            task_id, text, str(folder), mode, model.full_name, model.protocol.name, base_url=model.base_url
+            task_id, text, path_text(folder), mode, model.full_name, model.protocol.name, base_url=model.base_url
         )
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
@@ -171,7 +171,7 @@ def _family(depth: int) -> Family:
 def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:
     """The config of a task that exists: it keeps its protocol and its folder."""
     model = replace(config.model, protocol=get(opened.protocol))
-    return replace(config, model=model, workspace=replace(config.workspace, folder=Path(opened.workspace)))
+    return replace(config, model=model, workspace=replace(config.workspace, folder=opened.folder))
 
 
 def _check_mode(mode: str, config: TaskConfig) -> None:

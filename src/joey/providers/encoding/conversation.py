@@ -10,10 +10,10 @@ from joey.images.sizing import ImageLimits
 from joey.messages import Block, ImageBlock, Message, ResultBlock, TextBlock, ToolResultBlock
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
-from joey.providers.encoding.encodable import encodable, encodable_message
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.providers.encoding.plain import without_tool_blocks
 from joey.providers.encoding.repair import Repairer, merge_neighbours, shape_of
+from joey.sendable import sendable
 from joey.toolspec import ToolSpec
 
 _TAKES_NONE = "this model takes none"
@@ -42,24 +42,26 @@ class Preparation:
             lambda message: self._accepted(without_tool_blocks(message))
         )
         self._sizes = Remembered(_sizes)
+        self._tools: Memo[[tuple[ToolSpec, ...]], tuple[ToolSpec, ...]] = Memo(sendable)
 
     def prepare(self, request: ModelRequest) -> PreparedConversation:
         """The request's conversation, as such a model takes it."""
         self._shape.next_round()
+        self._tools.next_round()
         abilities = self._abilities
-        tools = request.tools if abilities.tools else ()
+        tools = self._tools(request.tools) if abilities.tools else ()
         # Providers refuse calls in the history of a request without tools.
         accepted = self._with_tools if tools else self._without_tools
         messages = accepted(self._repair(request.messages).messages)
         if abilities.images:
             messages = _within(messages, abilities.image_limits, self._sizes(messages))
-        system = encodable(request.system)
+        system = sendable(request.system)
         if system and abilities.system == "none":
             messages, system = _with_system_inside(system, messages), ""
         return PreparedConversation(system, tuple(messages), tools)
 
     def _accepted(self, message: Message) -> Message:
-        message = encodable_message(message)
+        message = sendable(message)
         return message if self._abilities.images else _without_images(message)
 
 
