@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -26,3 +28,10 @@ def all_ended_in(folder: Path, seconds: float = 10) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+async def until(condition: Callable[[], object], seconds: float = 40) -> None:
+    """Wait until other processes have made this true."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - they set no events here
+            await asyncio.sleep(0.05)

@@ -18,7 +18,6 @@ import argparse
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +29,7 @@ from joey.cli.flags import add_workspace_flag
 from joey.errors import UsageError
 from joey.sandbox import Sandbox, SandboxSettings, open_sandbox
 from joey.sandbox.trial import Trial, try_walls
+from joey.system.signals import handled_signals
 from joey.system.visible import visible
 from joey.tools.shell.environment import command_environment
 
@@ -148,10 +148,8 @@ async def _run_in(sandbox: Sandbox, words: list[str], workspace: Path, given: li
     except OSError as error:
         print(f"joey: {visible(words[0])}: {error.strerror}", file=sys.stderr)
         return _NOT_RUN
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, process.signal_group, number)
-    code = await process.wait()
+    with handled_signals(process.signal_group):
+        code = await process.wait()
     hint = _HINTS.get(Path(words[0]).name)
     if code and hint and sandbox.held.level == "full":
         print(f"joey: {hint}. If it needs that, run it outside the sandbox.", file=sys.stderr)

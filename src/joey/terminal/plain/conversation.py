@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable
@@ -184,13 +183,18 @@ async def converse(
     conversation.attend(task)
     loop = asyncio.get_running_loop()
     typed = _Typed(conversation)
-    loop.add_reader(keyboard, lambda: typed.take(os.read(keyboard, _CHUNK)) or loop.remove_reader(keyboard))
-    loop.add_signal_handler(signal.SIGHUP, conversation.hang_up)
+    loop.add_reader(keyboard, lambda: typed.take(_read(keyboard)) or loop.remove_reader(keyboard))
     try:
-        return await run_headless(task, seconds=seconds, at_the_last=at_the_last)
+        return await run_headless(task, seconds=seconds, at_the_last=at_the_last, hang_up=conversation.hang_up)
     finally:
-        loop.remove_signal_handler(signal.SIGHUP)
         loop.remove_reader(keyboard)
+
+
+def _read(keyboard: int) -> bytes:
+    try:
+        return os.read(keyboard, _CHUNK)
+    except OSError:
+        return b""  # the terminal is gone
 
 
 class _Typed:

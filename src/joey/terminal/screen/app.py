@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from rich.theme import Theme
 from textual import work
@@ -31,6 +33,7 @@ from joey.errors import JoeyError
 from joey.events import Event, TaskFinished, ToolRunFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
+from joey.system.signals import handled_signals, release_terminal
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import ImageFile
 from joey.terminal.notes import NoteKind
@@ -98,6 +101,16 @@ class Interactive(App[None]):
         yield Static(id="attached")
         yield Prompt(self._candidates, services.folder, self.session.history.read(), self._take_back)
         yield Static(id="status")
+
+    async def run_async(self, **options: Any) -> None:
+        with handled_signals(self._end_by_signal):
+            await super().run_async(**options)
+
+    def _end_by_signal(self, number: signal.Signals) -> None:
+        """Close in order, with every command that runs, also where the terminal itself is gone."""
+        if number == signal.SIGHUP:
+            release_terminal()
+        self.call_later(self.close)
 
     def on_mount(self) -> None:
         if suits_light(os.environ.get("COLORFGBG", "")):
