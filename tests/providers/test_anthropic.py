@@ -10,7 +10,8 @@ from anthropic_shapes import message
 from joey.chunks import Chunk, ReasoningChunk, UsageChunk
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import Abilities, AuthError, CutStreamError, ModelRequest, NetworkError, ReasoningOptions
-from joey.providers.anthropic import REDACTED, AnthropicEncoder, AnthropicProvider
+from joey.providers.anthropic import AnthropicEncoder, AnthropicProvider
+from joey.providers.decoding.messages import REDACTED
 from joey.testing import LocalServer, Recording, ScriptedReply, reply
 from joey.testing.script import summary
 from joey.toolspec import ToolChoice, ToolSpec

@@ -3,25 +3,18 @@
 The request: the system prompt and the last two user messages carry a cache mark, so that each request finds the
 previous one in the cache; tools go as a parameter of their own. Call arguments stream as they are made, which is
 still behind a beta header; prompt caching no longer is.
-
-The reply: events of the SDK's raw stream, each to a chunk or none. A thinking block's signature comes with its last
-piece. A redacted thinking block has no text, only data that must go back unchanged: it travels as a signature that
-begins with `REDACTED`.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import os
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import anthropic
 import httpx2
 
-from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
 from joey.messages import (
     Block,
@@ -29,38 +22,30 @@ from joey.messages import (
     Message,
     ReasoningBlock,
     ResultBlock,
-    StopReason,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
 from joey.providers import errors
-from joey.providers.base import CONNECT_TIMEOUT, Connection, ModelRequest, Provider
+from joey.providers.base import Connection, ModelRequest
 from joey.providers.catalogue import Abilities
+from joey.providers.decoding.decoder import ReplyLimits
+from joey.providers.decoding.messages import REDACTED, MessagesReader
+from joey.providers.decoding.reader import ReplyReader
 from joey.providers.encoding import ids
 from joey.providers.encoding.body import to_json, with_messages
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
 from joey.providers.encoding.memo import Memo, Remembered
+from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
 
-REDACTED = "redacted_thinking:"
 CACHE_MARK = {"type": "ephemeral"}
 MARKED_USER_MESSAGES = 2
 FINE_GRAINED_TOOLS = "fine-grained-tool-streaming-2025-05-14"
 INTERLEAVED_THINKING = "interleaved-thinking-2025-05-14"
 _ROOM_TO_ANSWER = 1024
 _KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-
-_STOPS: dict[str, StopReason] = {
-    "end_turn": "end",
-    "pause_turn": "end",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "stop_sequence": "stop_sequence",
-    "refusal": "refusal",
-}
 
 
 def connect(connection: Connection) -> AnthropicProvider:
@@ -71,10 +56,13 @@ def connect(connection: Connection) -> AnthropicProvider:
     return AnthropicProvider(api_key=api_key, base_url=base_url, abilities=connection.abilities)
 
 
-class AnthropicProvider(Provider):
+class AnthropicProvider(HttpProvider):
     """Replies from Anthropic, or from a server that speaks its Messages."""
 
     name: ClassVar[str] = "anthropic"
+    sdk_errors: ClassVar[SdkErrors] = SdkErrors(
+        anthropic.AnthropicError, anthropic.APIStatusError, anthropic.APIConnectionError
+    )
 
     def __init__(
         self,
@@ -83,9 +71,10 @@ class AnthropicProvider(Provider):
         base_url: str | None = None,
         abilities: Abilities | None = None,
         betas: Sequence[str] = (),
-        timeout: float = 600.0,
+        timeout: float = TIMEOUT,
+        limits: ReplyLimits | None = None,
     ) -> None:
-        super().__init__(abilities)
+        super().__init__(abilities, timeout=timeout, limits=limits)
         self._betas = tuple(betas)
         self._encoder: Memo[[Abilities], AnthropicEncoder] = Memo(AnthropicEncoder)
         if base_url is not None and not api_key and not any(map(os.environ.get, _KEY_VARIABLES)):
@@ -95,60 +84,29 @@ class AnthropicProvider(Provider):
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
+            timeout=self._http_timeout,
+            http_client=anthropic.DefaultAsyncHttpxClient(**self._http_options(base_url)),
         )
         if not _has_credentials(self._client):
             raise errors.MissingKeyError("no API key for anthropic; set ANTHROPIC_API_KEY")
 
-    async def close(self) -> None:
-        await self._client.close()
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        abilities = self.abilities(request.model)
-        began = False
-        try:
-            if abilities.streaming:
-                async for chunk in self._streamed(request, abilities):
-                    began = True
-                    yield chunk
-            else:
-                for chunk in await self._whole(request, abilities):
-                    yield chunk
-        except (anthropic.AnthropicError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            address = str(self._client.base_url)
-            raise _failure(error, address, began=began).hiding(self._client.api_key) from error
-
-    async def _streamed(self, request: ModelRequest, abilities: Abilities) -> AsyncIterator[Chunk]:
-        events = await self._create(request, abilities, stream=True)
-        reader = _StreamReader()
-        try:
-            errors.refuse_page(events.response.headers.get("content-type"), str(self._client.base_url))
-            async for event in events:
-                for chunk in reader.read(event):
-                    yield chunk
-        except httpx2.HTTPError:
-            if not reader.is_complete:
-                raise
-        finally:
-            await events.close()
-        yield reader.stop()
-
-    async def _whole(self, request: ModelRequest, abilities: Abilities) -> list[Chunk]:
-        message = await self._create(request, abilities, stream=False)
-        return list(_whole_chunks(message))
-
-    async def _create(self, request: ModelRequest, abilities: Abilities, *, stream: bool) -> Any:
+    async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
+        stream = abilities.streaming
         headers = {"anthropic-beta": ",".join(betas)} if (betas := self._betas_for(request, stream)) else {}
         post: Any = self._client.post
-        return await post(
+        response: httpx2.Response = await post(
             "/v1/messages",
-            cast_to=anthropic.types.Message,
+            cast_to=httpx2.Response,
             # The SDK copies what it is given, part by part, unless it is what goes over the wire.
             content=self._encoder(abilities).body(request, stream=stream),
             options={"headers": headers},
-            stream=stream,
-            stream_cls=anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent],
+            stream=True,
+            stream_cls=anthropic.AsyncStream[Any],
         )
+        return response
+
+    def _reader(self) -> ReplyReader:
+        return MessagesReader()
 
     def _betas_for(self, request: ModelRequest, stream: bool) -> list[str]:
         betas = list(self._betas)
@@ -273,126 +231,3 @@ def _marked_for_cache(messages: Sequence[Message]) -> Iterator[int]:
 def _with_cache_mark(message: dict[str, Any]) -> dict[str, Any]:
     *before, last = message["content"]
     return {**message, "content": [*before, {**last, "cache_control": CACHE_MARK}]}
-
-
-# The reply
-
-
-class _StreamReader:
-    """Events to chunks. Servers that only resemble Anthropic leave fields out, so each is looked up by name."""
-
-    def __init__(self) -> None:
-        self._usage = UsageChunk()
-        self._stop: StopChunk | None = None
-        self._signatures: dict[int, str] = {}
-
-    def read(self, event: Any) -> list[Chunk]:
-        try:
-            return list(self._chunks(event))
-        except (AttributeError, TypeError) as error:
-            raise errors.CutStreamError(f"part of the reply has an unexpected form ({error})") from error
-
-    def _chunks(self, event: Any) -> Iterator[Chunk]:
-        kind = getattr(event, "type", None)
-        if kind == "content_block_delta":
-            yield from self._delta(event.index, event.delta)
-        elif kind == "content_block_start":
-            yield from _block_chunks(event.index, event.content_block)
-        elif kind == "content_block_stop":
-            if event.index in self._signatures:
-                yield ReasoningChunk("", self._signatures.pop(event.index))
-        elif kind == "message_start":
-            yield from self._count(getattr(event.message, "usage", None))
-        elif kind == "message_delta":
-            yield from self._count(getattr(event, "usage", None))
-            self._note_stop(getattr(event, "delta", None))
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the reason to stop has come, after which nothing does."""
-        return self._stop is not None
-
-    def stop(self) -> StopChunk:
-        if self._stop is None:
-            raise errors.CutStreamError("the reply broke off before its end")
-        return self._stop
-
-    def _delta(self, index: int, delta: Any) -> Iterator[Chunk]:
-        kind = getattr(delta, "type", None)
-        if kind == "text_delta" and delta.text:
-            yield TextChunk(delta.text)
-        elif kind == "input_json_delta" and delta.partial_json:
-            yield ToolCallChunk(index, arguments=delta.partial_json)
-        elif kind == "thinking_delta" and delta.thinking:
-            yield ReasoningChunk(delta.thinking)
-        elif kind == "signature_delta":
-            self._signatures[index] = self._signatures.get(index, "") + delta.signature
-
-    def _count(self, usage: Any) -> Iterator[Chunk]:
-        counted = _usage(usage, self._usage)
-        if counted != self._usage:
-            self._usage = counted
-            yield counted
-
-    def _note_stop(self, delta: Any) -> None:
-        reason = getattr(delta, "stop_reason", None)
-        if reason:
-            self._stop = _stop_chunk(reason)
-
-
-def _block_chunks(index: int, block: Any) -> Iterator[Chunk]:
-    """What the start of a block brings, or the whole block when the reply was not streamed."""
-    kind = getattr(block, "type", None)
-    if kind == "text" and getattr(block, "text", ""):
-        yield TextChunk(block.text)
-    elif kind == "tool_use":
-        given = getattr(block, "input", None)
-        yield ToolCallChunk(index, block.id, block.name, json.dumps(given) if given else None)
-    elif kind == "thinking" and (getattr(block, "thinking", "") or getattr(block, "signature", "")):
-        yield ReasoningChunk(block.thinking, getattr(block, "signature", None) or None)
-    elif kind == "redacted_thinking":
-        yield ReasoningChunk("", REDACTED + block.data)
-
-
-def _whole_chunks(message: Any) -> Iterator[Chunk]:
-    for index, block in enumerate(message.content):
-        yield from _block_chunks(index, block)
-    yield _usage(message.usage, UsageChunk())
-    yield _stop_chunk(message.stop_reason or "")
-
-
-def _usage(usage: Any, before: UsageChunk) -> UsageChunk:
-    def latest(name: str, known: int) -> int:
-        value = getattr(usage, name, None)
-        return known if value is None else value
-
-    return UsageChunk(
-        latest("input_tokens", before.input_tokens),
-        latest("output_tokens", before.output_tokens),
-        latest("cache_creation_input_tokens", before.cache_write_tokens),
-        latest("cache_read_input_tokens", before.cache_read_tokens),
-    )
-
-
-def _stop_chunk(reason: str) -> StopChunk:
-    return StopChunk(_STOPS.get(reason, "unknown"), reason)
-
-
-# What can go wrong
-
-
-def _failure(error: Exception, address: str, *, began: bool) -> errors.ProviderError:
-    if isinstance(error, anthropic.APIStatusError):
-        return errors.classify(
-            errors.message_in(error.body) or error.message,
-            status=error.status_code,
-            kinds=errors.kinds_in(error.body),
-            headers=error.response.headers,
-            began=began,
-            now=time.time(),
-        )
-    if isinstance(error, (anthropic.APIConnectionError, httpx2.HTTPError)):
-        return errors.unreachable(error, address, began=began)
-    if isinstance(error, ValueError):
-        return errors.CutStreamError(f"a piece of the reply could not be read ({error})")
-    return errors.BadRequestError(f"the request could not be made ({error})")

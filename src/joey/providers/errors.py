@@ -88,6 +88,12 @@ class CutStreamError(ProviderError):
     retryable = True
 
 
+class ReplyTooLargeError(ProviderError):
+    """The reply is larger than any real one, and grows. Reading it again would not end either."""
+
+    advice = "Check the server that answers; no model writes that much."
+
+
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"})
 _AUTH_KINDS = frozenset({"authentication_error", "permission_error", "billing_error", "insufficient_quota"})
 _RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded"})
@@ -133,6 +139,21 @@ def classify(
     if cls is BadRequestError and status is None and began:
         cls = CutStreamError
     return cls(message, status=status, retry_after=wait)
+
+
+def from_body(
+    body: Any,
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+    began: bool = False,
+    now: float | None = None,
+) -> ProviderError:
+    """The exception for the body of an error. An error inside a stream has no status; some servers put one into it."""
+    if status is None:
+        status = next((int(kind) for kind in kinds_in(body) if kind and kind.isdigit() and len(kind) == 3), None)
+    message = message_in(body) or f"the server answered with status {status}"
+    return classify(message, status=status, kinds=kinds_in(body), headers=headers, began=began, now=now)
 
 
 def _class_of(message: str, status: int | None, kinds: set[str]) -> type[ProviderError]:

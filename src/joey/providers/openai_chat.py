@@ -1,8 +1,5 @@
 """OpenAI's Chat Completions, through the official SDK, from any endpoint that speaks them.
 
-Endpoints differ more than models do, so the reader looks up every field by name: no index, no id, arguments as an
-object instead of text, reasoning under two names, usage on every chunk or on none.
-
 Some servers take a grammar of the reply, each in its own form: `GRAMMAR_FORMS`. OpenAI's own takes none.
 
 Reasoning that must go back as it came (OpenRouter's `reasoning_details`) travels as a signature: the list as JSON.
@@ -10,43 +7,35 @@ Reasoning that must go back as it came (OpenRouter's `reasoning_details`) travel
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeAlias
 
 import httpx2
 import openai
 
-from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
-from joey.messages import ImageBlock, Message, ReasoningBlock, StopReason, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import errors
-from joey.providers.base import CONNECT_TIMEOUT, Connection, ModelRequest, Provider
+from joey.providers.base import Connection, ModelRequest
 from joey.providers.catalogue import Abilities
+from joey.providers.decoding.chat import ChatReader
+from joey.providers.decoding.decoder import ReplyLimits
+from joey.providers.decoding.reader import ReplyReader
 from joey.providers.encoding import ids
 from joey.providers.encoding.body import to_json, with_messages
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.providers.encoding.reasoning import ReasoningDetails
+from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
 from joey.schema.normalise import normalise
-from joey.system.hosts import host_of, is_this_machine
 from joey.toolspec import ToolSpec
 
 _RULES: Mapping[str, ids.MakeId] = {
     "anthropic": ids.anthropic_id,
     "openai": ids.openai_id,
     "mistral": ids.mistral_id,
-}
-_STOPS: dict[str, StopReason] = {
-    "stop": "end",
-    "length": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "content_filter": "refusal",
 }
 _KEY_VARIABLE = "OPENAI_API_KEY"
 GrammarForm: TypeAlias = Callable[[str], dict[str, Any]]
@@ -69,10 +58,11 @@ def connect(connection: Connection) -> OpenAIProvider:
     )
 
 
-class OpenAIProvider(Provider):
+class OpenAIProvider(HttpProvider):
     """Replies from OpenAI, or from any server that speaks its Chat Completions."""
 
     name: ClassVar[str] = "openai"
+    sdk_errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError)
 
     def __init__(
         self,
@@ -82,13 +72,14 @@ class OpenAIProvider(Provider):
         abilities: Abilities | None = None,
         headers: Mapping[str, str] | None = None,
         key_variable: str = _KEY_VARIABLE,
-        timeout: float = 600.0,
+        timeout: float = TIMEOUT,
+        limits: ReplyLimits | None = None,
         grammar: str | GrammarForm | None = None,
         fields: Mapping[str, Any] | None = None,
     ) -> None:
         """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS, or a way of its own; None
         sends no grammars. `fields` are a server's own, put into the body of every request."""
-        super().__init__(abilities)
+        super().__init__(abilities, timeout=timeout, limits=limits)
         if isinstance(grammar, str) and grammar not in GRAMMAR_FORMS:
             raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
         self._grammar_form = GRAMMAR_FORMS[grammar] if isinstance(grammar, str) else grammar
@@ -103,68 +94,31 @@ class OpenAIProvider(Provider):
             base_url=base_url,
             default_headers=headers,
             max_retries=0,
-            timeout=httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
-            # A proxy cannot reach this machine's own servers, and text for them is nobody else's business.
-            http_client=openai.DefaultAsyncHttpxClient(trust_env=False)
-            if is_this_machine(host_of(base_url or ""))
-            else None,
+            timeout=self._http_timeout,
+            http_client=openai.DefaultAsyncHttpxClient(**self._http_options(base_url)),
         )
 
     @property
     def takes_grammar(self) -> bool:
         return self._grammar_form is not None
 
-    async def close(self) -> None:
-        await self._client.close()
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        abilities = self.abilities(request.model)
-        began = False
-        try:
-            if abilities.streaming:
-                async for chunk in self._streamed(request, abilities):
-                    began = True
-                    yield chunk
-            else:
-                for chunk in await self._whole(request, abilities):
-                    yield chunk
-        except (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            address = str(self._client.base_url)
-            raise _failure(error, address, began=began).hiding(self._client.api_key) from error
-
-    async def _streamed(self, request: ModelRequest, abilities: Abilities) -> AsyncIterator[Chunk]:
-        usage = {"stream_options": {"include_usage": True}} if abilities.stream_usage else {}
-        events = await self._create(request, abilities, stream=True, **usage)
-        reader = _StreamReader()
-        try:
-            errors.refuse_page(events.response.headers.get("content-type"), str(self._client.base_url))
-            async for event in events:
-                for chunk in reader.read(event):
-                    yield chunk
-        except (openai.APIConnectionError, httpx2.HTTPError):
-            if not reader.is_complete:
-                raise
-        finally:
-            await events.close()
-        for chunk in reader.end():
-            yield chunk
-
-    async def _whole(self, request: ModelRequest, abilities: Abilities) -> list[Chunk]:
-        reader = _StreamReader()
-        return [*reader.read(await self._create(request, abilities, stream=False)), *reader.end()]
-
-    async def _create(self, request: ModelRequest, abilities: Abilities, *, stream: bool, **options: Any) -> Any:
+    async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
+        counts = {"stream_options": {"include_usage": True}} if abilities.streaming and abilities.stream_usage else {}
         grammar = self._grammar_form(request.grammar) if request.grammar is not None and self._grammar_form else {}
-        extra = {"stream": stream, **options, **self._fields, **grammar}
+        options = {"stream": abilities.streaming, **counts, **self._fields, **grammar}
         post: Any = self._client.post
-        return await post(
+        response: httpx2.Response = await post(
             "/chat/completions",
-            cast_to=openai.types.chat.ChatCompletion,
+            cast_to=httpx2.Response,
             # The SDK copies what it is given, part by part, unless it is what goes over the wire.
-            content=self._encoder(abilities).body(request, **extra),
-            stream=stream,
-            stream_cls=openai.AsyncStream[openai.types.chat.ChatCompletionChunk],
+            content=self._encoder(abilities).body(request, **options),
+            stream=True,
+            stream_cls=openai.AsyncStream[Any],
         )
+        return response
+
+    def _reader(self) -> ReplyReader:
+        return ChatReader()
 
 
 # The request
@@ -277,134 +231,3 @@ def _images_of(result: ToolResultBlock, legal: ids.MakeId) -> Iterator[dict[str,
 
 def _image(block: ImageBlock) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{block.media_type};base64,{block.data}"}}
-
-
-# The reply
-
-
-class _StreamReader:
-    """Completion chunks, or one whole completion, to our chunks."""
-
-    def __init__(self) -> None:
-        self._reason: str | None = None
-        self._called = False
-        self._refused = False
-        self._details = ReasoningDetails()
-
-    def read(self, event: Any) -> list[Chunk]:
-        try:
-            return list(self._chunks(event))
-        except (AttributeError, TypeError) as error:
-            raise errors.CutStreamError(f"part of the reply has an unexpected form ({error})") from error
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the reason to stop has come. After it only the usage does, and is not worth another request."""
-        return self._reason is not None
-
-    def end(self) -> list[Chunk]:
-        if self._reason is None:
-            raise errors.CutStreamError("the reply broke off before its end")
-        return [*self._take_details(), self._stop(self._reason)]
-
-    def _chunks(self, event: Any) -> Iterator[Chunk]:
-        for choice in (getattr(event, "choices", None) or [])[:1]:
-            delta, whole = getattr(choice, "delta", None), getattr(choice, "message", None)
-            if delta is not None:
-                yield from self._message(delta)
-            elif whole is not None:
-                yield from map(_numbered, itertools.count(), self._message(whole))
-            self._reason = getattr(choice, "finish_reason", None) or self._reason
-        usage = getattr(event, "usage", None)
-        if usage is not None:
-            yield _usage(usage)
-
-    def _message(self, message: Any) -> Iterator[Chunk]:
-        self._details.add(getattr(message, "reasoning_details", None))
-        thought = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
-        if isinstance(thought, str) and thought:
-            yield ReasoningChunk(thought)
-        refusal = getattr(message, "refusal", None)
-        self._refused = self._refused or bool(refusal)
-        text = getattr(message, "content", None) or refusal
-        calls = [*(getattr(message, "tool_calls", None) or ()), *_old_call(message)]
-        if text or calls:
-            yield from self._take_details()
-        if text:
-            yield TextChunk(text)
-        for call in calls:
-            self._called = True
-            yield _call_chunk(call)
-
-    def _take_details(self) -> Iterator[Chunk]:
-        """The reasoning is over: its signature, once."""
-        signature = self._details.take()
-        if signature is not None:
-            yield ReasoningChunk("", signature)
-
-    def _stop(self, reason: str) -> StopChunk:
-        if self._refused:
-            return StopChunk("refusal", reason)
-        if reason == "stop" and self._called:  # many servers say so
-            return StopChunk("tool_calls", reason)
-        return StopChunk(_STOPS.get(reason, "unknown"), reason)
-
-
-def _numbered(place: int, chunk: Chunk) -> Chunk:
-    """Calls of a whole reply have no index; their place tells them apart."""
-    return replace(chunk, index=place) if isinstance(chunk, ToolCallChunk) else chunk
-
-
-def _old_call(message: Any) -> Iterator[Any]:
-    """The call in the form from before there were several."""
-    call = getattr(message, "function_call", None)
-    if call is not None:
-        yield call
-
-
-def _call_chunk(call: Any) -> ToolCallChunk:
-    function = getattr(call, "function", None) or call
-    arguments = getattr(function, "arguments", None)
-    if arguments is not None and not isinstance(arguments, str):
-        arguments = json.dumps(arguments)
-    return ToolCallChunk(
-        getattr(call, "index", None),
-        getattr(call, "id", None) or None,
-        getattr(function, "name", None) or None,
-        arguments,
-    )
-
-
-def _usage(usage: Any) -> UsageChunk:
-    """OpenAI counts cached tokens into the prompt; we do not."""
-    details = getattr(usage, "prompt_tokens_details", None)
-    read = getattr(details, "cached_tokens", None) or 0
-    written = getattr(details, "cache_write_tokens", None) or 0
-    prompt = getattr(usage, "prompt_tokens", None) or 0
-    return UsageChunk(max(0, prompt - read - written), getattr(usage, "completion_tokens", None) or 0, written, read)
-
-
-# What can go wrong
-
-
-def _failure(error: Exception, address: str, *, began: bool) -> errors.ProviderError:
-    if isinstance(error, openai.APIStatusError):
-        return errors.classify(
-            errors.message_in(error.body) or error.message,
-            status=error.status_code,
-            kinds=errors.kinds_in(error.body),
-            headers=error.response.headers,
-            now=time.time(),
-        )
-    if isinstance(error, (openai.APIConnectionError, httpx2.HTTPError)):
-        return errors.unreachable(error, address, began=began)
-    if isinstance(error, openai.APIError):
-        return errors.classify(error.message, status=_code(error), kinds=errors.kinds_in(error.body), began=True)
-    if isinstance(error, ValueError):
-        return errors.CutStreamError(f"a piece of the reply could not be read ({error})")
-    return errors.BadRequestError(f"the request could not be made ({error})")
-
-
-def _code(error: openai.APIError) -> int | None:
-    """An error inside a stream has no status of its own; some servers put one into the code."""
-    return int(error.code) if error.code and error.code.isdigit() else None
