@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from joey.app.services import Choices
@@ -53,7 +54,7 @@ from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.testing.screenshot import rows, svg
 from joey.usage import Usage
-from screen_kit import ScratchServices
+from screen_kit import ScratchServices, until
 
 IMAGES = Path(__file__).parent / "snapshots"
 RENEW = "JOEY_RENEW_SNAPSHOTS"
@@ -133,6 +134,20 @@ async def image_by_path(app: Interactive, _pilot: Pilot[None]) -> None:
     folder = app.session.services.folder
     (folder / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(34_000))
     app.query_one(Prompt).text = "Why is ./shot.png so dark?"
+
+
+async def pasted(app: Interactive, pilot: Pilot[None]) -> None:
+    app.post_message(events.Paste("\n".join(f"Traceback, line {number}" for number in range(40))))
+    await until(pilot, "[Pasted")
+    app.query_one(Prompt).insert(" What went wrong?")
+
+
+async def users_command(app: Interactive, pilot: Pilot[None]) -> None:
+    for line in ("!echo 3 passed", "!!echo 1 failed; exit 2"):
+        app.query_one(Prompt).text = line
+        await pilot.press("enter")
+        await until(pilot, line[-6:])
+        await app.workers.wait_for_complete([each for each in app.workers if each.group == "commands"])
 
 
 async def taken_up(app: Interactive, _pilot: Pilot[None]) -> None:
@@ -269,6 +284,10 @@ STATES: dict[str, Step] = {
     ),
     "compacted": seen(METERS, ContextShortened(14, "They looked around.", 11_500, 4_200, Usage(900, 100), 0.001)),
     "taken-up-again": taken_up,
+    "menu-scrolled": typed("slash", *["down"] * 12),
+    "shortcuts": typed("question_mark"),
+    "large-paste": pasted,
+    "users-command": users_command,
 }
 LIGHT = ("answer-streaming", "approval-of-a-change", "question", "todos-and-meters")
 

@@ -47,7 +47,8 @@ from joey.messages import (
 from joey.system.visible import as_on_screen, visible
 from joey.terminal.drawing import FOLDED, draw, draw_diff, draw_request
 from joey.terminal.screen.look import ScreenLook, request_keys
-from joey.terminal.screen.prompt import History, completions, word_to_complete
+from joey.terminal.screen.menu import completions, word_to_complete
+from joey.terminal.screen.prompt import History
 from joey.terminal.screen.request_panel import answer_by_key, answer_by_words
 from joey.terminal.status import Status, after, status_line
 from joey.terminal.transcript import (

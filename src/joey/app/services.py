@@ -14,11 +14,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from joey.app.checkpoints import undo
 from joey.app.settings import default_model, located_at, notices, settings_in_force
 from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
 from joey.app.tools import discover, tool_choices
+from joey.app.users_commands import UsersCommands
 from joey.errors import UsageError
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
@@ -29,7 +31,7 @@ from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
 
-_MAX_FILES = 5_000
+_MAX_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,16 @@ class Services:
     def undo(self, task_id: str, *, do: bool) -> str:
         """Restore the files as they were before the last turn that changed something, or say what that would do."""
         return undo(self._store, task_id, do=do)
+
+    # The user's own
+
+    def setting(self, name: str) -> Any:
+        """The value of a setting that a front end uses itself, such as `terminal.theme`."""
+        return settings_in_force(self.folder, self._options.flags).value(name)
+
+    def users_commands(self) -> UsersCommands:
+        """Runs the commands that the user types. Whoever opens it closes it."""
+        return UsersCommands(self.folder, settings_in_force(self.folder, self._options.flags))
 
     # What there is
 

@@ -355,6 +355,13 @@ KEYS: tuple[Key, ...] = (
         variable="JOEY_BROWSER",
         sets="tools.browser_program",
     ),
+    Key(
+        "terminal.share_commands",
+        SWITCH,
+        "give the output of your own !commands to the model with your next message",
+        True,
+        in_project="never",
+    ),
     Key("images.model", TEXT, "model that generates images; generate_image is offered only if this is set"),
     Key("images.base_url", TEXT, "address of another server that speaks OpenAI's images API"),
     Key(

@@ -20,7 +20,7 @@ from joey.effects import Todo
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
 from joey.messages import Shown, ShownDiff, ShownText
 from joey.system.visible import as_on_screen, one_line, visible
-from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, TodoList, UserText
+from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, TodoList, UserCommand, UserText
 
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""
@@ -58,7 +58,7 @@ def draw(entry: Entry, look: Look) -> RenderableType:
     """What an entry looks like."""
     match entry:
         case UserText(text, queued):
-            words = inked("› ", "bold cyan").append(visible(text), "bold")
+            words = fold(inked("› ", "bold cyan").append(visible(text), "bold"), look)
             return words.append(f"  ({look.queued_hint})", "dim") if queued else words
         case ModelText(words, is_open):
             return look.prose(words.text, is_open=is_open)
@@ -66,6 +66,8 @@ def draw(entry: Entry, look: Look) -> RenderableType:
             return _reasoning(visible(words.text), look, is_open=is_open)
         case Card():
             return _card(entry, look)
+        case UserCommand():
+            return _users_command(entry, look)
         case TodoList(todos):
             return Text.assemble(("Todo list\n", "bold"), visible(_todo_lines(todos)))
         case Note(text, kind):
@@ -194,6 +196,16 @@ def fold(text: Text, look: Look, *, from_end: bool = False) -> Text:
     rest = inked(f"… {len(lines) - FOLDED} more lines (Ctrl+O shows all)", "dim")
     kept = [rest, *lines[-FOLDED:]] if from_end else [*lines[:FOLDED], rest]
     return Text("\n").join(kept)
+
+
+def _users_command(entry: UserCommand, look: Look) -> RenderableType:
+    """A command of the user's own. The output is theirs, so it is not dimmed."""
+    line = inked("! ", "bold magenta").append(visible(entry.command), "bold")
+    line.append("" if entry.shared else "  (not shown to the model)", "dim")
+    output = as_on_screen(entry.output.text).rstrip("\n")
+    parts = [fold(Text(output), look, from_end=True)] if output else []
+    ended = [inked(visible(entry.ended), "red")] if entry.ended else []
+    return Group(line, *(Padding(part, (0, 0, 0, 2)) for part in (*parts, *ended)))
 
 
 # Requests

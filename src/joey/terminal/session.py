@@ -9,6 +9,7 @@ from joey.journal.replay import TaskState
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
 from joey.terminal.status import Status
+from joey.terminal.users_commands import CommandLine
 
 
 class Session:
@@ -21,6 +22,24 @@ class Session:
         self.status = Status(mode=self.choices.mode or "code", model=self.choices.model or "")
         self.task: TaskHandle | None = None
         """The task that runs."""
+        self._command_line: CommandLine | None = None
+
+    @property
+    def command_line(self) -> CommandLine:
+        """Runs the user's own commands."""
+        if self._command_line is None:
+            shares = self.services.setting("terminal.share_commands")
+            self._command_line = CommandLine(self.services.users_commands(), shares=shares)
+        return self._command_line
+
+    def for_the_model(self, text: str) -> str:
+        """A message, with what the user's own commands printed since the last one."""
+        return self._command_line.with_outputs(text) if self._command_line and text else text
+
+    async def close(self) -> None:
+        """End what the user's own commands left running."""
+        if self._command_line is not None:
+            await self._command_line.close()
 
     def began(self, task: TaskHandle) -> None:
         self.task = task

@@ -47,17 +47,19 @@ Command: TypeAlias = Callable[[Front, str], str]
 
 def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
     """Whether a line is a command to this program. One that begins with a name of the user's own is a request."""
+    if text in QUITTING:
+        return True
     if not text.startswith("/") or text.startswith("//") or "\n" in text:
         return False
     name = text.removeprefix("/").partition(" ")[0]
     # /usr/bin/env is a path, and the message is for the model.
-    return name in COMMANDS or (name not in own and "/" not in name)
+    return name in COMMANDS or (name not in own and "/" not in name)  # an alias gives way to a name of the user's
 
 
 def run_command(front: Front, line: str) -> str:
     """Run a `/` command; what comes back is shown. An error is text, too, and never raised."""
-    name, _, rest = line.removeprefix("/").partition(" ")
-    command = COMMANDS.get(name)
+    name, _, rest = ("quit" if line in QUITTING else line.removeprefix("/")).partition(" ")
+    command = COMMANDS.get(ALIASES.get(name, name))
     if command is None:
         return _unknown(name, front.session.services.commands())
     try:
@@ -67,7 +69,7 @@ def run_command(front: Front, line: str) -> str:
 
 
 def _unknown(name: str, own: Mapping[str, str]) -> str:
-    known = [*COMMANDS, *own]
+    known = [*COMMANDS, *own, *ALIASES]
     near = [each for each in known if name and each.startswith(name)] or difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(f'/{each}' for each in near[:3])}?" if near else " /help lists the commands."
     return f"There is no /{name}.{hint}"
@@ -75,7 +77,9 @@ def _unknown(name: str, own: Mapping[str, str]) -> str:
 
 def command_hints(own: Mapping[str, str]) -> dict[str, str]:
     """Every command, and what it does."""
-    return {f"/{name}": what for name, (what, _) in COMMANDS.items()} | {f"/{name}": own[name] for name in own}
+    known = {name: what for name, (what, _) in COMMANDS.items()} | dict(own)
+    same = {alias: f"same as /{name}" for alias, name in ALIASES.items() if alias not in known}
+    return {f"/{name}": what for name, what in (known | same).items()}
 
 
 def _mode(front: Front, slug: str) -> str:
@@ -203,14 +207,17 @@ def _quit(front: Front, _rest: str) -> str:
 KEYS = """\
   Enter     send; while Joey works, your message waits for its next step
   Ctrl+J    a new line (also Shift+Enter, or a backslash before Enter)
-  Up, Down  earlier messages, or the list of completions; Up takes back what still waits
-  Ctrl+R    search earlier messages for the typed words; again for an older one
-  Tab       complete a /command or an @file; move to the next part of the screen
-  Esc       interrupt Joey (so does Ctrl+C; with text selected, it copies)
-  Ctrl+O    show everything in full, or fold it again (click to do so for one)
-  PageUp, PageDown  scroll
-  Ctrl+Q    quit; the task can be resumed
-  A path of an image, typed, pasted or dragged here, attaches the image."""
+  /  @      a command, a file: any characters of the name find it; Tab takes it
+  !command  run it yourself; the model gets the output too (not of !!command)
+  Up, Down  earlier messages, or the menu; Up takes back what still waits
+  Ctrl+R    search earlier messages for the typed words; again: an older one
+  Ctrl+G    write in $EDITOR
+  Ctrl+V    paste an image; its path, typed or dragged here, attaches it, too
+  Esc       interrupt Joey
+  Ctrl+C    copy what is selected, clear the input, or interrupt; twice quits
+  Ctrl+O    show everything in full, or fold it again (a click: one entry)
+  PageUp    scroll, as PageDown and the wheel do
+  Ctrl+D    quit, if nothing is typed (Ctrl+Q: always); Ctrl+Z suspends"""
 
 COMMANDS: dict[str, tuple[str, Command]] = {
     "mode": ("list the modes, or switch to one", _mode),
@@ -227,3 +234,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "help": ("the commands; /help keys: the keys", _help),
     "quit": ("quit; the task can be resumed", _quit),
 }
+ALIASES = {"clear": "new", "exit": "quit", "sessions": "tasks", "history": "tasks", "summarize": "compact"}
+"""What the same commands are called elsewhere."""
+QUITTING = ("exit", "quit", ":q")
+"""Whole messages that mean this program, and not the model."""

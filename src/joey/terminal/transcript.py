@@ -161,6 +161,19 @@ class Card(Entry):
 
 
 @dataclass(slots=True, eq=False)
+class UserCommand(Entry):
+    """A command that the user ran themselves."""
+
+    command: str
+    shared: bool
+    """Whether the model gets its output with the next message."""
+    state: CallState = "running"
+    output: Growing = field(default_factory=Growing)
+    ended: str = ""
+    """How it ended, where it failed."""
+
+
+@dataclass(slots=True, eq=False)
 class Note(Entry):
     """A line about what happened."""
 
@@ -206,7 +219,7 @@ class Transcript:
             case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished():
                 return self._run(task_id, event)
             case TaskStarted():
-                return [] if event.resumed else [self.add(UserText(event.text))]
+                return [] if event.resumed else [self.add(UserText(own_words(event.text)))]
             case TurnStarted():
                 return self._turn()
             case RetryScheduled():
@@ -214,7 +227,7 @@ class Transcript:
             case TodosChanged(todos):
                 return [self.add(TodoList(todos))]
             case UserMessageQueued(text):
-                self.waiting.append(UserText(text, queued=True))
+                self.waiting.append(UserText(own_words(text), queued=True))
                 return [self.add(self.waiting[-1])]
             case UserMessageTakenBack() if self.waiting:
                 taken = self.waiting.pop()
@@ -325,14 +338,15 @@ class Transcript:
                 return self._set_waiting(task_id, event)
             case ApprovalAnswered(request_id, approved, comment):
                 self._answered(task_id, request_id)
+                comment = own_words(comment)
                 text = f"{'Yes' if approved else 'No'}: {comment}" if comment else "" if approved else "No"
                 return [self.add(UserText(text))] if text else []
             case QuestionAnswered(request_id, text):
                 self._answered(task_id, request_id)
-                return [self.add(UserText(text))]
+                return [self.add(UserText(own_words(text)))]
             case CompletionAnswered(request_id, _, words) | ContinueAnswered(request_id, _, words):
                 self._answered(task_id, request_id)
-                return [self.add(UserText(words))] if words else []
+                return [self.add(UserText(own_words(words)))] if words else []
             case _:
                 return self._noted(event)
 
@@ -363,11 +377,16 @@ def users_words(text: str) -> str:
     if text.startswith("<environment_details>") or text.endswith("(This message is automatic; do not answer it.)"):
         return ""
     found = _WRAPPED.search(text)
-    return _ADDED.split(found[2] if found else text)[0].strip()
+    return own_words(found[2] if found else text)
 
 
-_ADDED = re.compile(r'(?:\A|\n\n)<(?:mentioned|command|skill) name="')
-"""What Joey added for a mention or a command of the user's stands behind their words."""
+def own_words(text: str) -> str:
+    """What the user typed, without what was added below it."""
+    return _ADDED.split(text)[0].strip()
+
+
+_ADDED = re.compile(r'(?:\A|\n\n)<(?:(?:mentioned|command|skill) name="|input>\n)')
+"""What Joey added for a mention or a command of the user's stands behind their words, and so does what was piped in."""
 _WRAPPED = re.compile(r"<(user_message|feedback|answer)>(.*)</\1>\Z", re.DOTALL)
 
 

@@ -26,7 +26,7 @@ from joey.errors import JoeyError
 from joey.events import Event, TaskFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
-from joey.system.visible import visible
+from joey.system.visible import VisiblePieces, visible
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
 from joey.terminal.plain.conversation import Conversation, converse
@@ -34,6 +34,7 @@ from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after
 from joey.terminal.transcript import ModelText, UserText, entries_of
+from joey.terminal.users_commands import is_command
 
 _CHUNK = 65536
 _HELLO = "Joey. Type a task; /help lists the commands."
@@ -60,6 +61,7 @@ class Plain:
         self._begin()
         while not self._closing and (line := await self._ask(lines)) is not None:
             await self._heard(line.strip(), lines)
+        await self.session.close()
         return 0 if lines.is_keyboard else self._code
 
     def _begin(self) -> None:
@@ -91,6 +93,8 @@ class Plain:
             if self._compacting:
                 self._compacting = False
                 await self._with_task("", (), lambda task, _: task.compact())
+        elif is_command(text):
+            await self._run_users_command(text)
         elif text or self.session.choices.resume:
             try:
                 named = [each for each in images_in(text, services.folder) if not each.mentioned]
@@ -98,7 +102,14 @@ class Plain:
             except JoeyError as error:
                 self._print(str(error))
                 return
+            text = self.session.for_the_model(text)
             await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
+
+    async def _run_users_command(self, line: str) -> None:
+        entry = self.session.command_line.entry(line)
+        pieces = VisiblePieces(drop_escapes=True)
+        await self.session.command_line.run(entry, lambda text: self._print(pieces.add(text), end=""))
+        self._print(entry.ended or pieces.end())
 
     def _command(self, line: str) -> str | None:
         """The reply of a `/` command; None: the line is something else."""

@@ -13,8 +13,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
+from time import monotonic
 from typing import Any
 
 from rich.theme import Theme
@@ -36,18 +39,24 @@ from joey.messages import ImageBlock
 from joey.system.signals import handled_signals, release_terminal
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import ImageFile
+from joey.terminal.clipboard import Clipboard
 from joey.terminal.notes import NoteKind
+from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
-from joey.terminal.screen.look import ScreenLook, draw_attached, draw_completions
+from joey.terminal.screen.look import ScreenLook, draw_attached
+from joey.terminal.screen.menu import draw_menu
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel, answer_by_words
 from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.session import Session
-from joey.terminal.slash import command_hints, is_for_the_terminal, resume_task, run_command
+from joey.terminal.slash import KEYS, command_hints, is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after, status_line
 from joey.terminal.transcript import Entry, Note, Transcript, UserText, entries_of
+from joey.terminal.users_commands import is_command
 
 _DRAWINGS_A_SECOND = 20
+_TWICE = 2.0
+"""Within how many seconds a second Ctrl+C quits."""
 _HELLO = "Joey. Type a task; /help lists the commands."
 
 
@@ -73,6 +82,9 @@ class Interactive(App[None]):
         Binding("ctrl+q", "close", "quit", priority=True),
         Binding("escape", "interrupt", "interrupt"),
         Binding("ctrl+c", "copy_or_stop", priority=True),
+        Binding("ctrl+d", "delete_or_close", priority=True),
+        Binding("ctrl+z", "suspend_process", priority=True),
+        Binding("ctrl+g", "edit", priority=True),
         Binding("ctrl+o", "unfold", "show all", priority=True),
         Binding("pageup", "page(-1)", priority=True),
         Binding("pagedown", "page(1)", priority=True),
@@ -90,6 +102,10 @@ class Interactive(App[None]):
         self._commenting = False
         self._in_full = False
         self._files: Sequence[str] = ()
+        self._clipboard_images = Clipboard()
+        self._command: Worker[None] | None = None
+        """A command of the user's own that runs."""
+        self._stopped_at = -inf
 
     # The screen
 
@@ -98,6 +114,7 @@ class Interactive(App[None]):
         yield TranscriptView(self.transcript.entries)
         yield RequestPanel()
         yield Static(id="completions")
+        yield Static(KEYS, id="shortcuts")
         yield Static(id="attached")
         yield Prompt(self._candidates, services.folder, self.session.history.read(), self._take_back)
         yield Static(id="status")
@@ -117,7 +134,7 @@ class Interactive(App[None]):
             self.theme = "textual-light"
         self.theme_changed_signal.subscribe(self, lambda _theme: self._redraw())
         self.set_interval(1 / _DRAWINGS_A_SECOND, self._draw)
-        self.query("#completions, #attached").set(display=False)
+        self.query("#completions, #shortcuts, #attached").set(display=False)
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
         self._look_for_files()
@@ -214,6 +231,9 @@ class Interactive(App[None]):
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         text = message.text.strip()
         self.session.history.add(message.text)
+        if not self._commenting and is_command(text):
+            self._command = self._run_users_command(text)
+            return
         if not self._commenting and is_for_the_terminal(text, self.session.services.commands()):
             self._note(run_command(self, text))
             self._show_status()
@@ -232,7 +252,8 @@ class Interactive(App[None]):
         if answer is not None and not text:
             self._answer(answer)
         elif self.session.task is not None:
-            words = replace(answer or Say(text), images=tuple(images))
+            words = answer or Say(text)
+            words = replace(words, text=self.session.for_the_model(words.text), images=tuple(images))
             if isinstance(words, Answer):
                 self._answer(words)
             elif text:
@@ -243,7 +264,13 @@ class Interactive(App[None]):
         elif text or self.session.choices.resume:
             if text and self.session.choices.resume:
                 self._touch(self.transcript.add(UserText(text)))
-            self._run(text, images)
+            self._run(self.session.for_the_model(text), images)
+
+    @work(group="commands")
+    async def _run_users_command(self, line: str) -> None:
+        entry = self.session.command_line.entry(line)
+        self._touch(self.transcript.add(entry))
+        await self.session.command_line.run(entry, lambda _text: self._touch(entry))
 
     def _answer(self, answer: Answer) -> None:
         if self.session.task is not None:
@@ -286,10 +313,33 @@ class Interactive(App[None]):
     # Completion and attachments
 
     def on_prompt_completing(self, message: Prompt.Completing) -> None:
-        shown, found = self.query_one("#completions", Static), message.completions
-        hints = command_hints(self.session.services.commands()) if found.found[:1] and found.found[0][0] == "/" else {}
-        shown.display = bool(found.found)
-        shown.update(draw_completions(found.found, found.chosen, hints))
+        shown, menu = self.query_one("#completions", Static), message.menu
+        hints = command_hints(self.session.services.commands()) if menu.found[:1] and menu.found[0][0] == "/" else {}
+        shown.display = bool(menu.found)
+        shown.update(draw_menu(menu, hints))
+
+    def on_prompt_wants_keys(self) -> None:
+        shown = self.query_one("#shortcuts", Static)
+        shown.display = not shown.display
+
+    def on_text_area_changed(self) -> None:
+        self.query_one("#shortcuts", Static).display = False
+
+    @work(thread=True, exclusive=True, group="clipboard")
+    def on_prompt_wants_image(self) -> None:
+        try:
+            image = ImageFile(self._clipboard_images.image())
+        except JoeyError as error:
+            self.call_from_thread(self._no_image, str(error))
+        else:
+            self.call_from_thread(self.query_one(Prompt).attach, [image])
+
+    def _no_image(self, why: str) -> None:
+        """Text that was copied here is pasted; otherwise there was nothing to paste."""
+        if self.clipboard:
+            self.query_one(Prompt).insert(self.clipboard)
+        else:
+            self._note(why)
 
     def on_prompt_attached(self, message: Prompt.Attached) -> None:
         shown = self.query_one("#attached", Static)
@@ -317,18 +367,57 @@ class Interactive(App[None]):
             self._commenting = False
             self.query_one(Prompt).text = ""
             self._show_request()
+        elif self._command is not None and self._command.is_running:
+            self._command.cancel()
         elif self.session.task is not None:
             self.session.task.send(Cancel("interrupted by the user"))
 
     def action_copy_or_stop(self) -> None:
-        """Ctrl+C: copy the selection; with nothing selected, interrupt what runs."""
-        selected = self.query_one(Prompt).selected_text or self.screen.get_selected_text()
+        """Ctrl+C: copy the selection, clear the input, or interrupt what runs; twice in a row quits."""
+        prompt = self.query_one(Prompt)
+        selected = prompt.selected_text or self.screen.get_selected_text()
         if selected:
             self.copy_to_clipboard(selected)
-        elif self.busy:
-            self.action_interrupt()
+        elif prompt.text:
+            prompt.clear_to_history()
+        elif monotonic() - self._stopped_at < _TWICE:
+            self.close()
         else:
-            self._note("Ctrl+Q or /quit quits; the task is saved.")
+            self._stopped_at = monotonic()
+            self.action_interrupt()
+            self._note("Ctrl+C again quits; the task is saved.")
+
+    def action_delete_or_close(self) -> None:
+        """Ctrl+D: quit if nothing is typed; otherwise it deletes, as everywhere."""
+        prompt = self.query_one(Prompt)
+        if prompt.text:
+            prompt.action_delete_right()
+        else:
+            self.close()
+
+    @work(exclusive=True, group="editor")
+    async def action_edit(self) -> None:
+        """Ctrl+G: the input in $EDITOR. The task runs on; it is drawn again when the editor is closed."""
+        prompt = self.query_one(Prompt)
+        try:
+            command = editor_command()
+            with self._terminal_released():
+                text = await edited(prompt.whole_text, command)
+        except JoeyError as error:
+            self._note(str(error), "error")
+        else:
+            prompt.text = text
+            prompt.move_cursor(prompt.document.end)
+            prompt.focus()
+
+    @contextmanager
+    def _terminal_released(self) -> Iterator[None]:
+        """Let another program have the terminal. Without one (in tests) there is nothing to release."""
+        if self.is_headless:
+            yield
+            return
+        with self.suspend(), self.batch_update():
+            yield
 
     def action_unfold(self) -> None:
         self._in_full = not self._in_full
@@ -353,6 +442,10 @@ class Interactive(App[None]):
             self.session.task.send(Cancel("the terminal was closed"))
             await self._worker.wait()
         self.exit()
+
+    async def on_unmount(self) -> None:
+        self._clipboard_images.close()
+        await self.session.close()
 
 
 def with_names(text: str, images: Sequence[ImageFile]) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.markdown import Markdown
 from rich.syntax import Syntax
@@ -67,17 +66,6 @@ def request_keys(request: Request, *, comment: bool = False) -> str:
             return "Enter or y accepts · or type what to change"
         case _:
             return "y continues · n stops · or type a hint for the model"
-
-
-def draw_completions(found: Sequence[str], chosen: int | None, hints: Mapping[str, str]) -> Text:
-    """What could be typed next, one a line. The chosen one is reversed, so that it is seen without colour, too."""
-    width = max((cell_len(each) for each in found), default=0)
-    lines = []
-    for number, each in enumerate(found):
-        name = visible(each) + " " * (width - cell_len(each))
-        line = inked(f" {name} ", "reverse" if number == chosen else "bold", cuts=True)
-        lines.append(line.append(f" {one_line(hints.get(each, ''))}".rstrip(), "dim"))
-    return Text("\n").join(lines)
 
 
 def draw_attached(labels: Sequence[str]) -> Text:

@@ -5,12 +5,11 @@ backslash before Enter. While completions are shown, Up and Down choose among th
 does Enter, once one was chosen); Esc puts them away. Otherwise Up on the first line and Down on the last walk through
 what was sent before, and Ctrl+R through what has the typed words in it. Up in an empty input takes back what still
 waits for the model. A pasted text that is nothing but paths of images attaches them; Backspace in an empty input
-lets the last one go.
+lets the last one go. A large paste is a chip in the input (`pasted`). `?` in an empty input shows the keys.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,30 +19,12 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from joey.terminal.attachments import ImageFile, images_in, only_images
+from joey.terminal.screen.menu import Menu, completions, word_to_complete
+from joey.terminal.screen.pasted import Pasted
 
 _NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
-_WORD = re.compile(r"(?:^/|(?:(?<=\s)|^)@)(?:\\.|\S)*$")
-_MAX_SHOWN = 8
-
-
-def word_to_complete(before: str) -> str:
-    """The command or mention that ends where the cursor is; empty if there is none."""
-    found = _WORD.search(before)
-    return found[0] if found else ""
-
-
-def completions(word: str, candidates: Sequence[str], limit: int = _MAX_SHOWN) -> list[str]:
-    """The candidates that go on from the word: those that begin with it first, then those that have it inside."""
-    if not word:
-        return []
-    sign, wanted = word[0], word[1:].casefold()
-    starting: list[str] = []
-    inside: list[str] = []
-    for each in candidates:
-        known = each[1:].casefold()
-        if each[0] == sign and each != word and wanted in known:
-            (starting if known.startswith(wanted) else inside).append(each)
-    return (starting + inside)[:limit]
+_MOVES = {"down": 1, "up": -1, "ctrl+n": 1, "ctrl+p": -1}
+"""What moves in the menu, and by how much."""
 
 
 class History:
@@ -91,18 +72,6 @@ class History:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Completions:
-    """What would go on from what was typed, and which of it is chosen (None: none yet, the first is offered)."""
-
-    found: tuple[str, ...] = ()
-    chosen: int | None = None
-
-    def moved(self, by: int) -> Completions:
-        at = (self.chosen + by) if self.chosen is not None else (0 if by > 0 else -1)
-        return Completions(self.found, at % len(self.found))
-
-
 class Prompt(TextArea):
     """Where the user types."""
 
@@ -117,13 +86,21 @@ class Prompt(TextArea):
     class Completing(Message):
         """These would go on from what was typed; none when there is nothing to complete."""
 
-        completions: Completions
+        menu: Menu
 
     @dataclass
     class Attached(Message):
         """These images would be sent along now."""
 
         images: list[ImageFile]
+
+    @dataclass
+    class WantsKeys(Message):
+        """`?` in the empty input: show the keys, or hide them again."""
+
+    @dataclass
+    class WantsImage(Message):
+        """Ctrl+V, or a paste without text: what is in the clipboard may be an image."""
 
     def __init__(
         self,
@@ -139,10 +116,11 @@ class Prompt(TextArea):
         self._candidates = candidates
         self._folder = folder
         self._take_back = take_back
-        self._completions = Completions()
+        self._menu = Menu()
         self._attached: list[ImageFile] = []
         self._shown: list[ImageFile] = []
         self._recalled = ""
+        self._pasted = Pasted()
         self.sent_before = History(sent_before)
 
     # Keys
@@ -154,18 +132,27 @@ class Prompt(TextArea):
 
     def _took(self, key: str) -> bool:
         """Whether the key means something here besides typing."""
-        return self._chose(key) or self._sent_or_broke(key) or self._looked_back(key)
+        return self._chose(key) or self._sent_or_broke(key) or self._looked_back(key) or self._wanted(key)
+
+    def _wanted(self, key: str) -> bool:
+        if key == "question_mark" and not self.text:
+            self.post_message(self.WantsKeys())
+        elif key == "ctrl+v":
+            self.post_message(self.WantsImage())
+        else:
+            return False
+        return True
 
     def _chose(self, key: str) -> bool:
-        shown = self._completions
+        shown = self._menu
         if not shown.found:
             return False
         if key == "escape":
-            self._offer(Completions())
-        elif key in ("up", "down"):
-            self._offer(shown.moved(1 if key == "down" else -1))
+            self._offer(Menu())
+        elif key in _MOVES:
+            self._offer(shown.moved(_MOVES[key]))
         elif key == "tab" or (key == "enter" and shown.chosen is not None):
-            self._complete(shown.found[shown.chosen or 0])
+            self._complete(shown.best)
         else:
             return False
         return True
@@ -183,6 +170,8 @@ class Prompt(TextArea):
         elif key == "backspace" and not self.text and self._attached:
             self._attached.pop()
             self._show_images()
+        elif key == "backspace" and (chip := self._pasted.chip_at_end(self.document[row][:column])):
+            self.delete((row, column - len(chip)), (row, column))
         else:
             return False
         return True
@@ -204,12 +193,22 @@ class Prompt(TextArea):
 
     def send(self) -> None:
         """What Enter does."""
-        text, images = self.text.rstrip(), self._images()
-        self.sent_before.add(text.strip())
+        text, images = self.whole_text.rstrip(), self._images()
+        self.sent_before.add(self.text.strip())
         self.text = ""
         self._attached = []
         self._show_images()
         self.post_message(self.Sent(text, [each for each in images if not each.mentioned]))
+
+    @property
+    def whole_text(self) -> str:
+        """What would be sent: with everything that was pasted."""
+        return self._pasted.whole(self.text)
+
+    def clear_to_history(self) -> None:
+        """Empty the input; Up brings back what was in it."""
+        self.sent_before.add(self.text.strip())
+        self.text = ""
 
     def _recall(self, text: str | None) -> None:
         if text is not None:
@@ -219,12 +218,22 @@ class Prompt(TextArea):
     # Images
 
     def on_paste(self, event: events.Paste) -> None:
-        images = only_images(event.text, self._folder)
+        images, chip = only_images(event.text, self._folder), self._pasted.chip_for(event.text)
         if images:
-            event.stop()
-            event.prevent_default()  # the text area would put the path into the text
-            self._attached += [each for each in images if each not in self._attached]
-            self._show_images()
+            self.attach(images)
+        elif chip:
+            self.insert(chip)
+        elif not event.text:
+            self.post_message(self.WantsImage())
+        else:
+            return
+        event.stop()
+        event.prevent_default()  # the text area would put the text in
+
+    def attach(self, images: Sequence[ImageFile]) -> None:
+        """Send these along with what is typed."""
+        self._attached += [each for each in images if each not in self._attached]
+        self._show_images()
 
     def _images(self) -> list[ImageFile]:
         return list(dict.fromkeys([*self._attached, *images_in(self.text, self._folder)]))
@@ -248,22 +257,22 @@ class Prompt(TextArea):
         ending = "" if chosen.endswith("/") else " "
         self.replace(chosen + ending, (row, column - len(word)), (row, column))
 
-    def _offer(self, found: Completions) -> None:
-        if found != self._completions:
-            self._completions = found
-            self.post_message(self.Completing(found))
+    def _offer(self, menu: Menu) -> None:
+        if menu != self._menu:
+            self._menu = menu
+            self.post_message(self.Completing(menu))
 
     def offer_again(self) -> None:
         """Look for completions again: there may be more by now."""
         word = self._word()
         found = tuple(completions(word, self._candidates(word[0])) if word else ())
-        if found != self._completions.found:
-            self._offer(Completions(found))
+        if found != self._menu.found:
+            self._offer(Menu(found))
 
     def on_text_area_changed(self) -> None:
         if self.text != self._recalled:
             self.sent_before.reset()
             self.offer_again()
         else:
-            self._offer(Completions())
+            self._offer(Menu())
         self._show_images()
