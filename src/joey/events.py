@@ -230,6 +230,15 @@ class SandboxReported:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandLeftRunning:
+    """A command that the task started before it was interrupted may still run, as this process group; 0 if that is not
+    known. Reported when the task is resumed."""
+
+    command: str
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
 class FilesLeftBehind:
     """When the commands of the task had ended, files lay in the workspace that run or steer programs later: which, and
     where they are now. The last event before the end."""
@@ -413,6 +422,7 @@ TaskEvent: TypeAlias = (
     | ToolRunStarted
     | ToolRunProgressed
     | SandboxReported
+    | CommandLeftRunning
     | FilesLeftBehind
     | ToolRunFinished
     | ApprovalRequested

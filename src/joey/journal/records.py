@@ -6,6 +6,7 @@ The order in which a turn is written is what makes it survive a crash at any ins
     MessageAdded(assistant)   before any of its calls run
     RunBegan(call)            before a call touches anything
     RunConfined(call)         if it is a command: what held it
+    CommandStarted(call)      and its process group, as soon as it runs
     RunEnded(call, result)    after it did
     MessageAdded(user)        the results, with the next request
 
@@ -103,6 +104,17 @@ class RunConfined:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandStarted:
+    """The command of a call runs as this process group. `mark` tells the group from a later one with that number: after
+    a crash it is looked for, since it may still run."""
+
+    call_id: str
+    command: str
+    group: int
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
 class FilesFound:
     """Commands left files behind that run or steer programs later: what the user was warned of."""
 
@@ -186,6 +198,7 @@ Record: TypeAlias = (
     | UserTookBack
     | RunBegan
     | RunConfined
+    | CommandStarted
     | FilesFound
     | RunEnded
     | TurnEnded

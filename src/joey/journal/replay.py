@@ -9,12 +9,14 @@ from joey.effects import Todo
 from joey.journal.records import (
     CheckpointMade,
     ChildOpened,
+    CommandStarted,
     LastMessageReplaced,
     MessageAdded,
     MessagesHidden,
     ModeSet,
     Record,
     RunBegan,
+    RunConfined,
     RunEnded,
     TaskEnded,
     TaskOpened,
@@ -54,6 +56,10 @@ class TaskState:
     """The ids of all calls. Journals of earlier versions repeat them: what belongs to a call is its message's alone."""
     counts: dict[str, list[int]] = field(default_factory=dict)
     """How often each tool was called and failed."""
+    commands: list[CommandStarted] = field(default_factory=list)
+    """The commands that were started. Which of them still run is for whoever resumes the task to find out."""
+    starting: set[str] = field(default_factory=set)
+    """Calls that were about to start a command that would outlive Joey, when it was not written down as started."""
     checkpoint: int | None = None
     """The last checkpoint of the files."""
     ended: TaskEnded | None = None
@@ -68,13 +74,8 @@ class TaskState:
                 self._replace_last(message)
             case UserSaid() | UserTookBack():
                 self.queued = [*self.queued, record] if isinstance(record, UserSaid) else self.queued[:-1]
-            case RunBegan(call_id, name):
-                self.begun[call_id] = name
-                self.counts.setdefault(name, [0, 0])[0] += 1
-            case RunEnded(call_id, name, result):
-                self.results[call_id] = result
-                self.children.pop(call_id, None)
-                self.counts.setdefault(name, [0, 0])[1] += result.is_error
+            case RunBegan() | RunConfined() | CommandStarted() | RunEnded():
+                self._run(record)
             case TurnEnded(usage, cost):
                 self._count(usage, cost)
             case ModeSet(mode):
@@ -89,6 +90,22 @@ class TaskState:
                 self.checkpoint = checkpoint
             case TaskEnded():
                 self.ended = record
+
+    def _run(self, record: RunBegan | RunConfined | CommandStarted | RunEnded) -> None:
+        match record:
+            case RunBegan(call_id, name):
+                self.begun[call_id] = name
+                self.counts.setdefault(name, [0, 0])[0] += 1
+            case RunConfined(call_id, level):
+                self.starting |= {call_id} if level != "full" else set()
+            case CommandStarted(call_id):
+                self.commands.append(record)
+                self.starting.discard(call_id)
+            case RunEnded(call_id, name, result):
+                self.starting.discard(call_id)
+                self.results[call_id] = result
+                self.children.pop(call_id, None)
+                self.counts.setdefault(name, [0, 0])[1] += result.is_error
 
     def _add(self, message: Message) -> None:
         self.messages.append(message)

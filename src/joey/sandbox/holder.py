@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.errors import JoeyError
+from joey.system.processes import ProcessGroup, group_led_by, pid_outside
 
 _START_TIMEOUT = 20.0
 _END_TIMEOUT = 5.0
@@ -52,6 +53,12 @@ class ConfinedProcess:
     pid: int
     _holder: Holder
     _ended: asyncio.Future[int]
+
+    @property
+    def group(self) -> ProcessGroup | None:
+        """Its process group as it is known outside; None if it has ended."""
+        outside = self._holder.outside(self.pid)
+        return None if outside is None else group_led_by(outside)
 
     async def wait(self) -> int:
         """How it ended: its exit code, or the signal, negative."""
@@ -128,6 +135,10 @@ class Holder:
         """The processes of commands and what they left behind, as far as they are nobody else's children."""
         first = _children(self.process.pid) if self._has_monitor else [self.process.pid]
         return tuple(each for parent in first for each in _children(parent))
+
+    def outside(self, pid: int) -> int | None:
+        """What a process that was started inside is called outside."""
+        return pid_outside(self.children, pid) if self._has_monitor else pid
 
     @property
     def _has_monitor(self) -> bool:

@@ -54,7 +54,8 @@ def main(control: _socket.socket) -> None:
 
 
 def _confine(setup: dict[str, Any]) -> None:
-    _prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
+    # Without a PID namespace, nobody ends what is left if this process is killed: it is asked to end then (`_serve`).
+    _prctl(_PR_SET_PDEATHSIG, _signal.SIGTERM if setup["landlock"] else _signal.SIGKILL)
     # Commands run as the same user: without this they could read and change this process.
     _prctl(_PR_SET_DUMPABLE, 0)
     for name, limit in setup["limits"].items():
@@ -168,6 +169,8 @@ def _serve(control: _socket.socket, *, partial: bool) -> None:
     os.set_blocking(theirs, False)
     _signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
     _signal.signal(_signal.SIGCHLD, lambda *_: None)
+    if partial:
+        _signal.signal(_signal.SIGTERM, lambda *_: _end(partial=True))
     running: dict[int, int] = {}
     waiting = select.poll()
     waiting.register(control, select.POLLIN)

@@ -12,7 +12,7 @@ from joey.frames import framed
 from joey.system.filenames import quoted
 from joey.tools.base import ToolContext
 from joey.tools.searching.listing import list_folder
-from joey.tools.shell.jobs import finished_jobs, running_jobs
+from joey.tools.shell.jobs import earlier_commands, finished_jobs, running_jobs
 from joey.tools.todos import render_checklist
 
 MAX_ENTRIES = 200
@@ -59,7 +59,8 @@ def _tree(entries: Sequence[str]) -> list[str]:
 
 
 def _running(context: ToolContext) -> str:
-    return "\n".join(f"{job.id}: {job.command} (running in {quoted(str(job.cwd))})" for job in running_jobs(context))
+    jobs = [f"{job.id}: {job.command} (running in {quoted(str(job.cwd))})" for job in running_jobs(context)]
+    return "\n".join([*jobs, *map(str, earlier_commands(context))])
 
 
 def _finished(context: ToolContext) -> str:

@@ -14,6 +14,7 @@ from joey.task import wording
 from joey.task.call_ids import CallIds
 from joey.task.completion import Accepted, Completion, was_accepted
 from joey.task.config import TaskConfig
+from joey.task.earlier_commands import find_earlier_commands
 from joey.task.environment import turn_details
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
@@ -25,6 +26,7 @@ from joey.task.run_calls import ToolRunner
 from joey.task.subtasks import Subtasks
 from joey.task.toolbox import Toolbox
 from joey.task.turn import Turns
+from joey.tools.shell.jobs import Jobs
 
 
 @dataclass(slots=True, eq=False)
@@ -87,12 +89,14 @@ class Loop:
 
     async def _first_content(self, opening: list[Block]) -> list[Block]:
         """What the task begins with: the user's words, and on resuming the answers that are still owed."""
-        state, now = self._log.state, self._config.hooks.clock()
+        state, now, context = self._log.state, self._config.hooks.clock(), self._toolbox.context()
+        find_earlier_commands(self._log, context.memory)
+        news = bool(opening or context.memory[Jobs].earlier)
         owed = [await self._owed(call, opening) for call in state.unanswered]
-        details = self._config.profile.opening_details(self._toolbox.context(), now, state.todos)
+        details = self._config.profile.opening_details(context, now, state.todos)
         if not state.messages:
             return [*opening, TextBlock(details)]
-        if not owed and not opening and state.messages[-1].role == "user":
+        if not owed and not news and state.messages[-1].role == "user":
             return []
         return [*owed, *opening, *([TextBlock(details)] if details else [])]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from joey.checkpoints import CheckpointStore
 from joey.events import FilesLeftBehind, SandboxReported, ToolRunProgressed
-from joey.journal.records import FilesFound, RunConfined
+from joey.journal.records import CommandStarted, FilesFound, RunConfined
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
 from joey.task.calls import Grants, Rules
@@ -70,6 +70,7 @@ class Toolbox:
             ignored=self._paths.hides,
             permissions=self.grants.permissions(call_id, lambda: self.rules),
             confined=lambda confined: self._note_confined(call_id, confined),
+            started=lambda command, group: self._log.record(CommandStarted(call_id, command, group.number, group.mark)),
             warn=self._warn,
             progress=lambda text: self._log.emit(ToolRunProgressed(call_id, text)),
             memory=self.memory,

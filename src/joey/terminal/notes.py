@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from joey.events import (
+    CommandLeftRunning,
     ContextKept,
     ContextShortened,
     Event,
@@ -39,6 +40,11 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
             return f"Not summarized: {reason}", "warning"
         case SandboxReported(level, _, message):
             return f"Sandbox: {message}", "note" if level == "full" else "warning"
+        case CommandLeftRunning(command, 0):
+            return f"`{command}` may have been started as the task was interrupted. Look for it with `ps`.", "warning"
+        case CommandLeftRunning(command, group):
+            where = f"may still be running as process group {group}; stop it with `kill -- -{group}`"
+            return f"From before the task was interrupted: `{command}` {where}.", "warning"
         case FilesLeftBehind(message):
             return message, "warning"
         case TaskAborted(reason):

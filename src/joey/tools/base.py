@@ -29,6 +29,7 @@ from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
 from joey.schema.tidy import tidy
 from joey.system.filenames import unquoted
+from joey.system.processes import ProcessGroup
 from joey.tools.display import Display, flat
 from joey.tools.memory import ToolMemory
 from joey.toolspec import Group, ToolSpec
@@ -101,6 +102,8 @@ class ToolContext:
     """What the policy allows this call beyond its actions."""
     confined: Callable[[Confined], None] = lambda _confined: None
     """Is told what held the command that this call runs."""
+    started: Callable[[str, ProcessGroup], None] = lambda _command, _group: None
+    """Is told of each command that runs, and as what, before anybody waits for it."""
     warn: Callable[[str], None] = lambda _text: None
     """Warns the user of what no result can tell any more, since the task is ending."""
     progress: Callable[[str], None] = lambda _text: None

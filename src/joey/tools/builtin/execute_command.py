@@ -143,6 +143,8 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
     async def _result(self, job: Job, params: ExecuteCommandParams, context: ToolContext, notice: str) -> ToolResult:
         jobs = context.memory[Jobs]
         jobs.all.append(job)
+        if (group := job.process.group) is not None:
+            context.started(job.command, group)
         try:
             killed = await self._wait(job, params)
         except asyncio.CancelledError:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Protocol
 
 from joey.sandbox import Sandbox
+from joey.system.processes import ProcessGroup, group_led_by
 from joey.tools.shell.artifacts import CommandRecord, write_record
 from joey.tools.shell.environment import command_environment
 from joey.tools.shell.exit_status import ExitStatus
@@ -49,6 +50,10 @@ class Process(Protocol):
     def pid(self) -> int:
         """As the commands of the same sandbox know it."""
 
+    @property
+    def group(self) -> ProcessGroup | None:
+        """Its process group as everybody else knows it; None if that is gone already."""
+
     async def wait(self) -> int:
         """How it ended: the exit code, or the signal, negative."""
 
@@ -65,6 +70,10 @@ class BareProcess:
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    @property
+    def group(self) -> ProcessGroup:
+        return group_led_by(self.process.pid)
 
     async def wait(self) -> int:
         return await self.process.wait()

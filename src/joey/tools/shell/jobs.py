@@ -6,6 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
+from joey.system.processes import ProcessGroup, still_running
 from joey.tools.base import ToolContext
 from joey.tools.paths import name_for
 from joey.tools.shell.exit_status import describe_status
@@ -27,11 +28,30 @@ class JobSummary:
     last_output: str
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierCommand:
+    """A command of this task that was started by a process that is gone. Without a group, nobody knows if it was."""
+
+    command: str
+    group: ProcessGroup | None = None
+
+    def __str__(self) -> str:
+        if self.group is None:
+            return f"{self.command} (may have been started as the task was interrupted; look for it with `ps`)"
+        number = self.group.number
+        return (
+            f"{self.command} (from before the task was interrupted; may still be running as process group {number}; "
+            f"stop it with `kill -- -{number}`, outside the sandbox)"
+        )
+
+
 @dataclass(slots=True)
 class Jobs:
     """The jobs of one task."""
 
     all: list[Job] = field(default_factory=list)
+    earlier: tuple[EarlierCommand, ...] = ()
+    """Commands from before the task was resumed that still ran, or may have run, when it was."""
     last_exit_code: int = 0
     """That of the command that was run last; 0 if there was none, or if it still ran."""
 
@@ -55,6 +75,15 @@ class Jobs:
 def running_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
     """The commands that run in the background now."""
     return tuple(_summary(context, job) for job in context.memory[Jobs].running)
+
+
+def earlier_commands(context: ToolContext) -> tuple[EarlierCommand, ...]:
+    """The commands from before the task was resumed that may still run now. One without a group is named once."""
+    jobs = context.memory[Jobs]
+    running = still_running([each.group for each in jobs.earlier if each.group is not None])
+    found = tuple(each for each in jobs.earlier if each.group is None or each.group in running)
+    jobs.earlier = tuple(each for each in found if each.group is not None)
+    return found
 
 
 def finished_jobs(context: ToolContext) -> tuple[JobSummary, ...]:
