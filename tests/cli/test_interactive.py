@@ -103,7 +103,7 @@ async def test_a_task_is_typed_approved_and_accepted_in_a_real_terminal(tmux: Tm
         tmux("resize-window", "-x", "120", "-y", "40")
         assert "+hello" in await tmux.until("y yes")
         tmux.type("y")
-        await tmux.until("y accepts")
+        await tmux.until("Enter accepts")
         assert (tmp_path / "project/a.txt").read_text() == "hello\n"
         tmux.type("and", "Space", "b", "Enter")
         await tmux.until("Slowly.")
@@ -131,7 +131,7 @@ async def test_an_interrupted_task_is_resumed_where_it_was(tmux: Tmux) -> None:
         tmux.start(*options, "--resume", "last")
         assert "› Begin" in await tmux.until("press Enter")
         tmux.type("Enter")
-        await tmux.until("y accepts")
+        await tmux.until("Enter accepts")
         tmux.type("Enter")
         tmux.type("/quit", "Enter")
         await tmux.until("ENDED 0")
@@ -174,8 +174,8 @@ async def test_a_long_sitting_in_a_real_terminal_without_colour(tmux: Tmux, tmp_
         tmux.type("Enter")
         await approve_all(tmux)
         await tmux.until("now answers in JSON")
-        tmux.type("y")
-        await tmux.until("y accepts", gone=True)
+        tmux.type("Enter")
+        await tmux.until("Enter accepts", gone=True)
         tmux.type("Up")  # what was said before is still there
         await tmux.until("in JSON ")
         tmux.type("C-q")
@@ -187,7 +187,7 @@ async def test_a_long_sitting_in_a_real_terminal_without_colour(tmux: Tmux, tmp_
 
 async def approve_all(tmux: Tmux) -> None:
     """Say yes until there is a result."""
-    while "y accepts" not in await tmux.until("y yes", "y accepts"):
+    while "Enter accepts" not in await tmux.until("y yes", "Enter accepts"):
         tmux.type("y")
         await tmux.until("y yes", gone=True)
 

@@ -59,7 +59,7 @@ async def test_a_path_is_no_command(tmp_path: Path) -> None:
     app = terminal(tmp_path, done())
     async with app.run_test() as pilot:
         await say(pilot, "/usr/bin/env is what?")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert "/usr/bin/env is what?" in str(services(app).kit.sent[0])
 
 
@@ -103,7 +103,7 @@ async def test_a_dragged_image_becomes_a_chip_and_goes_along(tmp_path: Path) -> 
         await until(pilot, "▣ my shot.png")
         await say(pilot, "what is this")
         assert "▣" not in await until(pilot, "[image: my shot.png]")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         (sent,) = services(app).kit.sent
         assert [block.media_type for block in sent.content if isinstance(block, ImageBlock)] == ["image/png"]
         app.post_message(events.Paste("plain words"))
@@ -118,7 +118,7 @@ async def test_a_typed_path_goes_along_with_feedback_and_a_mention_brings_its_fi
     (folder / "notes.md").write_text("remember the milk\n")
     async with app.run_test() as pilot:
         await say(pilot, "go")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         await say(pilot, "see ./shot.png and @notes.md")
         await until(pilot, "Second.")
         screen = on_screen(app)
@@ -208,7 +208,7 @@ async def test_what_waits_is_shown_and_can_be_taken_back(tmp_path: Path) -> None
         await until(pilot, "› no, slowly", gone=True)
         assert app.query_one(Prompt).text == "no, slowly"
         app.query_one(Prompt).text = ""
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert "(waits" not in on_screen(app)
         taken = [event for event in services(app).events if isinstance(event, UserMessageTakenBack)]
         assert taken == [UserMessageTakenBack("no, slowly")]
@@ -224,9 +224,9 @@ async def test_compacting_shows_what_was_gained(tmp_path: Path) -> None:
     app = terminal(tmp_path, *looks, done(), reply("They looked.", usage=UsageChunk(900, 10)), done("d2", "More."))
     async with app.run_test() as pilot:
         await say(pilot, "go")
-        await until(pilot, "y accepts")
-        await pilot.press("y")
-        await until(pilot, "y accepts", gone=True)
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
         before = app.session.status.last.total
         await say(pilot, "/compact")
         await until(pilot, "messages summarized. The next request takes about")
@@ -235,7 +235,7 @@ async def test_compacting_shows_what_was_gained(tmp_path: Path) -> None:
         assert not app.busy
         await say(pilot, "on")
         await until(pilot, "More.")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert "They looked." in str(services(app).kit.sent[0])
         await say(pilot, "/compact")
         await until(pilot, "compacted before the next request")

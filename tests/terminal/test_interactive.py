@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from textual.pilot import Pilot
 from joey.effects import Suggestion, Todo
 from joey.events import (
     ApprovalAnswered,
+    ApprovalRequested,
     CompletionAnswered,
     ContextShortened,
     ContinueAnswered,
@@ -34,6 +36,7 @@ from joey.events import (
     UserMessageQueued,
 )
 from joey.messages import TextBlock, ToolResult
+from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive, suits_light
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
@@ -48,7 +51,7 @@ WRITE = reply("I **write** it.", call("w", "write_to_file", path="a.py", file_te
 
 
 def terminal(folder: Path, *script: object, policy: str = "all") -> Interactive:
-    return Interactive(ScratchServices(folder, script, policy))  # type: ignore[arg-type]
+    return Interactive(ScratchServices(folder, script, policy), gate=KeyGate(quiet=0.05, hold=0.02))  # type: ignore[arg-type]
 
 
 def services(app: Interactive) -> ScratchServices:
@@ -194,17 +197,23 @@ async def test_a_whole_task_with_leave_and_the_last_word(tmp_path: Path) -> None
         assert not (services(app).folder / "a.py").exists()
         await until(pilot, "y yes")
         await pilot.press("y")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert (services(app).folder / "a.py").read_text() == "import os\n"
         await pilot.press("enter")
-        await until(pilot, "y accepts", gone=True)
+        await until(pilot, "Enter accepts", gone=True)
         assert of(app, TaskFinished) == [TaskFinished("completed", "All done.")]
         assert not app.busy
 
 
 @pytest.mark.parametrize(
     ("keys", "approved", "comment"),
-    [(["n"], False, ""), (["c", *"too big", "enter"], False, "too big"), (["a"], True, ""), (["x", "y"], True, "")],
+    [
+        (["n"], False, ""),
+        (["c", *"too big", "enter"], False, "too big"),
+        (["2"], True, ""),
+        (["1"], True, ""),
+        (["3"], False, ""),
+    ],
 )
 async def test_each_key_answers_an_approval(tmp_path: Path, keys: list[str], approved: bool, comment: str) -> None:
     app = terminal(tmp_path, WRITE, done(), policy="ask")
@@ -212,7 +221,7 @@ async def test_each_key_answers_an_approval(tmp_path: Path, keys: list[str], app
         await say(pilot, "go")
         await until(pilot, "y yes")
         await pilot.press(*("space" if key == " " else key for key in keys))
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         (answer,) = of(app, ApprovalAnswered)
         assert isinstance(answer, ApprovalAnswered)
         assert (answer.approved, answer.comment) == (approved, comment)
@@ -225,8 +234,8 @@ async def test_always_is_requested_once(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await say(pilot, "go")
         await until(pilot, "y yes")
-        await pilot.press("a")
-        await until(pilot, "y accepts")
+        await pilot.press("2")
+        await until(pilot, "Enter accepts")
         assert len(of(app, ApprovalAnswered)) == 1
         assert (services(app).folder / "b.py").exists()
 
@@ -242,35 +251,82 @@ async def test_escape_leaves_the_comment_and_the_question_stays(tmp_path: Path) 
         await until(pilot, "y yes")
         assert app.busy
         await pilot.press("y")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
 
 
 async def test_a_letter_typed_as_the_request_comes_up_is_no_approval(tmp_path: Path) -> None:
     app = terminal(tmp_path, WRITE, done(), policy="ask")
     async with app.run_test() as pilot:
-        app.query_one(RequestPanel).SETTLING = 3_600
+        gate = app.query_one(RequestPanel).gate
+        gate.quiet = 3_600
         await say(pilot, "go")
         await until(pilot, "Approval required")
-        await pilot.press("a", "y", "enter")
-        await pilot.pause()
+        await pilot.press("a", "y")
+        await pilot.pause(gate.hold * 2)
         assert not of(app, ApprovalAnswered)
         assert "y yes" not in on_screen(app)
+        assert app.query_one(Prompt).text == "ay"
+
+
+async def test_a_sentence_that_begins_with_an_answers_letter_is_a_sentence(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test() as pilot:
+        app.query_one(RequestPanel).gate.hold = 3_600  # the next letter comes before this time
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        await pilot.press(*("space" if key == " " else key for key in "actually no"))
+        assert app.query_one(Prompt).text == "actually no"
+        assert not of(app, ApprovalAnswered)
+        assert "y yes" not in await until(pilot, "without text, a key answers")
+        await pilot.press("enter")
+        await until(pilot, "queued")
+        assert not of(app, ApprovalAnswered)
+        await until(pilot, "y yes")
 
 
 async def test_words_being_typed_keep_the_keys(tmp_path: Path) -> None:
     slow = replace(WRITE, faults=Faults(pause=0.3))
     app = terminal(tmp_path, slow, done(), policy="ask")
     async with app.run_test() as pilot:
+        prompt = app.query_one(Prompt)
         await say(pilot, "go")
         await until(pilot, "I write")
-        app.query_one(Prompt).text = "wait"
+        prompt.text = "wait"
+        await until(pilot, "without text, a key answers")
+        await pilot.press("y")
+        assert prompt.text == "ywait"
+        assert not of(app, ApprovalAnswered)
+        prompt.text = ""
         await until(pilot, "y yes")
         await pilot.press("y")
-        assert app.query_one(Prompt).text == "ywait"
-        assert not of(app, ApprovalAnswered)
-        await pilot.press("tab", "y")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert of(app, ApprovalAnswered) == [ApprovalAnswered("approval_1", True)]
+
+
+async def test_the_page_keys_scroll_the_conversation_while_a_request_waits(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.transcript.entries += [Note(f"line {number}.") for number in range(60)]
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        assert "line 2." not in on_screen(app)
+        for _ in range(12):
+            await pilot.press("pageup")
+        await until(pilot, "line 2.")
+        await pilot.press("y")
+        await until(pilot, "Enter accepts")
+
+
+async def test_a_long_request_scrolls_by_the_keys_it_names(tmp_path: Path) -> None:
+    app = terminal(tmp_path, policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        text = "".join(f"row {number}\n" for number in range(60))
+        app.watch_task("t", ApprovalRequested("a", "c", "execute_command", {"command": text}, "no rule names it"))
+        assert "row 40" not in await until(pilot, "↑↓ scroll")
+        await pilot.press("end")
+        await until(pilot, "row 59")
+        await pilot.press("home")
+        await until(pilot, "Approval required")
 
 
 async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:
@@ -280,7 +336,7 @@ async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:
         await say(pilot, "go")
         assert "1 Red" in await until(pilot, "picks")
         await pilot.press("2")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert "› Blue" in on_screen(app)
 
 
@@ -291,7 +347,7 @@ async def test_an_answer_can_be_typed_at_once(tmp_path: Path) -> None:
         await say(pilot, "go")
         await until(pilot, "picks")
         await say(pilot, "green")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert "› green" in on_screen(app)
 
 
@@ -300,15 +356,17 @@ async def test_words_typed_in_one_go_are_words_to_the_last_key(tmp_path: Path) -
     async with app.run_test() as pilot:
         await say(pilot, "go")
         await until(pilot, "y yes")
-        panel = app.query_one(RequestPanel)
-        for key in ("c", "n", "a", "enter"):  # all of them before anything else has its turn
-            panel.post_message(events.Key(key, key if len(key) == 1 else None))
-        await until(pilot, "y accepts")
+        await pilot.press("c")
+        await until(pilot, "Enter sends your comment")
+        prompt = app.query_one(Prompt)
+        for key in ("n", "a", "enter"):  # all of them before anything else has its turn
+            prompt.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, "Enter accepts")
         assert of(app, ApprovalAnswered) == [ApprovalAnswered("approval_1", False, "na")]
-        for key in ("m", "y", "enter"):
-            panel.post_message(events.Key(key, key if len(key) == 1 else None))
+        for key in ("y", "m", "enter"):
+            prompt.post_message(events.Key(key, key if len(key) == 1 else None))
         await until(pilot, "Second.")
-        assert of(app, CompletionAnswered) == [CompletionAnswered("completion_2", False, "my")]
+        assert of(app, CompletionAnswered) == [CompletionAnswered("completion_2", False, "ym")]
 
 
 async def test_feedback_on_a_result_lets_the_task_go_on(tmp_path: Path) -> None:
@@ -316,12 +374,12 @@ async def test_feedback_on_a_result_lets_the_task_go_on(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await say(pilot, "go")
         await until(pilot, "First.")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         await say(pilot, "more")
         await until(pilot, "Second.")
-        await until(pilot, "y accepts")
-        await pilot.press("y")
-        await until(pilot, "y accepts", gone=True)
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
         accepted = [event.accepted for event in of(app, CompletionAnswered) if isinstance(event, CompletionAnswered)]
         assert accepted == [False, True]
 
@@ -349,7 +407,7 @@ async def test_an_interrupted_task_goes_on_later(tmp_path: Path, key: str) -> No
         await until(pilot, "Stopped: interrupted by the user")
         assert not app.busy
         await say(pilot, "on")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert len(services(app).tasks()) == 1
 
 
@@ -361,7 +419,7 @@ async def test_words_while_it_works_wait_for_the_model(tmp_path: Path) -> None:
         await until(pilot, "Let me")
         await say(pilot, "hurry")
         await until(pilot, "queued")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert of(app, UserMessageQueued) == [UserMessageQueued("hurry")]
         assert "hurry" in str(services(app).kit.sent[-1])
 
@@ -410,14 +468,14 @@ async def test_the_mode_changes_between_tasks_and_within_one(tmp_path: Path) -> 
         await command(pilot, "/mode nonsense", "There is no mode 'nonsense'")
         await command(pilot, "/mode ask", "Switched to ask mode.")
         await say(pilot, "go")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert app.session.task is not None
         assert app.session.task.state.mode == "ask"
-        await pilot.press("y")
-        await until(pilot, "y accepts", gone=True)
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
         await command(pilot, "/mode debug", "Switched to debug mode")
         await say(pilot, "on")
-        await until(pilot, "y accepts")
+        await until(pilot, "Enter accepts")
         assert app.session.task.state.mode == "debug"
 
 
@@ -425,9 +483,9 @@ async def test_a_task_is_resumed_with_its_conversation(tmp_path: Path) -> None:
     first = terminal(tmp_path, WRITE, done())
     async with first.run_test() as pilot:
         await say(pilot, "write it")
-        await until(pilot, "y accepts")
-        await pilot.press("y")
-        await until(pilot, "y accepts", gone=True)
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
     second = terminal(tmp_path, done("d2", "More."))
     async with second.run_test(size=(100, 40)) as pilot:
         await command(pilot, "/resume", "Type a message, or press Enter")
@@ -437,9 +495,9 @@ async def test_a_task_is_resumed_with_its_conversation(tmp_path: Path) -> None:
         await say(pilot, "more")
         await until(pilot, "More.")
         assert len(services(second).tasks()) == 1
-        await until(pilot, "y accepts")
-        await pilot.press("y")
-        await until(pilot, "y accepts", gone=True)
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
         await command(pilot, "/new", "starts a new task")
         await say(pilot, "other")
         await until(pilot, "y continues")
@@ -482,3 +540,31 @@ async def test_events_of_a_long_conversation_are_reported_in_a_line(tmp_path: Pa
         await until(pilot, "12 earlier messages hidden")
         app.watch_task("t", QuestionRequested("q", "Really?", (Suggestion("Yes", "code"),)))
         await until(pilot, "→ code mode")
+
+
+# What nobody expected
+
+
+class Broken(ScratchServices):
+    def commands(self) -> Mapping[str, str]:
+        raise RuntimeError("a bug in the commands")
+
+    def files(self) -> Sequence[str]:
+        raise RuntimeError("a bug in the files")
+
+
+@pytest.mark.expects_errors
+async def test_an_unexpected_error_is_a_line_and_the_terminal_lives_on(tmp_path: Path) -> None:
+    app = Interactive(Broken(tmp_path, [done()]), gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test(size=(200, 60)) as pilot:
+        await until(pilot, "Something went wrong: RuntimeError: a bug in the files")
+        await say(pilot, "/help")
+        screen = await until(pilot, "Something went wrong: RuntimeError: a bug in the commands")
+        assert str(tmp_path / "errors.log")[:60] in screen
+        app.transcript.add(Note("x"))
+        app.watch_task("t", "no event at all")  # type: ignore[arg-type]
+        app.query_one(TranscriptView).catch_up([None])  # type: ignore[list-item]
+        await pilot.press("h", "i")
+        await until(pilot, "hi")
+        assert app.is_running
+    assert "a bug in the commands" in (tmp_path / "errors.log").read_text()

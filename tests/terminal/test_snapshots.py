@@ -31,6 +31,8 @@ from joey.events import (
     ReasoningFinished,
     ReasoningStarted,
     RetryScheduled,
+    TaskAborted,
+    TaskCompleted,
     TaskFinished,
     TaskStarted,
     TextDelta,
@@ -49,6 +51,7 @@ from joey.events import (
 )
 from joey.journal.replay import TaskState
 from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
@@ -202,8 +205,19 @@ STATES: dict[str, Step] = {
         *ran("make test"),
         ToolRunStarted("r", "execute_command"),
         ToolRunFinished(
-            "r", "execute_command", ToolResult((TextBlock("Exit code 2"),), (ShownText("1 failed\n"),), is_error=True)
+            "r", "execute_command", ToolResult((TextBlock("Command failed: exit code 2."),), (ShownText("1 failed\n"),))
         ),
+    ),
+    "interrupted": seen(
+        *ran("make test"),
+        ToolRunStarted("r", "execute_command"),
+        ToolRunProgressed("r", "collected 3 items\n"),
+        TaskAborted("interrupted by the user"),
+    ),
+    "completion-refused": seen(
+        ToolCallStarted("d", "attempt_completion"),
+        ToolCallFinished("d", "attempt_completion", {"result": "`GET /hello` answers."}),
+        ToolRunFinished("d", "attempt_completion", ToolResult((TextBlock("A todo is open: Try it."),), is_error=True)),
     ),
     "diff": seen(*wrote(), ToolRunStarted("w", "write_to_file"), APPROVED),
     "todos-and-meters": seen(
@@ -259,6 +273,7 @@ STATES: dict[str, Step] = {
         ToolCallStarted("d", "attempt_completion"),
         ToolCallFinished("d", "attempt_completion", {"result": "`GET /hello` answers **Hello, 世界!**"}),
         METERS,
+        TaskCompleted("…", Usage()),
         CompletionRequested("d", "…"),
     ),
     "completion-with-feedback": typed(
@@ -266,6 +281,7 @@ STATES: dict[str, Step] = {
         after=seen(
             ToolCallStarted("d", "attempt_completion"),
             ToolCallFinished("d", "attempt_completion", {"result": "`GET /hello` answers."}),
+            TaskCompleted("…", Usage()),
             CompletionRequested("d", "…"),
         ),
     ),
@@ -298,16 +314,16 @@ async def settled(app: Interactive, pilot: Pilot[None]) -> str:
     for _ in range(100):
         await pilot.pause(0.06)
         panel, now = app.query_one(RequestPanel), svg(app)
-        if now == before and (panel.request is None or panel.accepts_keys):
+        if now == before and (panel.request is None or panel.gate.is_ready("")):
             return now
         before = now
     raise AssertionError("the screen does not come to rest")
 
 
 async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: str = "dark") -> list[str]:
-    app = Interactive(ScratchServices(folder, []), Choices("code", "anthropic/scripted"))
+    gate = KeyGate(quiet=0.01, hold=0.01)
+    app = Interactive(ScratchServices(folder, []), Choices("code", "anthropic/scripted"), gate)
     async with app.run_test(size=sizes[0]) as pilot:
-        app.query_one(RequestPanel).SETTLING = 0.01
         app.query_one(Prompt).cursor_blink = False
         app.theme = f"textual-{theme}"
         app.session.status = replace(app.session.status, window=200_000)

@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 from rich.console import Group
 
-from joey.effects import Suggestion, Todo
+from joey.effects import Todo
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
-    CompletionRequested,
     ContinueRequested,
     Event,
     ModeChanged,
-    QuestionRequested,
+    ReasoningDelta,
+    ReasoningStarted,
     RetryScheduled,
+    TaskAborted,
+    TaskCompleted,
     TaskFinished,
     TaskStarted,
     TextDelta,
@@ -46,10 +48,9 @@ from joey.messages import (
 )
 from joey.system.visible import as_on_screen, visible
 from joey.terminal.drawing import FOLDED, draw, draw_diff, draw_request
-from joey.terminal.screen.look import ScreenLook, request_keys
+from joey.terminal.screen.look import ScreenLook
 from joey.terminal.screen.menu import completions, word_to_complete
 from joey.terminal.screen.prompt import History
-from joey.terminal.screen.request_panel import answer_by_key, answer_by_words
 from joey.terminal.status import Status, after, status_line
 from joey.terminal.transcript import (
     KEPT_OUTPUT,
@@ -288,43 +289,84 @@ def test_an_approval_of_a_command_shows_the_whole_command() -> None:
     assert shown.count("x") >= 300
 
 
-# Answers
+# How calls end
 
-QUESTION = QuestionRequested("q", "Which?", (Suggestion("Red"), Suggestion("Blue", "code")))
-APPROVAL = ApprovalRequested("a", "c", "read_file", {}, "")
-COMPLETION = CompletionRequested("d", "Done.")
-CONTINUE = ContinueRequested("g", "Go on?")
+
+def ran(*blocks: str, is_error: bool = False) -> Card:
+    result = ToolResult(tuple(map(TextBlock, blocks)), (ShownText("1 failed\n"),), is_error=is_error)
+    transcript = fold(
+        ToolCallStarted("c", "execute_command"),
+        ToolCallFinished("c", "execute_command", {"command": "make test"}),
+        ToolRunStarted("c", "execute_command", "make test"),
+        ToolRunFinished("c", "execute_command", result),
+    )
+    (card,) = (entry for entry in transcript.entries if isinstance(entry, Card))
+    return card
 
 
 @pytest.mark.parametrize(
-    ("request_", "key", "answer"),
+    ("blocks", "status"),
     [
-        (QUESTION, "2", (True, "Blue", False)), (QUESTION, "3", None), (QUESTION, "0", None), (QUESTION, "y", None),
-        (APPROVAL, "y", (True, "", False)), (APPROVAL, "n", (False, "", False)), (APPROVAL, "a", (True, "", True)),
-        (APPROVAL, "enter", None), (APPROVAL, "c", None), (APPROVAL, "1", None),
-        (COMPLETION, "enter", (True, "", False)), (COMPLETION, "y", (True, "", False)), (COMPLETION, "n", None),
-        (CONTINUE, "y", (True, "", False)), (CONTINUE, "n", (False, "", False)), (CONTINUE, "a", None),
+        (["Command failed: exit code 2.\n\nOutput:\nx"], "exit code 2"),
+        (["Command in 'a b' failed: exit code 2."], "exit code 2"),
+        (["Command failed: terminated by signal SIGKILL (exit code 9)."], "terminated by signal SIGKILL (exit code 9)"),
+        (["Command failed: exit code 2. It left processes running."], "exit code 2"),
+        (["Command was ended after 1.5 s, the user's limit for commands."], "ended after 1.5 s"),
+        (["<user_message>\nonly once\n</user_message>", "Command failed: exit code 2."], "exit code 2"),
     ],
 )  # fmt: skip
-def test_keys_answer_only_what_they_are_shown_for(request_: Any, key: str, answer: Any) -> None:
-    given = answer_by_key(request_, key)
-    assert (given and (given.yes, given.text, given.always)) == answer
-    assert request_keys(request_)
+def test_a_failed_command_looks_failed_and_says_how(blocks: list[str], status: str) -> None:
+    card = ran(*blocks)
+    assert drawn(card).splitlines()[0] == f"✗ execute_command  make test  {status}"
+    assert "<user_message>" not in drawn(card, in_full=True)
 
 
-def test_words_are_never_approval() -> None:
-    assert answer_by_words(APPROVAL, "yes", comment=False) is None
-    denial = answer_by_words(APPROVAL, "yes", comment=True)
-    assert denial is not None and not denial.yes
+def test_output_that_speaks_of_a_failed_command_is_no_failure() -> None:
+    assert ran("Command executed.\n\nOutput:\nCommand failed: exit code 2.").state == "done"
 
 
-def test_words_are_feedback_guidance_and_answers() -> None:
-    for request in (QUESTION, COMPLETION, CONTINUE):
-        given = answer_by_words(request, "do more", comment=False)
-        assert given is not None and given.text == "do more"
-    feedback = answer_by_words(COMPLETION, "do more", comment=False)
-    assert feedback is not None and not feedback.yes
-    assert answer_by_words(QUESTION, "", comment=False) is None
+RESULT = (ToolCallStarted("d", "attempt_completion"), ToolCallFinished("d", "attempt_completion", {"result": "Built."}))
+
+
+def refused(text: str, *, is_error: bool) -> ToolRunFinished:
+    return ToolRunFinished("d", "attempt_completion", ToolResult((TextBlock(text),), is_error=is_error))
+
+
+@pytest.mark.parametrize("is_error", [True, False])
+def test_a_refused_completion_is_no_result(is_error: bool) -> None:
+    entry = fold(*RESULT, refused("A todo is open.", is_error=is_error)).entries[0]
+    assert "✓" not in drawn(entry)
+    assert "A todo is open." in drawn(entry)
+
+
+def test_a_result_has_its_tick_when_it_passed_the_checks_and_keeps_it() -> None:
+    assert "✓" not in drawn(fold(*RESULT).entries[0])
+    passed = (*RESULT, TaskCompleted("Built.", Usage()))
+    assert drawn(fold(*passed).entries[0]).startswith("✓ Result")
+    feedback = refused("<feedback>\nmore\n</feedback>", is_error=False)
+    assert drawn(fold(*passed, feedback).entries[0]).startswith("✓ Result")
+
+
+@pytest.mark.parametrize("end", [TaskAborted("interrupted by the user"), TaskFinished("cancelled", "interrupted")])
+def test_nothing_runs_waits_or_grows_after_the_end(end: Event) -> None:
+    transcript = fold(
+        TextStarted(), TextDelta("Half a sen"), ReasoningStarted(), ReasoningDelta("so"),
+        ToolCallStarted("a", "execute_command"), ToolRunStarted("a", "execute_command"),
+        ToolCallStarted("b", "write_to_file"), ApprovalRequested("r", "b", "write_to_file", {}, ""),
+        ToolCallStarted("g", "read_file"), *RESULT, end,
+    )  # fmt: skip
+    cards = [entry for entry in transcript.entries if isinstance(entry, Card)]
+    assert [(card.state, card.status) for card in cards] == [("failed", "interrupted")] * 4
+    assert not [entry for entry in transcript.entries if isinstance(entry, (ModelText, Reasoning)) and entry.is_open]
+    assert not transcript.pending
+
+
+def test_a_resumed_conversation_shows_what_failed_and_what_was_cut_off() -> None:
+    calls = (ToolUseBlock("a", "execute_command", {"command": "x"}), ToolUseBlock("b", "read_file", {"path": "y"}))
+    answer = ToolResultBlock("a", (TextBlock("Command failed: exit code 3."),))
+    lines = [drawn(each) for each in entries_of([Message("assistant", calls), Message("user", (answer,))])]
+    assert lines[0].startswith("✗ execute_command  x  exit code 3")
+    assert lines[1].startswith("✗ read_file  y  interrupted")
 
 
 # The footer

@@ -10,6 +10,7 @@ import pytest
 from joey.events import (
     Event,
     SandboxReported,
+    TaskCompleted,
     TextDelta,
     TextFinished,
     TextStarted,
@@ -26,6 +27,7 @@ from joey.task.task import TaskHandle
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
 from joey.testing.script import reply
+from joey.usage import Usage
 from task_kit import Kit, call, changed, done
 
 
@@ -74,7 +76,9 @@ async def test_a_command_that_failed_looks_failed(tmp_path: Path, command: str, 
 
 
 def test_the_result_goes_to_stdout_and_is_not_among_the_lines() -> None:
-    events = (*started("d", "attempt_completion", result="All done."), ended("d", "attempt_completion", "All done."))
+    passed = TaskCompleted("All done.", Usage())
+    start = started("d", "attempt_completion", result="All done.")
+    events = (*start, passed, ended("d", "attempt_completion", "All done."))
     assert written(*events) == ""
 
 

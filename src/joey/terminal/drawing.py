@@ -104,7 +104,7 @@ def _todo_lines(todos: tuple[Todo, ...]) -> str:
 
 def _card(card: Card, look: Look) -> RenderableType:
     if card.state != "failed" and card.display.role == "result":
-        return draw_result(card.summary, look)
+        return draw_result(card.summary, look, proposed=card.state != "done")
     if card.state != "failed" and card.display.role == "question":
         return inked("? ", "bold yellow").append(visible(card.summary))
     if card.state == "done" and card.display.role == "todos":
@@ -112,9 +112,9 @@ def _card(card: Card, look: Look) -> RenderableType:
     return Group(headline(card), *(Padding(part, (0, 0, 0, 2)) for part in body(card, look)))
 
 
-def draw_result(text: str, look: Look) -> RenderableType:
-    """The result of a task, as the model reports it."""
-    return Group(inked("✓ Result", "bold green"), look.prose(text))
+def draw_result(text: str, look: Look, *, proposed: bool = False) -> RenderableType:
+    """The result of a task, as the model reports it. One that is only `proposed` has not passed the checks yet."""
+    return Group(inked("○ Result", "bold yellow") if proposed else inked("✓ Result", "bold green"), look.prose(text))
 
 
 def headline(card: Card) -> Text:
@@ -123,6 +123,8 @@ def headline(card: Card) -> Text:
     if summary := visible(card.summary):
         first, _, more = summary.partition("\n")
         line.append(f"  {first}{' …' if more else ''}")
+    if card.state == "failed" and card.status:
+        return line.append(f"  {one_line(card.status)}", "red")
     return line.append(_state_words(card), "dim")
 
 
@@ -137,11 +139,12 @@ def body(card: Card, look: Look) -> Iterator[RenderableType]:
     """What stands below the headline: what grows, the live output, and in the end what came out."""
     if card.state in ("growing", "ready") and (text := card.content):
         yield look.code(text, card.summary)
-    if card.state == "running" and card.output.text:
+    if card.state in ("running", "failed") and card.output.text and not card.shown:
         yield _output(card.output.text, look)
     for shown in card.shown:
         yield draw_shown(shown, look)
-    if card.state == "failed" or (card.state == "done" and not card.shown):
+    is_shown = bool(card.shown) and (card.state == "done" or bool(card.status and not look.in_full))
+    if card.state in ("done", "failed") and card.result and not is_shown:
         yield outcome(card, look)
 
 

@@ -15,6 +15,7 @@ from joey.events import (
     ModeChanged,
     QuestionRequested,
     RetryScheduled,
+    TaskAborted,
     TaskFinished,
     TaskStarted,
     TodosChanged,
@@ -65,14 +66,16 @@ def after(status: Status, event: Event) -> Status:
             return replace(status, activity=one_line(name))
         case RetryScheduled(_, seconds):
             return replace(status, activity=f"waiting {seconds:.0f} s")
-        case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+        case CompletionRequested():
+            return replace(status, activity="")
+        case ApprovalRequested() | QuestionRequested() | ContinueRequested():
             return replace(status, activity="your turn")
         case ModeChanged(mode):
             return replace(status, mode=mode)
         case TodosChanged(todos):
             finished = sum(todo.status == "completed" for todo in todos)
             return replace(status, todos_done=finished, todos=len(todos))
-        case TaskFinished():
+        case TaskFinished() | TaskAborted():
             return replace(status, activity="")
         case _:
             return status

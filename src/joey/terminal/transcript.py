@@ -31,6 +31,8 @@ from joey.events import (
     ReasoningStarted,
     Request,
     RetryScheduled,
+    TaskAborted,
+    TaskCompleted,
     TaskFinished,
     TaskStarted,
     TextDelta,
@@ -145,6 +147,8 @@ class Card(Entry):
     output: Growing = field(default_factory=Growing)
     shown: tuple[Shown, ...] = ()
     result: str = ""
+    status: str = ""
+    """How it failed, in a few words: `exit code 2`, `interrupted`."""
     display: Display = field(default_factory=Display)
     known_summary: str = ""
 
@@ -233,9 +237,11 @@ class Transcript:
                 taken = self.waiting.pop()
                 taken.dropped = True
                 return [taken]
-            case TaskFinished():
+            case TaskCompleted():
+                return self._completed(task_id)
+            case TaskFinished() | TaskAborted():
                 self.pending = [each for each in self.pending if each[0] != task_id]
-                return self._noted(event)
+                return [*self._end(task_id), *self._noted(event)]
             case _:
                 return self._request(task_id, event)
 
@@ -323,6 +329,26 @@ class Transcript:
             settle(card, event.result)
         return [card]
 
+    def _completed(self, task_id: str) -> list[Entry]:
+        """The result that the model proposed last is one: it passed the checks."""
+        cards = (card for (task, _), card in reversed(self._cards.items()) if task == task_id)
+        proposed = next((card for card in cards if card.display.role == "result"), None)
+        if proposed is None:
+            return []
+        proposed.state = "done"
+        return [proposed]
+
+    def _end(self, task_id: str) -> Iterable[Entry]:
+        """Nothing of the task runs, waits or grows any more."""
+        for text in (self._answers.pop(task_id, None), self._thoughts.pop(task_id, None)):
+            if text is not None:
+                text.is_open = False
+                yield text
+        for (task, _), card in self._cards.items():
+            if task == task_id and card.state not in ("done", "failed"):
+                card.state, card.status = "failed", "interrupted"
+                yield card
+
     def _drop_turn(self) -> Iterable[Entry]:
         for entry in self.entries[self._turn_began :]:
             if isinstance(entry, (ModelText, Reasoning, Card)):
@@ -362,9 +388,17 @@ class Transcript:
 
 
 def settle(card: Card, result: ToolResult) -> None:
-    """The card of a call that has its result."""
-    card.state = "failed" if result.is_error or card.display.failed(result.text) else "done"
-    card.shown, card.result = result.shown, result.text
+    """The card of a call that has its result. A proposed result that comes back was refused, unless it was the user who
+    answered."""
+    texts = [block.text for block in result.content if isinstance(block, TextBlock)]
+    own = [text for text in texts if not text.startswith("<user_message>")]
+    card.status = next(filter(None, map(card.display.failed, own)), "")
+    card.shown, card.result = result.shown, "\n".join(own)
+    if card.display.role == "result":
+        seen = card.state == "done" and not result.is_error
+        card.state = "done" if seen or _WRAPPED.search(card.result.strip()) else "failed"
+    else:
+        card.state = "failed" if result.is_error or card.status else "done"
 
 
 def _grown(arguments: JsonValue) -> dict[ArgumentPath, Growing]:
@@ -409,7 +443,7 @@ def entries_of(messages: Iterable[Message], display_of: Callable[[str], Display]
                 case ReasoningBlock(text):
                     entries += [Reasoning(Growing(text), is_open=False)] if text else []
                 case ToolUseBlock(call_id, name, arguments):
-                    cards[call_id] = Card(call_id, name, "done", _grown(arguments), display=display_of(name))
+                    cards[call_id] = Card(call_id, name, "ready", _grown(arguments), display=display_of(name))
                     entries.append(cards[call_id])
                 case ToolResultBlock(call_id, content, is_error) if call_id in cards:
                     settle(cards[call_id], ToolResult(content, is_error=is_error))
@@ -418,4 +452,7 @@ def entries_of(messages: Iterable[Message], display_of: Callable[[str], Display]
                     entries.append(Note("[an image]"))
                 case _:
                     pass
+    for card in cards.values():
+        if card.state == "ready":  # only the result that was accepted has no answer
+            card.state, card.status = ("done", "") if card.display.role == "result" else ("failed", "interrupted")
     return entries

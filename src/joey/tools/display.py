@@ -25,7 +25,8 @@ class Display:
     headed: bool = False
     """Whether the first line of a result says how it went. Otherwise a result of several lines is what was read."""
     failure: str = ""
-    """A regular expression: how a result begins if what was run has failed, although the call itself worked."""
+    """A regular expression: how a block of a result begins if what was run has failed, although the call itself worked.
+    Its group `how` is what became of it, such as `exit code 2`."""
 
     def summary(self, arguments: Mapping[ArgumentPath, object]) -> str:
         """What a call is about, as far as its arguments are known."""
@@ -37,9 +38,10 @@ class Display:
         ]  # fmt: skip
         return ", ".join(dict.fromkeys(filter(None, named))) or next(filter(_is_line, map(str, arguments.values())), "")
 
-    def failed(self, result: str) -> bool:
-        """Whether a result that is no error tells of a failure."""
-        return bool(self.failure and re.match(self.failure, result))
+    def failed(self, text: str) -> str | None:
+        """How what was run failed, if a block of a result says so; None if it does not."""
+        found = re.match(self.failure, text) if self.failure else None
+        return found["how"] if found else None
 
 
 def _is_line(text: str) -> bool:

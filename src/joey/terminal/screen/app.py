@@ -22,7 +22,7 @@ from typing import Any
 
 from rich.theme import Theme
 from textual import work
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.events import Resize
 from textual.filter import LineFilter
@@ -41,12 +41,14 @@ from joey.task.task import TaskHandle
 from joey.terminal.attachments import ImageFile
 from joey.terminal.clipboard import Clipboard
 from joey.terminal.notes import NoteKind
+from joey.terminal.screen.answering import KeyGate, answer_by_words
 from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
 from joey.terminal.screen.look import ScreenLook, draw_attached
 from joey.terminal.screen.menu import draw_menu
 from joey.terminal.screen.prompt import Prompt
-from joey.terminal.screen.request_panel import RequestPanel, answer_by_words
+from joey.terminal.screen.request_panel import RequestPanel
+from joey.terminal.screen.survival import SurvivingApp
 from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.session import Session
 from joey.terminal.slash import KEYS, command_hints, is_for_the_terminal, resume_task, run_command
@@ -73,7 +75,7 @@ def suits_light(colours: str) -> bool:
     return colours.rpartition(";")[2] in ("7", "15")
 
 
-class Interactive(App[None]):
+class Interactive(SurvivingApp):
     """Joey on the whole screen."""
 
     CSS_PATH = "app.tcss"
@@ -90,16 +92,17 @@ class Interactive(App[None]):
         Binding("pagedown", "page(1)", priority=True),
     ]
 
-    def __init__(self, services: Services, choices: Choices | None = None) -> None:
+    def __init__(self, services: Services, choices: Choices | None = None, gate: KeyGate | None = None) -> None:
         super().__init__()
+        self._gate = gate or KeyGate()
         # Rich puts code in a line on black, which is a hole in a light background.
         self.console.push_theme(Theme({"markdown.code": "bold cyan"}))
         self.session = Session(services, choices)
+        self.error_log = services.storage
         self.transcript = Transcript()
         self._line_filters: list[LineFilter] = [Safe(), Colourless()] if self.no_color else [Safe()]
         self._worker: Worker[None] | None = None
         self._changed: dict[int, Entry] = {}
-        self._commenting = False
         self._in_full = False
         self._files: Sequence[str] = ()
         self._clipboard_images = Clipboard()
@@ -112,11 +115,14 @@ class Interactive(App[None]):
     def compose(self) -> ComposeResult:
         services = self.session.services
         yield TranscriptView(self.transcript.entries)
-        yield RequestPanel()
+        yield RequestPanel(lambda text: self.query_one(Prompt).insert(text), self._gate)
         yield Static(id="completions")
         yield Static(KEYS, id="shortcuts")
         yield Static(id="attached")
-        yield Prompt(self._candidates, services.folder, self.session.history.read(), self._take_back)
+        yield Prompt(
+            self._candidates, services.folder, self.session.history.read(), self._take_back,
+            lambda key, text: self.query_one(RequestPanel).takes(key, text),
+        )  # fmt: skip
         yield Static(id="status")
 
     async def run_async(self, **options: Any) -> None:
@@ -138,6 +144,10 @@ class Interactive(App[None]):
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
         self._look_for_files()
+        self.reports_errors = True
+
+    def show_error(self, line: str) -> None:
+        self._note(line, "error")
 
     def _begin(self, choices: Choices) -> None:
         self._note(resume_task(self, choices.resume) if choices.resume else _HELLO)
@@ -198,7 +208,6 @@ class Interactive(App[None]):
             self._look_for_files()
         request = self.transcript.pending[0][1] if self.transcript.pending else None
         if request is not self.query_one(RequestPanel).request:
-            self._commenting = False
             self._show_request()
 
     def _run(self, prompt: str = "", images: Sequence[ImageBlock] = ()) -> None:
@@ -231,10 +240,11 @@ class Interactive(App[None]):
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         text = message.text.strip()
         self.session.history.add(message.text)
-        if not self._commenting and is_command(text):
+        commenting = self.query_one(RequestPanel).commenting
+        if not commenting and is_command(text):
             self._command = self._run_users_command(text)
             return
-        if not self._commenting and is_for_the_terminal(text, self.session.services.commands()):
+        if not commenting and is_for_the_terminal(text, self.session.services.commands()):
             self._note(run_command(self, text))
             self._show_status()
             return
@@ -247,11 +257,11 @@ class Interactive(App[None]):
         self._say(with_names(text, message.images), images)
 
     def _say(self, text: str, images: Sequence[ImageBlock]) -> None:
-        request = self.query_one(RequestPanel).request
-        answer = answer_by_words(request, text, comment=self._commenting) if request else None
-        if answer is not None and not text:
-            self._answer(answer)
-        elif self.session.task is not None:
+        panel = self.query_one(RequestPanel)
+        answer = answer_by_words(panel.request, text, comment=panel.commenting) if panel.request else None
+        if not text and panel.request is not None and not panel.commenting:
+            return  # an empty Enter answers by key, or not at all
+        if self.session.task is not None:
             words = answer or Say(text)
             words = replace(words, text=self.session.for_the_model(words.text), images=tuple(images))
             if isinstance(words, Answer):
@@ -275,8 +285,6 @@ class Interactive(App[None]):
     def _answer(self, answer: Answer) -> None:
         if self.session.task is not None:
             self.session.task.send(answer)
-        self._commenting = False
-        self.query_one(Prompt).focus()
 
     def _take_back(self) -> str | None:
         """The last message that still waits for the model, which then no longer does; None if there is none."""
@@ -290,25 +298,10 @@ class Interactive(App[None]):
     def on_request_panel_answered(self, message: RequestPanel.Answered) -> None:
         self._answer(message.answer)
 
-    def on_request_panel_words(self, message: RequestPanel.Words) -> None:
-        prompt = self.query_one(Prompt)
-        if message.denies:
-            self._commenting = True
-            self._show_request()
-        prompt.insert(message.text)
-        prompt.focus()
-        if message.sends:
-            prompt.send()
-
     def _show_request(self) -> None:
-        """Show the oldest request. The keys go to it, unless the user is in the middle of typing something."""
-        panel, prompt = self.query_one(RequestPanel), self.query_one(Prompt)
+        """Show the oldest request."""
         request = self.transcript.pending[0][1] if self.transcript.pending else None
-        panel.show(request, self.look, comment=self._commenting)
-        if request is None:
-            prompt.focus()
-        elif not prompt.text and not self._commenting:
-            panel.focus()
+        self.query_one(RequestPanel).show(request, self.look)
 
     # Completion and attachments
 
@@ -324,6 +317,7 @@ class Interactive(App[None]):
 
     def on_text_area_changed(self) -> None:
         self.query_one("#shortcuts", Static).display = False
+        self.query_one(RequestPanel).show_text(self.query_one(Prompt).text)
 
     @work(thread=True, exclusive=True, group="clipboard")
     def on_prompt_wants_image(self) -> None:
@@ -363,10 +357,10 @@ class Interactive(App[None]):
     # Keys
 
     def action_interrupt(self) -> None:
-        if self._commenting:
-            self._commenting = False
+        panel = self.query_one(RequestPanel)
+        if panel.commenting:
             self.query_one(Prompt).text = ""
-            self._show_request()
+            panel.stop_commenting()
         elif self._command is not None and self._command.is_running:
             self._command.cancel()
         elif self.session.task is not None:
@@ -424,9 +418,8 @@ class Interactive(App[None]):
         self._redraw()
 
     def action_page(self, direction: int) -> None:
-        panel, view = self.query_one(RequestPanel), self.query_one(TranscriptView)
-        target = panel.query_one("#request-body") if panel.has_focus else view
-        (target.scroll_page_up if direction < 0 else target.scroll_page_down)(animate=False)
+        view = self.query_one(TranscriptView)
+        (view.scroll_page_up if direction < 0 else view.scroll_page_down)(animate=False)
 
     def set_theme(self, which: str) -> str:
         self.theme = f"textual-{which}"

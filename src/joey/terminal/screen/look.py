@@ -14,9 +14,9 @@ from rich.text import Text
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
 from joey.system.visible import one_line, visible
 from joey.terminal.drawing import FOLDED, Look, draw_diff, inked
+from joey.terminal.screen.answering import choices
 
 _TOO_LONG = 20_000
-_APPROVAL_KEYS = "y yes · n no · c no, with a comment · a always, as shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,16 @@ class ScreenLook(Look):
         )  # fmt: skip
 
 
-def request_keys(request: Request, *, comment: bool = False) -> str:
-    """Which keys answer it."""
+def request_keys(request: Request) -> str:
+    """Which keys answer it, and what else does."""
+    named = [f"{each.keys[0]} {each.words}" for each in choices(request)]
     match request:
         case ApprovalRequested():
-            return "Enter sends your comment with the no · Esc goes back" if comment else _APPROVAL_KEYS
-        case QuestionRequested(_, _, suggestions):
-            return f"1-{min(len(suggestions), 9)} picks · or type an answer" if suggestions else "type an answer"
+            return " · ".join(named)
+        case QuestionRequested():
+            return f"1-{len(named)} picks · or type an answer" if named else "type an answer"
         case CompletionRequested():
-            return "Enter or y accepts · or type what to change"
+            return "Enter accepts · or type what to change"
         case _:
             return "y continues · n stops · or type a hint for the model"
 

@@ -21,6 +21,7 @@ from textual.widgets import TextArea
 from joey.terminal.attachments import ImageFile, images_in, only_images
 from joey.terminal.screen.menu import Menu, completions, word_to_complete
 from joey.terminal.screen.pasted import Pasted
+from joey.terminal.screen.survival import Survives
 
 _NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 _MOVES = {"down": 1, "up": -1, "ctrl+n": 1, "ctrl+p": -1}
@@ -72,7 +73,7 @@ class History:
         return None
 
 
-class Prompt(TextArea):
+class Prompt(Survives, TextArea):
     """Where the user types."""
 
     @dataclass
@@ -108,7 +109,9 @@ class Prompt(TextArea):
         folder: Path,
         sent_before: Sequence[str] = (),
         take_back: Callable[[], str | None] = lambda: None,
+        intercept: Callable[[str, str], bool] = lambda _key, _text: False,
     ) -> None:
+        """`intercept` sees every key first, with the text that is there, and returns whether it took the key."""
         super().__init__(
             id="prompt", compact=True, highlight_cursor_line=False, placeholder="What would you like to do?  (/help)",
             tab_behavior="focus",
@@ -117,6 +120,7 @@ class Prompt(TextArea):
         self._folder = folder
         self._take_back = take_back
         self._menu = Menu()
+        self._intercept = intercept
         self._attached: list[ImageFile] = []
         self._shown: list[ImageFile] = []
         self._recalled = ""
@@ -126,7 +130,7 @@ class Prompt(TextArea):
     # Keys
 
     def on_key(self, event: events.Key) -> None:
-        if self._took(event.key):
+        if self._intercept(event.key, self.text) or self._took(event.key):
             event.stop()
             event.prevent_default()
 

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from joey.terminal.drawing import Look, draw
 from joey.terminal.screen.look import ScreenLook
+from joey.terminal.screen.survival import Survives
 from joey.terminal.transcript import Entry
 
 MOUNTED = 120
@@ -22,7 +23,7 @@ MOUNTED = 120
 STEP = 40
 
 
-class EntryView(Static):
+class EntryView(Survives, Static):
     """One entry. A click shows it in full, another folds it again."""
 
     def __init__(self, entry: Entry, look: Look) -> None:
@@ -44,7 +45,7 @@ class EntryView(Static):
         self.draw(replace(self._look, in_full=not self._look.in_full))
 
 
-class TranscriptView(VerticalScroll, can_focus=False):
+class TranscriptView(Survives, VerticalScroll, can_focus=False):
     """The entries in view and some around them."""
 
     def __init__(self, entries: list[Entry]) -> None:

@@ -40,7 +40,7 @@ from joey.tools.shell.shorten import collapse_repeats, shorten_output
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: a failure to start is reported at once."""
 _USER_LINES = 500
-_FAILURE = r"Command(?: in '[^\n]*')? (?:failed:|was ended)"
+_FAILURE = r"Command(?: in '[^\n]*')? (?:failed: |was )(?P<how>(?:exit code|terminated by)[^.\n]*|ended after \S+ s)"
 """How a result begins if the command ended badly: it looks failed to the user, while to the model it is a result."""
 
 

@@ -1,0 +1,135 @@
+"""When a key answers a request, and when it is a letter of a word.
+
+    shown  --QUIET without a key-->  ready  --a key that answers-->  held  --HOLD without a key-->  answered
+                                       |                              |
+                                       | any other character          | another character
+                                       v                              v
+                              words: until the input is empty again, every key belongs to them
+
+A request can appear while the user types, and a user who has read one may begin a sentence: neither the middle of a
+word nor its first letter is an answer. Nothing here knows of a screen; the clock is given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from joey.commands import Answer
+from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
+
+QUIET = 0.5
+"""For how many seconds nothing must have been typed, and the request must have been in view, before a key answers."""
+HOLD = 0.35
+"""How many seconds a key waits: a character after it makes both of them words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """The user wants to say no with a comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer that a key gives: what it is, and which keys give it."""
+
+    keys: tuple[str, ...]
+    words: str
+    gives: Answer | Comment
+
+
+def choices(request: Request) -> tuple[Choice, ...]:
+    """Every answer to a request that a key can give."""
+    yes, no = Answer(request.request_id, yes=True), Answer(request.request_id)
+    match request:
+        case ApprovalRequested():
+            always = Answer(request.request_id, yes=True, always=True)
+            return (
+                Choice(("y", "1"), "yes", yes),
+                *([Choice(("2",), "always, as shown", always)] if request.always else []),
+                Choice(("n", "3"), "no", no),
+                Choice(("c", "4"), "no, with a comment", Comment()),
+            )
+        case QuestionRequested(request_id, _, suggestions):
+            texts = (each.text for each in suggestions[:9])
+            return tuple(Choice((str(at),), text, Answer(request_id, True, text)) for at, text in enumerate(texts, 1))
+        case CompletionRequested():
+            return (Choice(("enter",), "accepts", yes),)
+        case _:
+            return (Choice(("y",), "continues", yes), Choice(("n",), "stops", no))
+
+
+def choice_of(request: Request, key: str) -> Choice | None:
+    """The answer that a key gives; None: the key is no answer."""
+    return next((each for each in choices(request) if key in each.keys), None)
+
+
+def answer_by_words(request: Request, text: str, *, comment: bool) -> Answer | None:
+    """The answer that typed words give; None: they are a message for the model, and approval is given by key only."""
+    if isinstance(request, ApprovalRequested):
+        return Answer(request.request_id, yes=False, text=text) if comment else None
+    if isinstance(request, CompletionRequested):
+        return Answer(request.request_id, yes=not text, text=text)
+    return Answer(request.request_id, yes=bool(text), text=text) if text else None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A key that answers unless a word follows."""
+
+    key: str
+    choice: Choice
+
+
+class KeyGate:
+    """Which keys answer the request that is shown."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, quiet: float = QUIET, hold: float = HOLD
+    ) -> None:
+        self._clock = clock
+        self.quiet, self.hold = quiet, hold
+        self._quiet_since = clock()
+        self.request: Request | None = None
+        self.held: Held | None = None
+
+    def show(self, request: Request | None) -> bool:
+        """Another request is shown, or none; returns whether it is another one."""
+        if request is self.request:
+            return False
+        self.request, self.held = request, None
+        self._quiet_since = self._clock()
+        return True
+
+    def typed(self) -> None:
+        """The user typed something."""
+        self._quiet_since = self._clock()
+
+    def is_ready(self, text: str) -> bool:
+        """Whether a key answers now, with this text in the input."""
+        return self.request is not None and not text and self._clock() - self._quiet_since >= self.quiet
+
+    def press(self, key: str, text: str) -> Answer | Comment | Held | None:
+        """What a key gives that is pressed with this text in the input. None: it is for the input.
+
+        A key that is held answers as soon as Enter follows, or at its time (`release`).
+        """
+        held, self.held = self.held, None
+        if held is not None:
+            self.typed()
+            return held.choice.gives if key == "enter" else None
+        ready = self.is_ready(text)
+        self.typed()
+        choice = choice_of(self.request, key) if ready and self.request else None
+        if choice is None or key == "enter":
+            return choice.gives if choice else None
+        self.held = Held(key, choice)
+        return self.held
+
+    def release(self, held: Held) -> Answer | Comment | None:
+        """What a key gives after which nothing came; None if something did."""
+        if self.held is not held:
+            return None
+        self.held = None
+        return held.choice.gives

@@ -1,0 +1,123 @@
+"""Which keys answer a request, and when: a letter of a word is never an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from joey.commands import Answer
+from joey.effects import Suggestion
+from joey.events import ApprovalRequested, CompletionRequested, ContinueRequested, QuestionRequested, Request
+from joey.terminal.screen.answering import Comment, Held, KeyGate, answer_by_words, choice_of
+from joey.terminal.screen.look import request_keys
+
+QUESTION = QuestionRequested("q", "Which?", (Suggestion("Red"), Suggestion("Blue", "code")))
+APPROVAL = ApprovalRequested("a", "c", "read_file", {}, "", always=("reading it",))
+JUST_ONCE = ApprovalRequested("a", "c", "read_file", {}, "")
+COMPLETION = CompletionRequested("d", "Done.")
+CONTINUE = ContinueRequested("g", "Go on?")
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def opened(request: Request = APPROVAL, after: float = 1.0) -> tuple[KeyGate, Clock]:
+    """A gate for a request that has been in view for this long."""
+    clock = Clock()
+    gate = KeyGate(clock, quiet=0.5, hold=0.3)
+    assert gate.show(request)
+    clock.now += after
+    return gate, clock
+
+
+@pytest.mark.parametrize(
+    ("request_", "key", "answer"),
+    [
+        (QUESTION, "2", (True, "Blue", False)), (QUESTION, "3", None), (QUESTION, "0", None), (QUESTION, "y", None),
+        (APPROVAL, "y", (True, "", False)), (APPROVAL, "n", (False, "", False)), (APPROVAL, "2", (True, "", True)),
+        (APPROVAL, "1", (True, "", False)), (APPROVAL, "3", (False, "", False)),
+        (JUST_ONCE, "2", None), (APPROVAL, "enter", None), (APPROVAL, "a", None), (APPROVAL, "9", None),
+        (COMPLETION, "enter", (True, "", False)), (COMPLETION, "n", None), (COMPLETION, "y", None),
+        (CONTINUE, "y", (True, "", False)), (CONTINUE, "n", (False, "", False)), (CONTINUE, "a", None),
+    ],
+)  # fmt: skip
+def test_keys_answer_only_what_they_are_shown_for(request_: Any, key: str, answer: Any) -> None:
+    choice = choice_of(request_, key)
+    given = choice.gives if choice else None
+    assert (given and isinstance(given, Answer) and (given.yes, given.text, given.always)) == answer
+    assert request_keys(request_)
+
+
+def test_a_key_answers_after_a_quiet_moment_and_when_nothing_follows_it() -> None:
+    gate, _ = opened()
+    held = gate.press("y", "")
+    assert isinstance(held, Held)
+    assert gate.release(held) == Answer("a", yes=True)
+    assert gate.release(held) is None
+
+
+@pytest.mark.parametrize("after", [0.0, 0.4])
+def test_a_request_that_has_just_appeared_takes_no_key(after: float) -> None:
+    gate, _ = opened(after=after)
+    assert not gate.is_ready("")
+    assert gate.press("y", "") is None
+
+
+def test_a_request_takes_no_key_while_text_is_in_the_input_nor_right_after() -> None:
+    gate, clock = opened()
+    assert gate.press("y", "wait") is None
+    assert gate.press("y", "") is None, "the text was sent or cleared this very moment"
+    clock.now += 0.5
+    assert isinstance(gate.press("y", ""), Held)
+
+
+def test_keys_typed_before_the_request_count_as_typing() -> None:
+    clock = Clock()
+    gate = KeyGate(clock, quiet=0.5)
+    gate.press("x", "")
+    clock.now += 0.1
+    gate.show(APPROVAL)
+    clock.now += 0.45
+    assert gate.press("y", "") is None
+
+
+def test_a_letter_after_a_held_key_makes_both_words() -> None:
+    gate, _ = opened()
+    held = gate.press("y", "")
+    assert isinstance(held, Held)
+    assert gate.press("o", "") is None
+    assert gate.release(held) is None, "what came after it is not forgotten"
+
+
+def test_enter_after_a_held_key_confirms_it() -> None:
+    gate, _ = opened()
+    gate.press("c", "")
+    assert gate.press("enter", "") == Comment()
+
+
+def test_a_held_key_does_not_answer_the_next_request() -> None:
+    gate, _ = opened()
+    held = gate.press("y", "")
+    assert isinstance(held, Held)
+    gate.show(CONTINUE)
+    assert gate.release(held) is None
+
+
+def test_words_are_never_approval() -> None:
+    assert answer_by_words(APPROVAL, "yes", comment=False) is None
+    denial = answer_by_words(APPROVAL, "yes", comment=True)
+    assert denial is not None and not denial.yes
+
+
+def test_words_are_feedback_guidance_and_answers() -> None:
+    for request in (QUESTION, COMPLETION, CONTINUE):
+        given = answer_by_words(request, "do more", comment=False)
+        assert given is not None and given.text == "do more"
+    feedback = answer_by_words(COMPLETION, "do more", comment=False)
+    assert feedback is not None and not feedback.yes
+    assert answer_by_words(QUESTION, "", comment=False) is None
