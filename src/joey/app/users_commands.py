@@ -62,7 +62,7 @@ class UsersCommands:
         )
         result = await self._tool.run(ExecuteCommandParams(command=command), context)
         output = "\n".join(shown.text for shown in result.shown if isinstance(shown, ShownText))
-        failed = result.is_error or self._tool.display.failed(result.text)
+        failed = result.is_error or self._tool.display.failed(result.text) is not None
         return CommandEnded(result.text.partition("\n")[0], output, failed)
 
     async def close(self) -> None:
