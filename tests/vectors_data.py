@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -14,7 +15,9 @@ ROOT = Path(os.environ.get("JOEY_VECTORS") or (_SHARED if _SHARED.is_dir() else 
 
 def cases(name: str, **wanted: Any) -> list[Any]:
     """The cases of one file, such as "roo/native", whose fields have the wanted values."""
-    with (ROOT / f"{name}.jsonl").open(encoding="utf-8") as lines:
+    plain = ROOT / f"{name}.jsonl"
+    packed = ROOT / f"{name}.jsonl.gz"  # the copy of a large file
+    with plain.open(encoding="utf-8") if plain.exists() else gzip.open(packed, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
     return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 

@@ -1,6 +1,6 @@
 """The fakes and checks that Joey's own tests use, for yours."""
 
-from joey.testing.script import Failure, Faults, Recording, Scripted, ScriptedReply, reply, same_reply
+from joey.testing.script import Failure, Faults, RawAnswer, Recording, Scripted, ScriptedReply, reply, same_reply
 from joey.testing.scripted import ScriptedProvider
 from joey.testing.server import LocalServer, ReceivedRequest
 from joey.testing.streams import (
@@ -19,6 +19,7 @@ __all__ = [
     "Failure",
     "Faults",
     "LocalServer",
+    "RawAnswer",
     "ReceivedRequest",
     "Recording",
     "Scripted",

@@ -81,7 +81,19 @@ class Recording:
         return cls(tuple(lines), data["http_status"], aborted)
 
 
-Scripted: TypeAlias = ScriptedReply | Failure | Recording
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """What a server sends, byte for byte, as it is cut into pieces. `endless` repeats the last piece for ever."""
+
+    pieces: tuple[bytes, ...]
+    status: int = 200
+    content_type: str = "text/event-stream"
+    endless: bool = False
+    pause: float = 0.0
+    """Seconds after each piece."""
+
+
+Scripted: TypeAlias = ScriptedReply | Failure | Recording | RawAnswer
 
 
 def reply(

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from joey.testing.script import Failure, Faults, Recording, Script, Scripted, ScriptedReply
+from joey.testing.script import Failure, Faults, RawAnswer, Recording, Script, Scripted, ScriptedReply
 from joey.testing.wire_formats import FORMATS, WireEvent, WireFormat
 
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error"}
@@ -115,6 +116,8 @@ class LocalServer:
             await _fail(writer, wire, answer)
         elif isinstance(answer, Recording):
             await _play_recording(writer, answer)
+        elif isinstance(answer, RawAnswer):
+            await _play_raw(writer, answer)
         else:
             await _reply(writer, wire, request.body, answer)
 
@@ -156,6 +159,16 @@ async def _play_recording(writer: asyncio.StreamWriter, recording: Recording) ->
             raise _CutError
 
     await _send_stream(writer, events(), Faults())
+
+
+async def _play_raw(writer: asyncio.StreamWriter, answer: RawAnswer) -> None:
+    writer.write(_head(answer.status, {"Content-Type": answer.content_type, "Transfer-Encoding": "chunked"}))
+    repeated = itertools.repeat(answer.pieces[-1]) if answer.endless else ()
+    for piece in filter(None, itertools.chain(answer.pieces, repeated)):  # an empty chunk would end the body
+        await _at_once(writer, piece)
+        if answer.pause:
+            await asyncio.sleep(answer.pause)
+    await _at_once(writer, b"")
 
 
 async def _faulty(

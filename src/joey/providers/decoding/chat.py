@@ -194,9 +194,11 @@ def _text(value: Any) -> str:
 
 
 def _calls(calls: Any) -> list[ToolCallChunk]:
+    """Calls, or one. Some servers fill every field of an answer: one with nothing in it is no call."""
     if calls and not isinstance(calls, (list, dict)):
         raise unexpected("a call", calls)
-    return [_call(call) for call in ([calls] if isinstance(calls, dict) and calls else items(calls)) if call]
+    chunks = [_call(call) for call in ([calls] if isinstance(calls, dict) else items(calls)) if call]
+    return [chunk for chunk in chunks if chunk.id or chunk.name or chunk.arguments]
 
 
 def _call(call: Any) -> ToolCallChunk:
