@@ -69,7 +69,7 @@ async def ask(provider: Provider, answer_id: str) -> Read:
     chunks: list[Chunk] = []
     try:
         async for chunk in provider.stream(ModelRequest(answer_id, (Message("user", (TextBlock("go"),)),))):
-            chunks.append(chunk)
+            chunks += [chunk]  # what came before an error counts
     except ProviderError as error:
         return Read(chunks, error)
     return Read(chunks)
@@ -100,12 +100,12 @@ def disagreements(answer: Answer, found: Read) -> list[str]:
     """Where what we read is not what the answer holds."""
     truth = answer.truth
     assert truth is not None
-    said, stops = summary(found.chunks), [chunk for chunk in found.chunks if isinstance(chunk, StopChunk)]
-    usage = said["usage"] or UsageChunk()
+    reply, stops = summary(found.chunks), [chunk for chunk in found.chunks if isinstance(chunk, StopChunk)]
+    usage = reply["usage"] or UsageChunk()
     counts = [usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens]
     pairs = {
-        "text": (said["text"], truth["text"]),
-        "reasoning": (said["reasoning"], truth["reasoning"]),
+        "text": (reply["text"], truth["text"]),
+        "reasoning": (reply["reasoning"], truth["reasoning"]),
         "calls": (_calls(answer, found.chunks), _known(truth["calls"])),
         "usage": (counts, truth["usage"] or [0, 0, 0, 0]),
         "stop": (stops[0].detail if stops else None, truth["stop"] or ("" if stops else None)),

@@ -35,6 +35,7 @@ from joey.providers.errors import (
     OverloadedError,
     ProviderError,
     RateLimitError,
+    ReplyTooLargeError,
 )
 from joey.providers.retry import Retry, RetryPolicy, with_retries
 from joey.system.hosts import host_of
@@ -61,6 +62,7 @@ __all__ = [
     "ProviderError",
     "RateLimitError",
     "ReasoningOptions",
+    "ReplyTooLargeError",
     "Retry",
     "RetryPolicy",
     "abilities_of",

@@ -1,7 +1,10 @@
 """What can go wrong with a request, as exceptions that say whether trying again can help.
 
-`classify` turns a provider's answer (a status, a type or code, a message) into one of them. It knows no SDK: the
-providers hand it what they caught. A provider's own words stay in the message.
+`from_body` turns a provider's answer (a status, a body) into one of them, `classify` its parts (a status, a type or
+code, a message). They know no SDK. A provider's own words stay in the message; what a person can do follows them.
+
+What decides, in this order: a status or type that speaks of the key; the words, by the table of `wordings`; a status or
+type that speaks of a limit over time; then the status.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
 from joey.errors import JoeyError
+from joey.providers.error_body import full_message_in, kinds_in, message_in, status_in
+from joey.providers.wordings import Meaning, meaning_of
 from joey.system.hosts import host_of, is_this_machine
 
 _LEAST_KEY = 8
@@ -20,13 +25,23 @@ _LEAST_KEY = 8
 
 
 class ProviderError(JoeyError):
-    """A request failed. `retry_after` is how many seconds the provider asked to wait, if it did."""
+    """A request failed. `reason` says what happened, the whole message also what to do. `retry_after` is how many
+    seconds the provider wants to be left alone, if it says so."""
 
     retryable: ClassVar[bool] = False
     advice: ClassVar[str] = ""
 
-    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
-        super().__init__(f"{_sentence(message)} {self.advice}".strip() if self.advice else message)
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        advice: str | None = None,
+    ) -> None:
+        what_to_do = self.advice if advice is None else advice
+        super().__init__(f"{_sentence(message)} {what_to_do}" if what_to_do else message)
+        self.reason = message
         self.status = status
         self.retry_after = retry_after
 
@@ -34,6 +49,7 @@ class ProviderError(JoeyError):
         """The same, without the key where the provider's words repeat it: errors are shown, logged and kept."""
         if key and len(key) >= _LEAST_KEY:
             self.args = tuple(str(argument).replace(key, "[the key]") for argument in self.args)
+            self.reason = self.reason.replace(key, "[the key]")
         return self
 
 
@@ -52,27 +68,37 @@ class MissingKeyError(AuthError):
 class BadRequestError(ProviderError):
     """The provider does not take the request as it is; the same request will fail again."""
 
+    max_tokens: int | None = None
+    """With an answer of at most so many tokens it would be taken, if the provider says so."""
+
 
 class ContextTooLongError(BadRequestError):
     """The conversation does not fit into the model's context window."""
+
+    advice = "Start a new task, or use a model with a larger window."
+    share: float | None = None
+    """How much of the conversation the model takes, if the provider says so."""
 
 
 class RateLimitError(ProviderError):
     """Too many requests or tokens in a time."""
 
     retryable = True
+    advice = "Wait a little, or use another model."
 
 
 class OverloadedError(ProviderError):
     """The provider is overloaded or failed inside."""
 
     retryable = True
+    advice = "Try again later, or use another model."
 
 
 class NetworkError(ProviderError):
     """The provider could not be reached, or did not answer in time."""
 
     retryable = True
+    advice = "Check the network and the address."
 
 
 class NoServerError(NetworkError):
@@ -86,6 +112,7 @@ class CutStreamError(ProviderError):
     """The reply broke off, or a piece of it could not be read. What came so far is not a whole reply."""
 
     retryable = True
+    advice = "Try again."
 
 
 class ReplyTooLargeError(ProviderError):
@@ -94,28 +121,57 @@ class ReplyTooLargeError(ProviderError):
     advice = "Check the server that answers; no model writes that much."
 
 
-_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"})
+_CONTEXT_CODES = frozenset(
+    {
+        "context_length_exceeded",
+        "context_window_exceeded",
+        "exceed_context_size_error",
+        "input_too_long",
+        "model_context_window_exceeded",
+        "request_too_large",
+        "string_above_max_length",
+        "tokens_limit_reached",
+        "too_many_prompt_tokens",
+    }
+)
 _AUTH_KINDS = frozenset({"authentication_error", "permission_error", "billing_error", "insufficient_quota"})
-_RATE_KINDS = frozenset({"rate_limit_error", "rate_limit_exceeded"})
+_RATE_KINDS = frozenset(
+    {"rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "throttlingexception", "too_many_requests"}
+)
 _OVERLOADED_KINDS = frozenset(
-    {"overloaded_error", "api_error", "server_error", "timeout_error", "internal_server_error"}
+    {
+        "api_error",
+        "engine_overloaded_error",
+        "internal_server_error",
+        "overloaded_error",
+        "provider_unavailable",
+        "server_error",
+        "service_unavailable",
+        "timeout_error",
+        "unavailable",
+    }
 )
 _CONTEXT_STATUSES = (None, 400, 413, 422)
+_ADVICE = {
+    400: "The same request would fail again: use another model, or other settings.",
+    404: "Check the name of the model and the address of the server.",
+}
+_NOT_FOUND = ("not found", "not exist", "no such", "unknown", "no model", "deprecated", "not available", "cannot ")
+_REFUSED = "Reword what you asked for, or use another model."
 
-# The words of many providers for one thing. "token" alone is not among them: an unknown or too large max_tokens is a
-# bad request, and making the conversation shorter would not help.
-_CONTEXT_WORDS = re.compile(
-    r"context[ _](length|window|size)"
-    r"|maximum context"
-    r"|(prompt|input|context|conversation|messages?)\b[^.]{0,40}\btoo (long|large)"
-    r"|too many (input |prompt )?tokens"
-    r"|(?<!output )(?<!completion )\btokens? exceed"
-    r"|maximum (of )?[\d,]+ (input |prompt )?tokens"
-    r"|tokens? limit (was )?(exceeded|reached)"
-    r"|exceeds? the (available |maximum |model'?s? )*(context|(input )?token (limit|count))"
-    r"|reduce the length of",
-    re.IGNORECASE,
-)
+
+def from_body(
+    body: Any,
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+    began: bool = False,
+    now: float | None = None,
+) -> ProviderError:
+    """The exception for the body of an error, in whichever shape it is."""
+    found = status if status is not None and status >= 400 else status_in(body)
+    message = full_message_in(body) or f"the server answered with status {found or status} and no words"
+    return classify(message, status=found, kinds=kinds_in(body), headers=headers, began=began, now=now)
 
 
 def classify(
@@ -133,42 +189,53 @@ def classify(
     """
     if status is not None and status < 400:
         status = None  # the reply began well; the error came inside it
-    named = {kind for kind in kinds if kind}
-    wait = retry_after(headers or {}, now=now)
-    cls = _class_of(message, status, named)
+    meaning = meaning_of(message)
+    cls = _class_of(status, {kind.lower() for kind in kinds if kind}, meaning)
     if cls is BadRequestError and status is None and began:
         cls = CutStreamError
-    return cls(message, status=status, retry_after=wait)
+    words, advice = _worded(message_in(message), cls, status, meaning)
+    wait = retry_after(headers or {}, now=now)
+    if wait is None and cls is RateLimitError:
+        wait = _wait_in(message)
+    error = cls(words, status=status, retry_after=wait, advice=advice)
+    if isinstance(error, BadRequestError) and meaning is not None:
+        error.max_tokens = meaning.allowed
+    if isinstance(error, ContextTooLongError) and meaning is not None:
+        error.share = meaning.share
+    return error
 
 
-def from_body(
-    body: Any,
-    *,
-    status: int | None = None,
-    headers: Mapping[str, str] | None = None,
-    began: bool = False,
-    now: float | None = None,
-) -> ProviderError:
-    """The exception for the body of an error. An error inside a stream has no status; some servers put one into it."""
-    if status is None:
-        status = next((int(kind) for kind in kinds_in(body) if kind and kind.isdigit() and len(kind) == 3), None)
-    message = message_in(body) or f"the server answered with status {status}"
-    return classify(message, status=status, kinds=kinds_in(body), headers=headers, began=began, now=now)
-
-
-def _class_of(message: str, status: int | None, kinds: set[str]) -> type[ProviderError]:
+def _class_of(status: int | None, kinds: set[str], meaning: Meaning | None) -> type[ProviderError]:
+    kind = meaning.kind if meaning else ""
+    if kind == "refused" and status in (400, 403):
+        return BadRequestError
     if kinds & _AUTH_KINDS or status in (401, 402, 403):
         return AuthError
-    if is_context_overflow(message, status=status, kinds=kinds):
+    if kind == "beyond" or _is_overflow(status, kinds, meaning):
         return ContextTooLongError
-    if status == 429 or kinds & _RATE_KINDS:
+    if status == 429 or kinds & _RATE_KINDS or (kind == "throttled" and status in _CONTEXT_STATUSES):
         return RateLimitError
+    if kind == "key" and status in (None, 400):
+        return AuthError
     if status == 408:
         return NetworkError
     # Servers write `server_error` into the body of any error; what the status says comes first.
     if (kinds & _OVERLOADED_KINDS) if status is None else (status >= 500 or status == 409):
         return OverloadedError
     return BadRequestError
+
+
+def _worded(
+    message: str, cls: type[ProviderError], status: int | None, meaning: Meaning | None
+) -> tuple[str, str | None]:
+    """What happened in the provider's words, and what to do where the class alone does not say it."""
+    if cls is not BadRequestError:
+        return message, None
+    if status == 404 and not any(words in message.lower() for words in _NOT_FOUND):
+        message = f"not found: {message}"
+    if meaning is not None and meaning.kind == "refused":
+        return message, _REFUSED
+    return message, _ADVICE.get(status or 0, _ADVICE[400])
 
 
 def unreachable(error: BaseException, address: str, *, began: bool) -> ProviderError:
@@ -210,9 +277,24 @@ def is_context_overflow(
     message: str, *, status: int | None = None, kinds: set[str] | frozenset[str] = frozenset()
 ) -> bool:
     """Whether this error says that the conversation is too long for the model."""
+    return _is_overflow(status, {kind.lower() for kind in kinds}, meaning_of(message))
+
+
+def _is_overflow(status: int | None, kinds: set[str], meaning: Meaning | None) -> bool:
     if status not in _CONTEXT_STATUSES or kinds & (_AUTH_KINDS | _RATE_KINDS | _OVERLOADED_KINDS):
         return False
-    return bool(kinds & _CONTEXT_CODES or _CONTEXT_WORDS.search(message))
+    if meaning is None:
+        return bool(kinds & _CONTEXT_CODES)
+    return meaning.kind == "conversation" or (meaning.kind == "answer" and meaning.about_window)
+
+
+def _wait_in(message: str) -> float | None:
+    """The seconds to wait that the words of a rate limit name, as OpenAI's and Groq's do."""
+    found = re.search(r"(?:try|retry) again in (?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s))?", message)
+    if found is None or not any(found.groups()):
+        return None
+    minutes, amount, unit = found.groups()
+    return int(minutes or 0) * 60 + float(amount or 0) / (1000 if unit == "ms" else 1)
 
 
 def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
@@ -227,20 +309,3 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
         return None
     date = email.utils.parsedate_tz(lower["retry-after"])
     return None if date is None else max(0.0, email.utils.mktime_tz(date) - now)
-
-
-def kinds_in(body: Any) -> tuple[str | None, ...]:
-    """The types and codes in the body of an error, whether or not it is wrapped in `error`."""
-    if not isinstance(body, Mapping):
-        return ()
-    inner = body.get("error")
-    own = tuple(str(body[key]) for key in ("type", "code") if isinstance(body.get(key), (str, int)))
-    return own + kinds_in(inner)
-
-
-def message_in(body: Any) -> str:
-    """What a person can read in the body of an error; empty if there is nothing."""
-    if not isinstance(body, Mapping):
-        return body.strip() if isinstance(body, str) else ""
-    message = body.get("message")
-    return message if isinstance(message, str) else message_in(body.get("error"))

@@ -71,6 +71,6 @@ async def persist(attempt: Callable[[], Awaitable[T]], config: TaskConfig, log: 
     """What the attempt returns, tried again where that can help, visibly. Raises the last ProviderError."""
 
     def report(retry: Retry) -> None:
-        log.emit(RetryScheduled(retry.attempt, retry.delay, str(retry.error)))
+        log.emit(RetryScheduled(retry.attempt, retry.delay, retry.error.reason))
 
     return await with_retries(attempt, policy=config.model.replies.retry, on_retry=report)

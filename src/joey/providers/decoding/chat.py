@@ -25,6 +25,7 @@ from joey.providers import errors
 from joey.providers.decoding.reader import ReplyReader, unexpected
 from joey.providers.decoding.shapes import count, index, items, json_text, mapping, text, word
 from joey.providers.encoding.reasoning import ReasoningDetails
+from joey.providers.error_body import message_in
 
 _STOPS: dict[str, StopReason] = {
     "stop": "end",
@@ -65,7 +66,7 @@ class ChatReader(ReplyReader):
         for entry in _entries(body):
             yield from map(_numbered, itertools.count(), self._entry(entry, _of_whole))
         if not self._answered:
-            raise errors.from_body(body) if errors.message_in(body) else unexpected("the body", body)
+            raise errors.from_body(body) if message_in(body) else unexpected("the body", body)
 
     def end(self, *, marked: bool) -> Iterator[Chunk]:
         if self._reason is None and not (marked and self._answered):

@@ -18,6 +18,7 @@ from joey.messages import StopReason
 from joey.providers import errors
 from joey.providers.decoding.reader import ReplyReader, unexpected
 from joey.providers.decoding.shapes import count, index, items, json_text, mapping, text, word
+from joey.providers.error_body import message_in
 
 REDACTED = "redacted_thinking:"
 
@@ -64,7 +65,7 @@ class MessagesReader(ReplyReader):
     def read_whole(self, body: Any) -> Iterator[Chunk]:
         message = mapping(body)
         if not isinstance(message.get("content"), (list, str)) or message.get("type") == "error":
-            raise errors.from_body(body) if errors.message_in(body) else unexpected("the body", body)
+            raise errors.from_body(body) if message_in(body) else unexpected("the body", body)
         self._answered = True
         yield from self._content(message["content"])
         yield _usage(message.get("usage"), UsageChunk())
