@@ -304,6 +304,7 @@ STATES: dict[str, Step] = {
     "shortcuts": typed("question_mark"),
     "large-paste": pasted,
     "users-command": users_command,
+    "waiting-to-try-again": seen(RetryScheduled(2, 8.0, "The provider is overloaded.")),
 }
 LIGHT = ("answer-streaming", "approval-of-a-change", "question", "todos-and-meters")
 
@@ -325,6 +326,7 @@ async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: s
     app = Interactive(ScratchServices(folder, []), Choices("code", "anthropic/scripted"), gate)
     async with app.run_test(size=sizes[0]) as pilot:
         app.query_one(Prompt).cursor_blink = False
+        app.clock = lambda: 100.0
         app.theme = f"textual-{theme}"
         app.session.status = replace(app.session.status, window=200_000)
         await STATES[state](app, pilot)

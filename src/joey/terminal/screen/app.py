@@ -38,6 +38,8 @@ from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.system.signals import handled_signals, release_terminal
 from joey.task.task import TaskHandle
+from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
+from joey.terminal.activity import after as activity_after
 from joey.terminal.attachments import ImageFile
 from joey.terminal.clipboard import Clipboard
 from joey.terminal.notes import NoteKind
@@ -109,6 +111,9 @@ class Interactive(SurvivingApp):
         self._command: Worker[None] | None = None
         """A command of the user's own that runs."""
         self._stopped_at = -inf
+        self.clock: Callable[[], float] = monotonic
+        self._activity = IDLE
+        self._will_draw = False
 
     # The screen
 
@@ -116,6 +121,7 @@ class Interactive(SurvivingApp):
         services = self.session.services
         yield TranscriptView(self.transcript.entries)
         yield RequestPanel(lambda text: self.query_one(Prompt).insert(text), self._gate)
+        yield Static(id="activity")
         yield Static(id="completions")
         yield Static(KEYS, id="shortcuts")
         yield Static(id="attached")
@@ -139,8 +145,9 @@ class Interactive(SurvivingApp):
         if suits_light(os.environ.get("COLORFGBG", "")):
             self.theme = "textual-light"
         self.theme_changed_signal.subscribe(self, lambda _theme: self._redraw())
-        self.set_interval(1 / _DRAWINGS_A_SECOND, self._draw)
-        self.query("#completions, #shortcuts, #attached").set(display=False)
+        self.app_resume_signal.subscribe(self, lambda _app: self.screen.refresh(layout=True))  # after Ctrl+Z and `fg`
+        self._spinner = self.set_interval(1 / FRAMES_A_SECOND, self._show_activity, pause=True)
+        self.query("#activity, #completions, #shortcuts, #attached").set(display=False)
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
         self._look_for_files()
@@ -170,13 +177,18 @@ class Interactive(SurvivingApp):
         self._show_request()
 
     def _draw(self) -> None:
+        self._will_draw = False
         if self._changed:
             changed, self._changed = list(self._changed.values()), {}
             for view in self.query(TranscriptView):  # there is none any more while the screen is taken down
                 view.catch_up(changed)
 
     def _touch(self, *entries: Entry) -> None:
+        """Draw these soon, and no timer runs while nothing changes."""
         self._changed |= {id(entry): entry for entry in entries}
+        if entries and not self._will_draw:
+            self._will_draw = True
+            self.set_timer(1 / _DRAWINGS_A_SECOND, self._draw)
 
     def _note(self, text: str, kind: NoteKind = "note") -> None:
         if text:
@@ -184,6 +196,16 @@ class Interactive(SurvivingApp):
 
     def _show_status(self) -> None:
         self.query_one("#status", Static).update(status_line(self.session.status, max(10, self.size.width - 2)))
+
+    def _show_activity(self) -> None:
+        """The line that says what is being done. Its timer runs only while something is."""
+        for line in self.query("#activity").results(Static):
+            line.display = not self._activity.is_idle
+            if self._activity.is_idle:
+                self._spinner.pause()
+            else:
+                self._spinner.resume()
+                line.update(draw_activity(self._activity, self.clock(), max(10, self.size.width - 2)))
 
     def on_resize(self, _event: Resize) -> None:
         self._show_status()
@@ -200,6 +222,10 @@ class Interactive(SurvivingApp):
 
     def on_happened(self, message: Happened) -> None:
         self._touch(*self.transcript.apply(message.task_id, message.event))
+        was_idle = self._activity.is_idle
+        self._activity = activity_after(self._activity, message.event, self.clock())
+        if self._activity.is_idle != was_idle:
+            self._show_activity()
         status = after(self.session.status, message.event)
         if status != self.session.status:
             self.session.status = status
@@ -229,6 +255,8 @@ class Interactive(SurvivingApp):
             self._note(str(error), "error")
         finally:
             self.session.ended()
+            self._activity = IDLE
+            self._show_activity()
 
     def show_task(self, state: TaskState) -> None:
         self.transcript = Transcript()

@@ -1,0 +1,150 @@
+"""What Joey is doing right now, for the line above the input. A fold of events with the time, and a pure drawing of it.
+
+    idle --TaskStarted, TurnStarted--> waiting for the model --a text, a call--> writing … --the call runs--> running …
+      ^                                        |  ^ RetryScheduled: counts down to the next attempt
+      +---- a request, the end of the task ----+
+
+The clock runs from the user's last word: it tells how long they have waited. While idle there is nothing to draw, and
+nobody needs a timer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from rich.text import Text
+
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    CompletionAnswered,
+    CompletionRequested,
+    ContinueAnswered,
+    ContinueRequested,
+    Event,
+    QuestionAnswered,
+    QuestionRequested,
+    ReasoningDelta,
+    RetryScheduled,
+    TaskFinished,
+    TaskStarted,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunStarted,
+    TurnStarted,
+)
+from joey.system.visible import one_line
+from joey.terminal.drawing import inked
+from joey.tools.builtin import builtin_display
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FRAMES_A_SECOND = 8
+_WAITING = "waiting for the model"
+
+Kind: TypeAlias = Literal["idle", "waiting", "replying", "writing", "running"]
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What goes on since when. `until` is the time of the next attempt, while one is waited for."""
+
+    kind: Kind = "idle"
+    what: str = ""
+    since: float = 0.0
+    until: float | None = None
+    call_id: str = ""
+    name: str = ""
+    """The tool of the call that is being written, and what is known of its arguments so far: the file and its lines."""
+    path: str = ""
+    lines: int = 0
+
+    @property
+    def is_idle(self) -> bool:
+        return self.kind == "idle"
+
+
+IDLE = Activity()
+
+
+def after(activity: Activity, event: Event, now: float) -> Activity:
+    """The activity after an event that came now."""
+    match event:
+        case TaskStarted() | ApprovalAnswered() | QuestionAnswered() | CompletionAnswered() | ContinueAnswered():
+            return Activity("waiting", _WAITING, since=now)
+        case TurnStarted():
+            return Activity("waiting", _WAITING, since=now if activity.is_idle else activity.since)
+        case RetryScheduled(_, seconds, reason):
+            what = one_line(reason).rstrip(".")
+            return Activity("waiting", what, since=activity.since, until=now + seconds)
+        case TaskFinished() | ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+            return IDLE
+        case TextDelta():
+            return _doing(activity, "replying", "writing a reply")
+        case ReasoningDelta():
+            return _doing(activity, "replying", "thinking")
+        case ToolCallStarted(call_id, name):
+            return Activity("writing", _written(name), activity.since, call_id=call_id, name=name)
+        case ToolCallDelta(call_id, path, text) if activity.call_id == call_id:
+            return _grown(activity, path, text)
+        case ToolCallFinished() | ToolRunFinished():
+            return _doing(activity, "waiting", _WAITING)
+        case ToolRunStarted(_, name, summary):
+            return Activity("running", _running(name, summary), activity.since)
+        case _:
+            return activity
+
+
+def _doing(activity: Activity, kind: Kind, what: str) -> Activity:
+    if (activity.kind, activity.what) == (kind, what):
+        return activity  # the same object: a reply of many pieces makes no new ones
+    return Activity(kind, what, activity.since)
+
+
+def _grown(activity: Activity, path: tuple[str | int, ...], text: str) -> Activity:
+    """The call that is being written, with a piece more: its file, or another line of it."""
+    display = builtin_display(activity.name)
+    if display.role == "call" and path and path[-1] in display.subject:
+        return replace(activity, path=activity.path + text)
+    return replace(activity, lines=activity.lines + text.count("\n"))
+
+
+def _written(name: str) -> str:
+    """What the model writes when it writes such a call."""
+    words = {"result": "the result", "question": "a question", "todos": "the todo list"}
+    return words.get(builtin_display(name).role, one_line(name))
+
+
+def _running(name: str, summary: str) -> str:
+    return f"running {one_line(summary)}" if name == "execute_command" and summary else one_line(f"{name}  {summary}")
+
+
+def draw_activity(activity: Activity, now: float, width: int) -> Text:
+    """The line: a spinner, what is being done, for how long, and how to stop it."""
+    frame = FRAMES[int(now * FRAMES_A_SECOND) % len(FRAMES)]
+    ending = f" · {duration(now - activity.since)} · Esc to interrupt"
+    what = Text(_words(activity, now))
+    what.truncate(max(10, width - len(ending) - 2), overflow="ellipsis")
+    return inked(f"{frame} ", "bold cyan", cuts=True).append(what.plain).append(ending, "dim")
+
+
+def _words(activity: Activity, now: float) -> str:
+    if activity.until is not None:
+        left = max(0, round(activity.until - now))
+        return f"{activity.what}; trying again in {left} s"
+    if activity.kind != "writing":
+        return activity.what
+    lines = f", {activity.lines} lines" if activity.lines > 1 else ""
+    return f"writing {one_line(activity.path) or activity.what}{lines}"
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `2 min 5 s`, `1 h 3 min`."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes = whole // 60
+    return f"{minutes} min {whole % 60} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,114 @@
+"""What the line above the input says while Joey works, and that nothing ticks while it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    Event,
+    ReasoningDelta,
+    RetryScheduled,
+    TaskFinished,
+    TaskStarted,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunStarted,
+    TurnStarted,
+)
+from joey.messages import TextBlock, ToolResult
+from joey.terminal.activity import IDLE, Activity, after, draw_activity, duration
+from joey.terminal.screen.app import Interactive
+from screen_kit import ScratchServices, until
+
+STARTED = TaskStarted("go", "code", "m", "native")
+WRITING = (
+    ToolCallStarted("w", "write_to_file"),
+    ToolCallDelta("w", ("path",), "src/ser", ""),
+    ToolCallDelta("w", ("path",), "ver.py", ""),
+    ToolCallDelta("w", ("file_text",), "a\nb\n" * 60, ""),
+)
+
+
+def folded(*events: Event, now: float = 0.0) -> Activity:
+    activity = IDLE
+    for event in events:
+        activity = after(activity, event, now)
+    return activity
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ((STARTED,), "waiting for the model"),
+        ((STARTED, TextDelta("I")), "writing a reply"),
+        ((STARTED, ReasoningDelta("Hm")), "thinking"),
+        ((STARTED, *WRITING), "writing src/server.py, 120 lines"),
+        ((STARTED, ToolCallStarted("d", "attempt_completion"), ToolCallDelta("d", ("result",), "D", "")), "the result"),
+        ((STARTED, ToolRunStarted("r", "execute_command", "pytest -q")), "running pytest -q"),
+        ((STARTED, ToolRunStarted("r", "read_file", "a.py")), "read_file a.py"),
+        ((STARTED, *WRITING, ToolCallFinished("w", "write_to_file", {})), "waiting for the model"),
+        ((STARTED, RetryScheduled(1, 8.4, "Overloaded.")), "Overloaded; trying again in 8 s"),
+    ],
+)
+def test_the_line_says_what_is_being_done(events: tuple[Event, ...], words: str) -> None:
+    assert words in draw_activity(folded(*events), 0.0, 80).plain
+
+
+def test_the_clock_runs_from_the_users_last_word() -> None:
+    activity = after(folded(STARTED, TurnStarted(1), now=10.0), TurnStarted(2), 60.0)
+    assert "1 min 25 s · Esc to interrupt" in draw_activity(activity, 95.0, 80).plain
+    answered = after(
+        after(activity, ApprovalRequested("a", "c", "x", {}, "why"), 96.0), ApprovalAnswered("a", True), 100.0
+    )
+    assert "5 s" in draw_activity(answered, 105.0, 80).plain
+    assert [duration(seconds) for seconds in (0.9, 61, 3_700)] == ["0 s", "1 min 1 s", "1 h 1 min"]
+
+
+def test_the_wait_for_the_next_attempt_is_counted_down() -> None:
+    activity = after(folded(STARTED), RetryScheduled(1, 8.0, "Overloaded"), 100.0)
+    assert [draw_activity(activity, now, 80).plain.partition(" · ")[0][2:] for now in (100.0, 105.0, 120.0)] == [
+        f"Overloaded; trying again in {left} s" for left in (8, 3, 0)
+    ]
+
+
+def test_it_takes_no_more_than_its_line() -> None:
+    long = folded(STARTED, ToolRunStarted("r", "execute_command", "x" * 300))
+    assert draw_activity(long, 3.0, 60).cell_len <= 60
+    assert draw_activity(long, 3.0, 60).plain.endswith("… · 3 s · Esc to interrupt")
+
+
+@pytest.mark.parametrize("event", [TaskFinished("completed"), ApprovalRequested("a", "c", "x", {}, "why")])
+def test_it_is_idle_when_it_is_the_users_turn(event: Event) -> None:
+    assert folded(STARTED, TurnStarted(1), event).is_idle
+
+
+async def test_the_spinner_turns_while_joey_works_and_nothing_ticks_afterwards(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    ticks = 0
+
+    def clock() -> float:
+        nonlocal ticks
+        ticks += 1
+        return ticks / 10
+
+    app.clock = clock
+    async with app.run_test() as pilot:
+        for event in (STARTED, TurnStarted(1), *WRITING):
+            app.watch_task("t", event)
+        await until(pilot, "writing src/server.py, 120 lines")
+        busy = ticks
+        await pilot.pause(0.4)
+        assert ticks > busy
+        app.watch_task("t", ToolRunFinished("w", "write_to_file", ToolResult((TextBlock("ok"),))))
+        app.watch_task("t", TaskFinished("completed"))
+        await until(pilot, "Esc to interrupt", gone=True)
+        idle = ticks
+        await pilot.pause(0.4)
+        assert ticks == idle
