@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from joey.cli import main
-from joey.journal.journal import Journal, read_journal
+from joey.journal.journal import Journal, JournalError, held, read_journal
 from joey.journal.records import MessageAdded, Record, TaskEnded, TaskOpened, TurnEnded
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
@@ -87,9 +91,64 @@ def test_show_and_export_are_the_same_markdown(tasks: Path, tmp_path: Path, caps
 
 
 def test_delete_removes_everything_kept_with_it(tasks: Path, capsys: Captured) -> None:
-    (tasks / OLD / "output.txt").write_text("kept")
-    assert main(["tasks", "delete", OLD]) == 0
+    closed = tasks / OLD / "checkpoints"
+    closed.mkdir()
+    (closed / "contents.pack").write_text("kept")
+    closed.chmod(0o500)
+    with Journal(tasks / "child" / "journal.jsonl") as journal:
+        journal.append(TaskOpened("child", "Buy paint", str(tasks), "code", "anthropic/m", "native", parent_id=OLD))
+    assert main(["tasks", "delete", OLD, "--yes"]) == 0
     assert [path.name for path in tasks.iterdir()] == [NEW]
+    assert f"deleted {OLD} and its 1 subtask" in capsys.readouterr().out
+
+
+def test_a_task_that_cannot_be_read_can_be_deleted(tasks: Path) -> None:
+    (tasks / OLD / "journal.jsonl").write_text("nonsense")
+    assert main(["tasks", "delete", OLD, "--yes"]) == 0
+    assert not (tasks / OLD).exists()
+
+
+def test_a_running_task_is_not_deleted(tasks: Path, capsys: Captured) -> None:
+    with Journal(tasks / OLD / "journal.jsonl"):
+        assert main(["tasks", "delete", OLD, "--yes"]) == 1
+    assert "open elsewhere" in capsys.readouterr().err
+    assert (tasks / OLD / "journal.jsonl").is_file()
+
+
+def test_without_a_terminal_nothing_is_deleted_unless_told_so(tasks: Path, capsys: Captured) -> None:
+    assert main(["tasks", "delete", OLD]) == 2
+    assert "use --yes" in capsys.readouterr().err
+    assert (tasks / OLD).is_dir()
+
+
+@pytest.mark.parametrize(("typed", "left"), [("y\n", [NEW]), ("\n", [NEW, OLD]), ("", [NEW, OLD])])
+def test_delete_asks(tasks: Path, monkeypatch: pytest.MonkeyPatch, typed: str, left: list[str]) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs) as keyboard:
+        monkeypatch.setattr("sys.stdin", keyboard)
+        os.write(ours, typed.encode() or b"\x04")
+        assert main(["tasks", "delete", OLD]) == (0 if len(left) == 1 else 1)
+    os.close(ours)
+    assert sorted((path.name for path in tasks.iterdir()), reverse=True) == left
+
+
+def test_what_a_killed_delete_left_is_no_task_and_goes_with_the_next(tasks: Path, capsys: Captured) -> None:
+    (tasks / OLD).rename(tasks / f".deleted-{OLD}")
+    assert main(["tasks"]) == 0
+    assert OLD not in capsys.readouterr().out
+    assert main(["tasks", "delete", NEW, "--yes"]) == 0
+    assert not list(tasks.iterdir())
+
+
+def test_whoever_waited_for_a_task_that_was_deleted_meanwhile_hears_of_it(tasks: Path) -> None:
+    path = tasks / OLD / "journal.jsonl"
+    with ThreadPoolExecutor() as pool, held(path):
+        waiting = pool.submit(Journal, path)
+        while [link.resolve() for link in Path("/proc/self/fd").iterdir()].count(path.resolve()) < 2:
+            time.sleep(0.01)
+        (tasks / OLD).rename(tasks / f".deleted-{OLD}")
+    with pytest.raises(JournalError, match="was deleted"):
+        waiting.result()
 
 
 def test_a_fork_shares_the_first_turns_and_is_open(tasks: Path, capsys: Captured) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from joey.errors import JoeyError
+from joey.system.appending import add_lines, append_whole
 from joey.system.folders import make_private
 
 _AT_ONCE = 1 << 20
@@ -59,7 +60,7 @@ class ContentPack:
         try:
             if self._file < 0:
                 self._file = _open(self._pack)
-            _append(self._file, b"".join(self._waiting))
+            append_whole(self._file, b"".join(self._waiting))
         except OSError:
             self._forget_what_is_not_on_the_disk()
             raise
@@ -70,11 +71,7 @@ class ContentPack:
         self._write_out()
         self._close(sync=True)
         if self._lines:
-            index = _open(self._index)
-            try:
-                _append(index, "".join(self._lines).encode("ascii"))
-            finally:
-                os.close(index)
+            add_lines(self._index, "".join(self._lines).encode("ascii"))
             self._lines = []
 
     def _close(self, *, sync: bool) -> None:
@@ -113,18 +110,6 @@ def content_hash(data: bytes) -> str:
 def _open(path: Path) -> int:
     make_private(path.parent)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-
-
-def _append(file: int, data: bytes) -> None:
-    """All of it or nothing: what follows must stand where it is said to stand."""
-    size = os.fstat(file).st_size
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[os.write(file, view) :]
-    except OSError:
-        os.ftruncate(file, size)
-        raise
 
 
 def _read_index(path: Path, size: int) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -28,7 +28,7 @@ from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathS
 from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import WalkResult, walk
 from joey.errors import UsageError
-from joey.system.folders import make_private, private_file
+from joey.system.appending import add_lines
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was looked at may change again without its times telling."""
@@ -176,11 +176,7 @@ class CheckpointStore:
 
     def _append(self, made: Checkpoint) -> None:
         self.contents.flush()
-        make_private(self.folder)
-        line = json.dumps(made.to_json(), separators=(",", ":")) + "\n"
-        torn = self._lines.is_file() and not _ends_with_newline(self._lines)
-        with open(self._lines, "a", encoding="ascii", opener=private_file) as file:
-            file.write("\n" + line if torn else line)
+        add_lines(self._lines, json.dumps(made.to_json(), separators=(",", ":")).encode("ascii") + b"\n")
         self.checkpoints.append(made)
         self._fold(made)
 
@@ -265,14 +261,6 @@ def _keep_first(entries: dict[str, PathState], more: Mapping[str, PathState]) ->
 def _worth_another_try(entry: PathState) -> bool:
     # Room does not come back; a file that is too large is found to be so without reading it.
     return entry.kind == "unkept" and entry.content != _NO_ROOM
-
-
-def _ends_with_newline(path: Path) -> bool:
-    with path.open("rb") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
 
 
 def _read_lines(path: Path) -> Iterable[Checkpoint]:

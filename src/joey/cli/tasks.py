@@ -4,7 +4,7 @@
   joey tasks search TEXT            tasks that contain this text
   joey tasks show ID                messages and actions of a task
   joey tasks export ID [FILE]       the same as Markdown
-  joey tasks delete ID              delete a task and everything saved with it
+  joey tasks delete ID              delete a task and everything saved with it; asks first, unless --yes
   joey tasks fork ID --turn N       a new task that shares the first N turns
   joey tasks import FOLDER          import a task of Roo Code or Cline
 
@@ -19,7 +19,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from joey.errors import UsageError
+from joey.errors import JoeyError, UsageError
 from joey.journal.branch import branch
 from joey.journal.foreign import read_foreign_task
 from joey.journal.journal import Journal, read_journal
@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="*", help="an ID, a folder, or text to search for")
     parser.add_argument("--turn", type=int, metavar="N", help="with fork: how many turns to keep")
     parser.add_argument("--model", metavar="PROVIDER/MODEL", default="", help="with import: the model to continue with")
+    parser.add_argument("--yes", "-y", action="store_true", help="with delete: do not ask")
     parser.add_argument("--json", action="store_true", help="with list and search: one JSON object per line")
 
 
@@ -53,15 +54,14 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "import":
         return _import(store, Path(args.what[0]), args.model)
     entry = store.find(args.what[0])
+    if args.action == "delete":
+        return _delete(store, entry, ask=not args.yes)
     if entry.state is None:
         raise UsageError(entry.problem or "the task cannot be read")
     if args.action == "show":
         print(as_markdown(entry.state))
     elif args.action == "export":
         _export(as_markdown(entry.state), args.what[1:])
-    elif args.action == "delete":
-        store.delete(entry.task_id)
-        print(f"deleted {entry.task_id}")
     else:
         return _fork(store, entry, args.turn)
     return 0
@@ -111,6 +111,31 @@ def _export(text: str, to: list[str]) -> None:
     except OSError as error:
         raise UsageError(f"cannot write {to[0]}: {error.strerror}") from None
     print(f"wrote {to[0]}")
+
+
+def _delete(store: TaskStore, entry: TaskEntry, *, ask: bool) -> int:
+    more = len(store.subtasks(entry.task_id))
+    what = entry.task_id + (f" and its {more} subtask{'s' * (more > 1)}" if more else "")
+    if ask and not _agreed(entry, what):
+        print("nothing was deleted", file=sys.stderr)
+        return 1
+    try:
+        store.delete(entry.task_id)
+    except OSError as error:
+        raise JoeyError(f"cannot delete {entry.task_id}: {error.strerror}: {error.filename}") from None
+    print(f"deleted {what}")
+    return 0
+
+
+def _agreed(entry: TaskEntry, what: str) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("no terminal to confirm on; use --yes to delete without asking")
+    print(_line(entry))
+    try:
+        answer = input(f"Delete {what}, with checkpoints and the output of commands? [y/N] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("y", "yes")
 
 
 def _fork(store: TaskStore, entry: TaskEntry, turn: int | None) -> int:

@@ -7,6 +7,7 @@ A record is handed to the operating system in one write before `append` returns,
 was appended; `sync` makes it survive a power cut too, and is called before anything irreversible. Appending never
 reads, so it costs the same at turn 1,000 as at turn 1.
 
+A write that the disk has no room for is taken back, so that the next record does not continue half a line.
 A torn last line (the machine died while it was being written) was never acted upon: it is cut off when the journal is
 opened for writing, and skipped when it is read. A line elsewhere that cannot be read is an error that names it.
 
@@ -24,6 +25,7 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,6 +33,7 @@ from typing import Any, Self
 from joey.errors import JoeyError, WireError
 from joey.journal.records import RECORDS, VERSION, Record
 from joey.sendable import sendable
+from joey.system.appending import append_lines, append_whole
 from joey.system.folders import make_private
 from joey.wire import encode
 
@@ -62,7 +65,10 @@ class Journal:
 
     def sync(self) -> None:
         """Wait until what was appended is on the disk itself."""
-        os.fdatasync(self._file)
+        try:
+            os.fdatasync(self._file)
+        except OSError as error:
+            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
 
     def close(self) -> None:
         self._file = -1
@@ -80,18 +86,19 @@ class Journal:
         if not _locked(file, self._timeout):
             os.close(file)
             raise JournalError(f"this task is open elsewhere ({self.path}); close it there first")
-        size = os.fstat(file).st_size
-        if size == 0:
-            os.write(file, _HEADER.encode())
-        else:
-            _cut_torn_line(file, size)
+        if not _leads_to(self.path, file):
+            os.close(file)
+            raise JournalError(f"this task was deleted ({self.path})")
+        try:
+            _begin(file, os.fstat(file).st_size)
+        except OSError as error:
+            os.close(file)
+            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
         return file
 
     def _write(self, data: bytes) -> None:
         try:
-            written = os.write(self._file, data)
-            while written < len(data):
-                written += os.write(self._file, data[written:])
+            append_lines(self._file, data)
         except OSError as error:
             raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
 
@@ -110,6 +117,32 @@ def _locked(file: int, timeout: float) -> bool:
             return True
 
 
+def _leads_to(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
+
+
+def _begin(file: int, size: int) -> None:
+    if size == 0:
+        append_whole(file, _HEADER.encode())
+    else:
+        _cut_torn_line(file, size)
+
+
+@contextmanager
+def held(path: Path, timeout: float = 1.0) -> Iterator[None]:
+    """Hold the lock of a journal without changing it, whatever is in it. Raises JournalError if its task runs."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if not _locked(file, timeout):
+            raise JournalError(f"this task is open elsewhere ({path}); close it there first")
+        yield
+    finally:
+        os.close(file)
+
+
 def _cut_torn_line(file: int, size: int) -> None:
     """Cut off what follows the last newline."""
     end = size
@@ -124,7 +157,7 @@ def _cut_torn_line(file: int, size: int) -> None:
             return
         end = start
     os.ftruncate(file, 0)
-    os.write(file, _HEADER.encode())
+    append_whole(file, _HEADER.encode())
 
 
 def read_journal(path: Path) -> Iterator[Record]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from joey.errors import UsageError
-from joey.journal.journal import JournalError, read_timed
+from joey.journal.journal import JournalError, held, read_timed
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
 
 JOURNAL = "journal.jsonl"
+_DELETED = ".deleted-"
+"""What the folder of a task is called from the moment it is deleted until it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,11 @@ class TaskEntry:
     @property
     def text(self) -> str:
         return self.state.opened.text if self.state and self.state.opened else ""
+
+    @property
+    def parent(self) -> str | None:
+        """The task that this one is a subtask of."""
+        return self.state.opened.parent_id if self.state and self.state.opened else None
 
     @property
     def status(self) -> str:
@@ -68,8 +77,29 @@ class TaskStore:
             raise UsageError(f"{start!r} is the beginning of {len(matching)} tasks: {names}")
         return read_entry(next((path for path in matching if path.name == start), matching[0]))
 
+    def subtasks(self, task_id: str) -> list[str]:
+        """The subtasks of a task, and theirs."""
+        parents = {entry.task_id: entry.parent for entry in self._entries()}
+        found = [task_id]
+        for each in found:
+            found += [child for child, parent in parents.items() if parent == each]
+        return found[1:]
+
     def delete(self, task_id: str) -> None:
-        shutil.rmtree(self.folder(task_id))
+        """Delete a task with its subtasks and all that is kept with them. Raises JournalError if it is running."""
+        tasks = (task_id, *self.subtasks(task_id))
+        with ExitStack() as locks:
+            for each in tasks:
+                locks.enter_context(held(self.journal_path(each)))
+            for each in reversed(tasks):
+                # In one step: a process that is killed while it deletes leaves no half of a task.
+                self.folder(each).rename(self.root / f"{_DELETED}{each}")
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what was deleted, also by a process that did not come to it."""
+        for each in self.root.glob(f"{_DELETED}*"):
+            shutil.rmtree(each, onerror=_open_up)
 
     def _entries(self) -> Iterator[TaskEntry]:
         return (read_entry(path) for path in self._folders())
@@ -77,7 +107,16 @@ class TaskStore:
     def _folders(self) -> list[Path]:
         if not self.root.is_dir():
             return []
-        return sorted(path for path in self.root.iterdir() if (path / JOURNAL).is_file())
+        return sorted(
+            path for path in self.root.iterdir() if not path.name.startswith(".") and (path / JOURNAL).is_file()
+        )
+
+
+def _open_up(remove: Callable[[str], object], path: str, _error: object) -> None:
+    """Remove something in a folder that was kept read-only."""
+    parent = Path(path).parent
+    parent.chmod(parent.stat().st_mode | stat.S_IRWXU)
+    remove(path)
 
 
 def read_entry(path: Path) -> TaskEntry:

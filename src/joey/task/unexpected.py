@@ -9,7 +9,7 @@ import time
 import traceback
 from pathlib import Path
 
-from joey.system.folders import make_private, private_file
+from joey.system.appending import add_lines
 
 LOG = "errors.log"
 _MAX_BYTES = 1024 * 1024
@@ -20,10 +20,10 @@ def write_down(error: BaseException, folder: Path) -> str:
     words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     path = folder / LOG
     try:
-        make_private(folder)
-        keep = path.exists() and path.stat().st_size < _MAX_BYTES
-        with open(path, "a" if keep else "w", opener=private_file, encoding="utf-8", errors="backslashreplace") as log:
-            log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}\n{''.join(traceback.format_exception(error))}\n")
+        if path.exists() and path.stat().st_size >= _MAX_BYTES:
+            path.unlink()
+        text = f"{time.strftime('%Y-%m-%d %H:%M:%S')}\n{''.join(traceback.format_exception(error))}\n"
+        add_lines(path, text.encode("utf-8", "backslashreplace"))
     except OSError as why:
         return f"{words} (the details could not be written to {path}: {why.strerror})"
     return f"{words} (details: {path})"

@@ -15,7 +15,8 @@ import json
 import os
 from pathlib import Path
 
-from joey.system.folders import make_private, private_file
+from joey.system.appending import add_lines
+from joey.system.folders import private_file
 
 KEPT = 1_000
 """How many lines the file has when it was cut."""
@@ -46,9 +47,7 @@ class InputHistory:
             return
         line = json.dumps({"folder": self._folder, "text": text}) + "\n"
         with contextlib.suppress(OSError):
-            make_private(self._file.parent)
-            with open(self._file, "a", encoding="utf-8", opener=private_file) as file:
-                file.write(line)
+            add_lines(self._file, line.encode())
 
     def _text_of(self, line: str) -> str:
         try:

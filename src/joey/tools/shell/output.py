@@ -15,9 +15,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from joey.system.appending import write_all
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import new_artifact
 from joey.tools.shell.screen import TerminalScreen
@@ -119,7 +121,7 @@ class CommandOutput:
         try:
             self.artifact = new_artifact(self._storage)
             self._file = self.artifact.open("wb", buffering=0)
-            self._file.write(self._head.encode())
+            write_all(self._file.fileno(), self._head.encode())
         except OSError as problem:
             self._give_up(problem)
 
@@ -128,9 +130,11 @@ class CommandOutput:
             return
         try:
             self._file.seek(self._settled_bytes)
-            self._file.write(data + self._screen.visible.encode())
+            write_all(self._file.fileno(), data + self._screen.visible.encode())
             self._file.truncate()
         except OSError as problem:
+            with suppress(OSError):
+                self._file.truncate(self._settled_bytes)
             self._give_up(problem)
 
     def _give_up(self, problem: OSError) -> None:
