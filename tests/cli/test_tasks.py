@@ -49,11 +49,34 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_the_list_has_the_newest_first(tasks: Path, capsys: Captured) -> None:
+def test_the_list_has_the_newest_first(tasks: Path, tmp_path: Path, capsys: Captured) -> None:
     assert main(["tasks"]) == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith(NEW) and "open" in first and "Mow the lawn" in first
-    assert second.startswith(OLD) and "completed" in second
+    folder, first, second = capsys.readouterr().out.splitlines()
+    assert folder == str(tmp_path)
+    assert first.startswith(f"  {NEW}") and "open" in first and "Mow the lawn" in first
+    assert second.startswith(f"  {OLD}") and "completed" in second
+
+
+def test_the_list_has_this_folder_first_and_subtasks_below_their_task(
+    tasks: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for task_id, parent in (("20250101-here", None), ("20250102-child", "20250101-here")):
+        with Journal(tasks / task_id / "journal.jsonl", clock=lambda: 1_735_689_600.0) as journal:
+            journal.append(TaskOpened(task_id, "Paint\nit", str(here), "code", "m", "native", parent))
+    assert main(["tasks"]) == 0
+    lines = [line[:19].rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:3] == ["  20250101-here  20", "    20250102-child"]
+    assert [line[2:] for line in lines[4:]] == [NEW[:17], OLD[:17]]
+    assert main(["tasks", "show", "last"]) == 0
+    assert capsys.readouterr().out.startswith("# Paint it\n")
+    assert main(["tasks", "--json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {(each["id"], each["parent"]) for each in found if each["folder"] == str(here)} == {
+        ("20250101-here", None), ("20250102-child", "20250101-here"),
+    }  # fmt: skip
 
 
 def test_a_task_that_cannot_be_read_is_listed_with_the_reason(tasks: Path, capsys: Captured) -> None:
@@ -75,7 +98,7 @@ def test_json_is_one_object_a_line(tasks: Path, capsys: Captured) -> None:
 
 def test_search_finds_words_anywhere_in_a_task(tasks: Path, capsys: Captured) -> None:
     assert main(["tasks", "search", "BROWN"]) == 0
-    assert [line[:19] for line in capsys.readouterr().out.splitlines()] == [OLD]
+    assert [line[2:21] for line in capsys.readouterr().out.splitlines()[1:]] == [OLD]
     assert main(["tasks", "search", "purple"]) == 0
     assert "no task contains this text" in capsys.readouterr().err
 
@@ -160,7 +183,7 @@ def test_a_fork_shares_the_first_turns_and_is_open(tasks: Path, capsys: Captured
     assert state.turns == 1 and state.ended is None
     assert main(["tasks", "fork", OLD, "--turn", "9"]) == 2
     assert "only 2 turns" in capsys.readouterr().err
-    assert len(list(tasks.iterdir())) == 3
+    assert len(list(tasks.glob("*/journal.jsonl"))) == 3
 
 
 @pytest.mark.parametrize(

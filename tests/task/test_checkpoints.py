@@ -28,6 +28,7 @@ def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
         ],
     )
     kit.change(store=TaskStore(tmp_path / "joey" / "tasks"), checkpoints=CheckpointLimits())
+    monkeypatch.chdir(kit.workspace)
     (kit.workspace / "a.txt").write_text("old\n")
     (kit.workspace / "kept").mkdir()
     (kit.workspace / "kept" / "b.txt").write_text("b\n")

@@ -204,6 +204,17 @@ async def test_what_was_said_before_a_crash_is_heard_after_it(tmp_path: Path) ->
     assert "<user_message>\nin blue, please\n</user_message>" in text_in(kit.sent[-1])
 
 
+async def test_a_finished_task_sends_nothing_until_there_is_a_message(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [done()])
+    first = await kit.run()
+    assert kit.task is not None
+    before = kit.store.journal_path(kit.task.id).read_bytes()
+    assert await kit.resume(kit.task.id, []) == first == kit.events[-1]
+    assert kit.provider.requests == []
+    assert kit.store.journal_path(kit.task.id).read_bytes() == before
+    assert await kit.resume(kit.task.id, [done("e", "More.")], "more") == TaskFinished("completed", "More.")
+
+
 # Speaking
 
 

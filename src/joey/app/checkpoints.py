@@ -23,7 +23,7 @@ def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> s
     """A new task with all messages before the turn of this checkpoint. Returns its id."""
     task_id = new_task_id()
     records = branch(read_journal(tasks.journal_path(entry.task_id)), max(checkpoint.turn - 1, 0), task_id)
-    with Journal(tasks.journal_path(task_id)) as journal:
+    with tasks.open(task_id) as journal:
         for record in records:
             journal.append(record)
     return task_id

@@ -99,7 +99,7 @@ class Task:
     Args:
         prompt: What to do. On resuming it is the next message, and may be empty.
         model: `provider/model`, a Provider, or what `joey.open_model` returns. By default the configured model.
-        workspace: The folder to work in. A resumed task keeps its own.
+        workspace: The folder to work in. A resumed task keeps its own, and `notices` says so if you name another.
         approve: What needs no approval, as a profile (ask, read-only, edits, auto, all), or a function that decides
             about each call that needs one. By default the configured profile, which is `ask` unless you changed it.
         allow: Rules for commands that may run without approval, such as `pytest`.
@@ -108,7 +108,7 @@ class Task:
         protocol: How the model calls tools: native, xml, json_mix, …
         mode: code (the default), architect, ask, debug, orchestrator, or your own.
         images: Paths of image files for the model, or ImageBlocks.
-        resume: The id of a saved task, or `last`.
+        resume: The id of a saved task, or `last` for the newest that was started in this folder.
         settings: Any other setting by its full name, such as `{"limits.max_turns": 20}`.
         config: With False, nothing of the user and of the project counts: settings files, variables, modes, rules,
             MCP servers. Only keys are still taken from the environment.
@@ -215,7 +215,7 @@ class Task:
     def notices(self) -> tuple[str, ...]:
         """What a person should know of the configuration, such as settings of a project that is not trusted."""
         setup = self._prepared
-        return (*notices(setup.config), *setup.servers.warnings)
+        return (*setup.notices, *notices(setup.config), *setup.servers.warnings)
 
     @property
     def _prepared(self) -> TaskSetup:

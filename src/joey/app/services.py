@@ -51,6 +51,8 @@ class TaskLine:
     task_id: str
     status: str
     text: str
+    folder: Path | None = None
+    """The folder that it works in; None if nothing says so any more."""
 
 
 class Services:
@@ -91,12 +93,14 @@ class Services:
         return open_task(prepare_task(replace(options, resume=choices.resume)), prompt, watch, images)
 
     def tasks(self) -> Sequence[TaskLine]:
-        """The task history, the task that changed last first."""
-        return [TaskLine(entry.task_id, entry.status, entry.text) for entry in self._store.entries()]
+        """The tasks that people started: those of this folder first, and the newest first."""
+        entries = [entry for entry in self._store.entries() if not entry.parent_id]
+        entries.sort(key=lambda entry: not entry.works_in(self.folder))
+        return [TaskLine(entry.task_id, entry.status, entry.text, entry.folder) for entry in entries]
 
     def state(self, start: str) -> tuple[str, TaskState]:
-        """The id and the state of the task whose id begins like this (`last`: the newest)."""
-        entry = self._store.find(start)
+        """The id and the state of the task whose id begins like this (`last`: the newest of this folder)."""
+        entry = self._store.find(start, self.folder)
         if entry.state is None:
             raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
         return entry.task_id, entry.state

@@ -36,6 +36,7 @@ from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, Protocol, debug
 from joey.protocols.resolve import resolve_protocol
 from joey.providers import LOCAL, EngineOptions, Prices, Provider, open_model
+from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
 from joey.system.outlet import unfiltered
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
@@ -132,7 +133,15 @@ class TaskSetup:
 
     @property
     def opened(self) -> TaskOpened | None:
-        return self.entry.state.opened if self.entry and self.entry.state else None
+        return self.entry.opened if self.entry else None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know of the task that is resumed."""
+        named = self.options.workspace.absolute()
+        if self.entry is None or self.entry.works_in(named):
+            return ()
+        return (f"this task works in {quoted(str(self.workspace))}, not in {quoted(str(named))}",)
 
 
 SettingsReader: TypeAlias = Callable[[Sources, Mapping[str, Any]], Config]
@@ -143,13 +152,14 @@ def prepare_task(
 ) -> TaskSetup:
     """Find the task to resume, if any, and read the settings of its workspace. This is the only time they are read."""
     store = _writable(task_store(given.store))
-    entry = store.find(options.resume) if options.resume else None
-    opened = entry.state.opened if entry and entry.state else None
+    entry = store.find(options.resume, options.workspace.absolute()) if options.resume else None
+    opened = entry.opened if entry else None
     if entry is not None and opened is None:
         raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
     workspace = opened.folder if opened else options.workspace.absolute()
     if not workspace.is_dir():
-        raise UsageError(f"{workspace} is not a folder")
+        advice = "; a resumed task needs its own folder" if opened else ""
+        raise UsageError(f"{quoted(str(workspace))} is not a folder{advice}")
     options = options.with_flags(_kept(opened, options)) if opened else options
     sources = Sources.of(workspace) if given.config else NO_SOURCES
     servers = configured_servers(workspace) if given.config else LoadedServers()

@@ -19,6 +19,7 @@ import argparse
 import json
 import sys
 from datetime import datetime
+from pathlib import Path
 
 from joey.app.checkpoints import chosen_checkpoint, fork_before, open_store
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "action", nargs="?", default="list", choices=ACTIONS, metavar="ACTION", help="what to do (default: list)"
     )
     parser.add_argument("number", nargs="?", type=int, metavar="N", help="number of a checkpoint (default: the last)")
-    parser.add_argument("--task", default="last", metavar="ID", help="ID of a task (default: last)")
+    parser.add_argument("--task", default="last", metavar="ID", help="ID of a task (default: the last of this folder)")
     parser.add_argument(
         "--what", choices=("files", "conversation", "both"), default="files", help="what to restore (default: files)"
     )
@@ -47,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     tasks = TaskStore(state_folder() / "tasks")
-    entry = tasks.find(args.task)
+    entry = tasks.find(args.task, Path.cwd())
     store = open_store(tasks, entry)
     if args.action == "list":
         return _list(store, as_json=args.json)

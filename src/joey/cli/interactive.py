@@ -29,7 +29,7 @@ from joey.cli.flags import add_setting_flags, add_workspace_flag, settings_in
 def configure(parser: argparse.ArgumentParser) -> None:
     add_workspace_flag(parser)
     add_setting_flags(parser, "interactive")
-    parser.add_argument("--resume", metavar="ID", help="resume a task; `last` is the newest")
+    parser.add_argument("--resume", metavar="ID", help="resume a task; `last` is the newest of this folder")
     parser.add_argument("--plain", action="store_true", help="plain lines, also on a terminal")
 
 

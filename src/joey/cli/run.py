@@ -25,7 +25,6 @@ from joey.app.running import EXIT_CODES, run_headless
 from joey.app.settings import notices
 from joey.app.tasks import TaskOptions, TaskSetup, open_task, prepare_task
 from joey.cli.flags import add_setting_flags, add_workspace_flag, settings_in
-from joey.config import Config
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.frames import framed
@@ -40,7 +39,7 @@ _PIPE_TIMEOUT = 5.0
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", help="what to do; - reads it from stdin")
     parser.add_argument("--file", "-f", metavar="FILE", help="read the prompt from a file")
-    parser.add_argument("--resume", metavar="ID", help="resume a task; `last` is the most recent one")
+    parser.add_argument("--resume", metavar="ID", help="resume a task; `last` is the most recent one of this folder")
     add_workspace_flag(parser)
     add_setting_flags(parser, "run")
     configure_headless(parser)
@@ -73,7 +72,7 @@ def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> i
 
 async def _finished(setup: TaskSetup, prompt: str, watch: Watcher) -> TaskFinished:
     async with open_task(setup, prompt, watch) as task:
-        print_notices(task, setup.config)
+        print_notices(task, setup, prompt)
         return await run_headless(task, seconds=setup.config.value("limits.timeout"))
 
 
@@ -81,18 +80,20 @@ async def run_attended(options: TaskOptions, prompt: str) -> int:
     """Run a task line by line, with a person at the terminal."""
     setup, conversation = prepare_task(options), Conversation(sys.stdout)
     async with open_task(setup, prompt, conversation.watch) as task:
-        print_notices(task, setup.config)
+        print_notices(task, setup, prompt)
         seconds = setup.config.value("limits.timeout")
         finished = await converse(task, conversation, sys.stdin.fileno(), seconds=seconds)
     return EXIT_CODES[finished.outcome]
 
 
-def print_notices(task: TaskHandle, config: Config) -> None:
-    """What the user should know about the settings before the task starts."""
+def print_notices(task: TaskHandle, setup: TaskSetup, prompt: str) -> None:
+    """What the user should know before the task starts."""
     model = task.config.model
     unpriced = task.config.approvals.attendance.max_cost is not None and model.prices.of(model.name) is None
     unlimited = [f"the price of {model.label} is unknown, so max_cost has no effect"] if unpriced else []
-    for notice in (*notices(config), *unlimited):
+    how = f'this task is finished; continue it with a message: joey resume {task.id} "…"'
+    finished = [how] if task.state.is_finished and not prompt else []
+    for notice in (*setup.notices, *notices(setup.config), *unlimited, *finished):
         print(f"note: {notice}", file=sys.stderr)
 
 

@@ -1,6 +1,6 @@
 """Task history.
 
-  joey tasks                        list tasks, the most recent first
+  joey tasks                        list tasks, those of this folder first, the most recent first
   joey tasks search TEXT            tasks that contain this text
   joey tasks show ID                messages and actions of a task
   joey tasks export ID [FILE]       the same as Markdown
@@ -8,21 +8,21 @@
   joey tasks fork ID --turn N       a new task that shares the first N turns
   joey tasks import FOLDER          import a task of Roo Code or Cline
 
-An ID may be shortened; `last` is the most recent task. `joey resume ID` resumes a task.
+An ID may be shortened; `last` is the most recent task of this folder. `joey resume ID` resumes a task. Subtasks are
+listed below the task that started them.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from datetime import datetime
 from pathlib import Path
 
+from joey.cli.task_list import list_tasks, task_line
 from joey.errors import JoeyError, UsageError
 from joey.journal.branch import branch
 from joey.journal.foreign import read_foreign_task
-from joey.journal.journal import Journal, read_journal
+from joey.journal.journal import read_journal
 from joey.journal.markdown import as_markdown
 from joey.journal.records import Record
 from joey.journal.store import TaskEntry, TaskStore
@@ -46,14 +46,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     store = TaskStore(state_folder() / "tasks")
     if args.action in ("list", "search"):
-        return _list(store, " ".join(args.what), as_json=args.json)
+        return list_tasks(store, " ".join(args.what), as_json=args.json)
     if not args.what:
         raise UsageError(
             f"joey tasks {args.action} needs {'a folder' if args.action == 'import' else 'the ID of a task'}"
         )
     if args.action == "import":
         return _import(store, Path(args.what[0]), args.model)
-    entry = store.find(args.what[0])
+    entry = store.find(args.what[0], Path.cwd())
     if args.action == "delete":
         return _delete(store, entry, ask=not args.yes)
     if entry.state is None:
@@ -65,41 +65,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         return _fork(store, entry, args.turn)
     return 0
-
-
-def _list(store: TaskStore, text: str, *, as_json: bool) -> int:
-    entries = [entry for entry in store.entries() if _mentions(entry, text)]
-    for entry in entries:
-        print(json.dumps(_as_json(entry)) if as_json else _line(entry))
-    if not entries and not as_json:
-        print("no task contains this text" if text else "there are no tasks yet", file=sys.stderr)
-    return 0
-
-
-def _mentions(entry: TaskEntry, text: str) -> bool:
-    if not text:
-        return True
-    return entry.state is not None and text.lower() in as_markdown(entry.state).lower()
-
-
-def _line(entry: TaskEntry) -> str:
-    when = datetime.fromtimestamp(entry.changed).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - shown in local time
-    text = entry.problem or " ".join(entry.text.split())[:80]
-    return f"{entry.task_id}  {when}  {entry.status:<10}  {text}"
-
-
-def _as_json(entry: TaskEntry) -> dict[str, object]:
-    state = entry.state
-    return {
-        "id": entry.task_id,
-        "status": entry.status,
-        "started": entry.started,
-        "changed": entry.changed,
-        "text": entry.text,
-        "turns": state.turns if state else 0,
-        "cost": state.cost if state else None,
-        "problem": entry.problem,
-    }
 
 
 def _export(text: str, to: list[str]) -> None:
@@ -130,7 +95,7 @@ def _delete(store: TaskStore, entry: TaskEntry, *, ask: bool) -> int:
 def _agreed(entry: TaskEntry, what: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("no terminal to confirm on; use --yes to delete without asking")
-    print(_line(entry))
+    print(task_line(entry))
     try:
         answer = input(f"Delete {what}, with checkpoints and the output of commands? [y/N] ")
     except EOFError:
@@ -159,6 +124,6 @@ def _import(store: TaskStore, folder: Path, model: str) -> int:
 
 
 def _write(store: TaskStore, task_id: str, records: list[Record]) -> None:
-    with Journal(store.journal_path(task_id)) as journal:
+    with store.open(task_id) as journal:
         for record in records:
             journal.append(record)

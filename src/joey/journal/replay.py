@@ -137,6 +137,11 @@ class TaskState:
             self.cost = (self.cost or 0.0) + cost
 
     @property
+    def is_finished(self) -> bool:
+        """Whether the task is complete, and the user has added nothing since."""
+        return self.ended is not None and self.ended.outcome == "completed" and not self.queued
+
+    @property
     def unanswered(self) -> tuple[ToolUseBlock, ...]:
         """The calls of the last message that have no answer in the conversation."""
         if not self.messages or self.messages[-1].role != "assistant":

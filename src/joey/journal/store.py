@@ -1,7 +1,13 @@
-"""Where tasks live: a folder each, with the journal and whatever belongs to the task beside it."""
+"""Where tasks live: a folder each, with the journal and whatever belongs to the task beside it.
+
+Which task is the newest does not depend on the clock, which may jump: a file beside the tasks, `.order`, gets the id of
+each task when it is opened for writing. Tasks of earlier versions are not in it; they are older than those that are.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -10,11 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.errors import UsageError
-from joey.journal.journal import JournalError, held, read_timed
+from joey.journal.journal import Journal, JournalError, held, read_timed
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
+from joey.system.filenames import quoted
+from joey.system.folders import private_file
 
 JOURNAL = "journal.jsonl"
+ORDER = ".order"
 _DELETED = ".deleted-"
 """What the folder of a task is called from the moment it is deleted until it is gone."""
 
@@ -31,19 +40,31 @@ class TaskEntry:
     problem: str | None = None
 
     @property
-    def text(self) -> str:
-        return self.state.opened.text if self.state and self.state.opened else ""
+    def opened(self) -> TaskOpened | None:
+        return self.state.opened if self.state else None
 
     @property
-    def parent(self) -> str | None:
-        """The task that this one is a subtask of."""
-        return self.state.opened.parent_id if self.state and self.state.opened else None
+    def text(self) -> str:
+        return self.opened.text if self.opened else ""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that the task works in."""
+        return self.opened.folder if self.opened else None
+
+    @property
+    def parent_id(self) -> str | None:
+        """The task that started this one; None if a person did."""
+        return self.opened.parent_id if self.opened else None
 
     @property
     def status(self) -> str:
         if self.problem:
             return "unreadable"
         return self.state.ended.outcome if self.state and self.state.ended else "open"
+
+    def works_in(self, folder: Path) -> bool:
+        return self.folder is not None and _same_folder(self.folder, folder)
 
 
 class TaskStore:
@@ -58,17 +79,21 @@ class TaskStore:
     def journal_path(self, task_id: str) -> Path:
         return self.folder(task_id) / JOURNAL
 
-    def entries(self) -> list[TaskEntry]:
-        """Every task, the one that changed last first."""
-        return sorted(self._entries(), key=lambda entry: entry.changed, reverse=True)
+    def open(self, task_id: str) -> Journal:
+        """The journal of a task, for writing. The task is the newest from now on."""
+        journal = Journal(self.journal_path(task_id))
+        with contextlib.suppress(OSError), open(self.root / ORDER, "ab", opener=private_file) as order:
+            order.write(os.fsencode(f"{task_id}\n"))
+        return journal
 
-    def find(self, start: str) -> TaskEntry:
-        """The task whose id begins with this; `last` is the one that changed last."""
+    def entries(self) -> list[TaskEntry]:
+        """Every task, the newest first."""
+        return [*self._newest_first()]
+
+    def find(self, start: str, folder: Path | None = None) -> TaskEntry:
+        """The task whose id begins with this; `last` is the newest that a person started, in this folder if given."""
         if start == "last":
-            entries = self.entries()
-            if not entries:
-                raise UsageError("there are no tasks yet")
-            return entries[0]
+            return self._last(folder)
         matching = [path for path in self._folders() if path.name.startswith(start)]
         if not start or not matching:
             raise UsageError(f"there is no task {start!r}; `joey tasks` lists them")
@@ -79,7 +104,7 @@ class TaskStore:
 
     def subtasks(self, task_id: str) -> list[str]:
         """The subtasks of a task, and theirs."""
-        parents = {entry.task_id: entry.parent for entry in self._entries()}
+        parents = {entry.task_id: entry.parent_id for entry in self.entries()}
         found = [task_id]
         for each in found:
             found += [child for child, parent in parents.items() if parent == each]
@@ -101,15 +126,39 @@ class TaskStore:
         for each in self.root.glob(f"{_DELETED}*"):
             shutil.rmtree(each, onerror=_open_up)
 
-    def _entries(self) -> Iterator[TaskEntry]:
-        return (read_entry(path) for path in self._folders())
+    def _last(self, folder: Path | None) -> TaskEntry:
+        for entry in self._newest_first():
+            if entry.opened and not entry.parent_id and (folder is None or entry.works_in(folder)):
+                return entry
+        if folder is None or not self._folders():
+            raise UsageError("there are no tasks yet")
+        raise UsageError(f"no task works in {quoted(str(folder))}; `joey tasks` lists those of other folders")
+
+    def _newest_first(self) -> Iterator[TaskEntry]:
+        """Read one by one, so that whoever looks for the newest reads no others."""
+        older = {path.name: path for path in self._folders()}
+        newest = [path for name in self._opened_last_first() if (path := older.pop(name, None))]
+        yield from map(read_entry, newest)
+        yield from sorted(map(read_entry, older.values()), key=lambda entry: entry.changed, reverse=True)
+
+    def _opened_last_first(self) -> list[str]:
+        try:
+            names = os.fsdecode((self.root / ORDER).read_bytes()).splitlines()
+        except OSError:
+            return []
+        return [*dict.fromkeys(reversed(names))]
 
     def _folders(self) -> list[Path]:
         if not self.root.is_dir():
             return []
-        return sorted(
-            path for path in self.root.iterdir() if not path.name.startswith(".") and (path / JOURNAL).is_file()
-        )
+        return sorted(path for path in self.root.iterdir() if not path.name.startswith(".") and _has_journal(path))
+
+
+def _has_journal(path: Path) -> bool:
+    try:
+        return (path / JOURNAL).is_file()
+    except OSError:  # it cannot be looked at, which is the reason it is listed with
+        return True
 
 
 def _open_up(remove: Callable[[str], object], path: str, _error: object) -> None:
@@ -128,5 +177,16 @@ def read_entry(path: Path) -> TaskEntry:
             if isinstance(record, TaskOpened):
                 started = at
     except JournalError as error:
-        return TaskEntry(path.name, path, changed=(path / JOURNAL).stat().st_mtime, problem=str(error))
-    return TaskEntry(path.name, path, started, changed, state)
+        return TaskEntry(path.name, path, changed=_file_time(path / JOURNAL), problem=str(error))
+    return TaskEntry(path.name, path, started, changed or _file_time(path / JOURNAL), state)
+
+
+def _file_time(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _same_folder(one: Path, other: Path) -> bool:
+    return one == other or one.resolve() == other.resolve()

@@ -111,8 +111,10 @@ class Lifecycle:
         return finished
 
     def _end(self, finished: TaskFinished) -> TaskFinished:
+        ended = TaskEnded(finished.outcome, finished.message)
         try:
-            self._log.record(TaskEnded(finished.outcome, finished.message))
+            if ended != self._log.state.ended:
+                self._log.record(ended)
         except JournalError as error:
             finished = TaskFinished("error", str(error))
         self._log.emit_last(finished)

@@ -45,7 +45,9 @@ class Loop:
     _subtasks: Subtasks
 
     async def run(self, opening: list[Block]) -> TaskFinished:
-        """`opening` is what the user begins with; on resuming it may be empty."""
+        """`opening` is what the user begins with; on resuming it may be empty. A finished task needs a new message."""
+        if not opening and self._log.state.is_finished and (ended := self._log.state.ended):
+            return TaskFinished(ended.outcome, ended.message)
         content = await self._first_content(opening)
         while True:
             await self._add_user_message(content)

@@ -18,7 +18,7 @@ from joey.commands import Answer, Cancel, Command, Condense, Say, TakeBack
 from joey.effects import SubtaskStarted, Todo
 from joey.errors import UsageError
 from joey.events import TaskFinished
-from joey.journal.journal import Journal, read_journal
+from joey.journal.journal import read_journal
 from joey.journal.records import ModeSet, TaskOpened, path_text
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
@@ -183,7 +183,7 @@ def _check_mode(mode: str, config: TaskConfig) -> None:
 def _opened_log(config: TaskConfig, task_id: str) -> Iterator[TaskLog]:
     """The log of a task, closed again if it does not come to be."""
     store = config.workspace.store
-    journal = Journal(store.journal_path(task_id))
+    journal = store.open(task_id)
     try:
         yield TaskLog(task_id, store.folder(task_id), journal, config.hooks.watch, TaskState())
     except BaseException:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeAlias
 
+from joey.app.services import TaskLine
 from joey.commands import Condense
 from joey.errors import JoeyError
 from joey.journal.replay import TaskState
@@ -114,10 +116,15 @@ def _new(front: Front, _rest: str) -> str:
 
 
 def _tasks(front: Front, _rest: str) -> str:
-    tasks = front.session.services.tasks()
-    lines = [f"  {task.task_id}  {task.status:<10} {one_line(task.text)[:60]}" for task in tasks[:_TASKS_SHOWN]]
+    tasks, here = front.session.services.tasks(), front.session.services.folder
+    lines = [f"  {task.task_id}  {task.status:<10} {_task_title(task, here)}" for task in tasks[:_TASKS_SHOWN]]
     more = [f"  … {len(tasks) - _TASKS_SHOWN} more: `joey tasks`"] if len(tasks) > _TASKS_SHOWN else []
     return "\n".join(["Tasks (/resume ID resumes one):", *lines, *more]) if lines else "There are no tasks yet."
+
+
+def _task_title(task: TaskLine, here: Path) -> str:
+    elsewhere = f"  ({one_line(str(task.folder))})" if task.folder not in (None, here) else ""
+    return f"{one_line(task.text)[:60]}{elsewhere}"
 
 
 def _resume(front: Front, start: str) -> str:
@@ -131,7 +138,10 @@ def resume_task(front: Front, start: str) -> str:
     except JoeyError as error:
         return str(error)
     front.show_task(state)
-    return f"Task {front.session.choices.resume}. Type a message, or press Enter to continue."
+    folder, here = state.opened.folder if state.opened else None, front.session.services.folder
+    where = f" It works in {one_line(str(folder))}, not in {one_line(str(here))}." if folder not in (None, here) else ""
+    how = "It is finished; type a message" if state.is_finished else "Type a message, or press Enter"
+    return f"Task {front.session.choices.resume}.{where} {how} to continue."
 
 
 def _compact(front: Front, _rest: str) -> str:
