@@ -364,7 +364,9 @@ _SAMPLES = (True, "x", 1, 0.5, ["x"], "ask", "off", "auto", "full", "ignore", "r
 def _sample(key: Key) -> str:
     """A value that the setting takes and that is not its default, as TOML has it."""
     default = list(key.default) if isinstance(key.default, tuple) else key.default
-    matching = (value for value in (False, *_SAMPLES) if key.kind.matches(value) and value != default)
+    matching = (
+        value for value in (False, *_SAMPLES, *key.kind.choices) if key.kind.matches(value) and value != default
+    )
     return json.dumps(next(matching))
 
 

@@ -21,6 +21,15 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n")
 
 
 @dataclass(frozen=True, slots=True)
+class CustomForm:
+    """A tool whose arguments are one text in a language of its own, for models that can write it as it is."""
+
+    argument: str
+    grammar: str
+    syntax: Literal["lark", "regex"] = "lark"
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as the model sees it. `schema` is the JSON Schema of its arguments, an object."""
 
@@ -31,6 +40,10 @@ class ToolSpec:
     """Other names that models give an argument, each with the schema's own name for it."""
     example: JsonObject = field(default_factory=dict)
     """The arguments of one good call. Made from the schema when left empty."""
+    custom: CustomForm | None = None
+    """How the tool is offered where it may be one text and not JSON."""
+    namespace: str = ""
+    """The group of tools that it belongs to, such as an MCP server."""
 
     @property
     def parameters(self) -> tuple[str, ...]:

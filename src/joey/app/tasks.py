@@ -278,6 +278,8 @@ def open_configured(name: str, config: Config) -> tuple[Provider, str]:
             api_key=key_for(name),
             grammar=config.value("grammar"),
             engine=EngineOptions(**config.part("engine")),
+            api=config.value("api"),
+            custom_tools=config.value("tools.custom_patch"),
         )
 
 

@@ -84,6 +84,13 @@ KEYS: tuple[Key, ...] = (
         flag=Flag("--base-url", ALL, "URL"),
     ),
     Key(
+        "api",
+        one_of("chat", "responses", "messages"),
+        "API to use: Chat Completions, OpenAI's Responses or Anthropic's Messages; if not set, the one the model needs",
+        variable="JOEY_API",
+        flag=Flag("--api", ALL),
+    ),
+    Key(
         "protocol",
         TEXT,
         "how the model calls tools: native, xml, json_mix, morph_xml, tool_choice",
@@ -242,6 +249,12 @@ KEYS: tuple[Key, ...] = (
         False,
         in_project="free",
         sets="limits.needs_closed_todos",
+    ),
+    Key(
+        "tools.custom_patch",
+        SWITCH,
+        "offer apply_patch as a custom tool with its grammar to models trained on it (Responses API only)",
+        False,
     ),
     Key(
         "tools.kill_commands_after",

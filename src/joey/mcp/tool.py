@@ -18,6 +18,7 @@ from joey.frames import in_prompt
 from joey.mcp.checking import SchemaChecker, UnusableSchemaError
 from joey.mcp.errors import CallError
 from joey.mcp.listing import ListedTool
+from joey.mcp.names import PREFIX, SEPARATOR, safe_part
 from joey.mcp.results import call_result
 from joey.mcp.servers import Server
 from joey.messages import ToolResult
@@ -41,6 +42,7 @@ class McpTool(Tool[Arguments]):
 
     def __init__(self, server: Server, tool: ListedTool, name: str, *, listed: bool = True) -> None:
         self.name, self.server, self.tool, self.listed = name, server, tool, listed
+        self.namespace = SEPARATOR.join((PREFIX, safe_part(server.name)))
         self.description = described(tool)
         # Checked as it came: rewriting it first would hide (or trip over) what is wrong with it.
         SchemaChecker(tool.input_schema)

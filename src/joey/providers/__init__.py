@@ -11,19 +11,12 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+from dataclasses import replace
 
 from joey.errors import UsageError
 from joey.providers.base import Connection, EngineOptions, ModelRequest, Provider, ReasoningOptions
-from joey.providers.catalogue import (
-    ENDPOINTS,
-    LOCAL,
-    WIRES,
-    Abilities,
-    Endpoint,
-    Price,
-    Prices,
-    abilities_of,
-)
+from joey.providers.catalogue import Abilities, Api, Catalogue, Prices, abilities_of
+from joey.providers.endpoints import APIS, ENDPOINTS, LOCAL, WIRES, Endpoint
 from joey.providers.errors import (
     AuthError,
     BadRequestError,
@@ -37,6 +30,7 @@ from joey.providers.errors import (
     RateLimitError,
     ReplyTooLargeError,
 )
+from joey.providers.prices import Price
 from joey.providers.retry import Retry, RetryPolicy, with_retries
 from joey.system.hosts import host_of
 
@@ -46,6 +40,7 @@ __all__ = [
     "Abilities",
     "AuthError",
     "BadRequestError",
+    "Catalogue",
     "Connection",
     "ContextTooLongError",
     "CutStreamError",
@@ -80,12 +75,15 @@ def open_model(
     abilities: Abilities | None = None,
     grammar: str | None = None,
     engine: EngineOptions | None = None,
+    api: Api | None = None,
+    custom_tools: bool = False,
 ) -> tuple[Provider, str]:
     """The provider that serves this model, and the model's name there. `base_url` puts another server in its place.
 
     `grammar` names the form in which an OpenAI-compatible server takes a grammar of the reply, such as `llama.cpp`, or
     is `off`; None lets the provider decide: a model in this process gets one, others do not. `engine` says how such a
-    model (`local/…`) is run.
+    model (`local/…`) is run. `api` is one that the server speaks; None takes the one that the model needs.
+    `custom_tools` offers tools that are one text as such, to models that were trained on it (Responses only).
     """
     provider, model = split_name(name)
     endpoint = ENDPOINTS.get(provider, _LOCAL)
@@ -94,9 +92,30 @@ def open_model(
         raise UsageError(f"{address!r} is no address of a server; write it whole, such as http://localhost:8080/v1")
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
         raise MissingKeyError(f"no API key for {provider}; set {endpoint.key_variable}")
-    connection = Connection(model, address, api_key, endpoint.key_variable, abilities, grammar, engine)
-    opened: Provider = importlib.import_module(WIRES[endpoint.wire]).connect(connection)
+    if api is not None:
+        address, abilities = _for_api(api, endpoint, address), abilities or _through(api, model)
+    connection = Connection(model, address, api_key, endpoint.key_variable, abilities, grammar, engine, custom_tools)
+    module = APIS[api] if api else WIRES[endpoint.wire]
+    opened: Provider = importlib.import_module(module).connect(connection)
     return opened, model
+
+
+def _for_api(api: Api, endpoint: Endpoint, address: str | None) -> str | None:
+    """The address at which a server speaks an API that is not the provider's usual one."""
+    usual = "messages" if endpoint.wire == "anthropic" else "chat"
+    if endpoint.wire == LOCAL:
+        raise UsageError("a local/ model has no API to choose; leave --api out")
+    if address is None and (api == "messages") != (usual == "messages"):
+        raise UsageError(f"the provider's own server does not speak the {api} API; name another one with --base-url")
+    if api == "messages" and usual == "chat" and address:
+        return address.rstrip("/").removesuffix("/v1")  # Anthropic's SDK adds it
+    return address
+
+
+def _through(api: Api, model: str) -> Abilities | None:
+    """What a model takes through an API that was chosen for it: without tools, where only another takes them."""
+    abilities = abilities_of(model)
+    return replace(abilities, tools=False) if api == "chat" and abilities.api == "responses" else None
 
 
 _LOCAL = Endpoint(LOCAL, key_variable="")

@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from joey.chunks import Chunk
 from joey.messages import Message
-from joey.providers.catalogue import Abilities, abilities_of
+from joey.providers.catalogue import Abilities, Effort, abilities_of
 from joey.toolspec import ToolChoice, ToolSpec
 
 CONNECT_TIMEOUT = 10.0
@@ -24,7 +24,7 @@ CONNECT_TIMEOUT = 10.0
 class ReasoningOptions:
     """How much the model may think: an effort in words, a budget in tokens, or both; each provider takes its own."""
 
-    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    effort: Effort | None = None
     budget: int | None = None
 
 
@@ -48,6 +48,8 @@ class ModelRequest:
     reasoning: ReasoningOptions | None = None
     grammar: str | None = None
     """What the reply may be, in GBNF. Sent by providers that say `takes_grammar`."""
+    conversation: str = ""
+    """A name of the conversation, the same in all its requests: some servers keep a cache for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Connection:
     grammar: str | None = None
     """How grammars are sent to the server; `off` for not at all, None to let the provider decide."""
     engine: EngineOptions | None = None
+    custom_tools: bool = False
+    """Whether tools that are one text are offered as such, to models that were trained on it."""
 
 
 class Provider(ABC):

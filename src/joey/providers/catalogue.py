@@ -1,74 +1,33 @@
-"""What is known in advance: who serves models, what a model takes, what it costs. Three tables, each open to users.
+"""What is known in advance about models: what they take, what they cost, which API they need.
 
-Endpoints: one that speaks a wire format we know is one line.
-
-Abilities: the same conversation goes to all models, transformed where one takes less. The table knows the families that
-differ from the usual; a model that is not in it is taken for a usual one. Users override it for a model of their own
-with `dataclasses.replace`.
-
-Prices are US dollars for a million tokens, read in November 2026 from platform.claude.com/docs (about-claude/pricing,
-and the pages of the models) and from pages that quote developers.openai.com/api/docs/pricing; retired models keep the
-last price they had. `Prices.extended` puts newer ones, or those of other models, over them. Tokens read from or written
-to a cache without a price of their own count as input. A model that is not in the table has no price, not a guessed
-one.
+The same conversation goes to all models, transformed where one takes less. `models.toml` is the data, with its sources;
+it is read when something is first looked up. Over it come what servers reported (`joey models refresh`) and what the
+user knows better (`[models."NAME"]`, `[prices."NAME"]`), as entries of the same form. A model that nothing is known of
+is taken for a usual one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import date
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
 
-from joey.errors import UsageError
 from joey.images.sizing import ImageLimits
+from joey.providers.prices import LongContext, Price, read_price
 from joey.usage import Usage
-
-# Who serves models
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A place that serves models: its wire format, its address, and the variable that holds its key."""
-
-    wire: str
-    key_variable: str
-    base_url: str | None = None
-    base_url_variable: str | None = None
-
-    @property
-    def needs_key(self) -> bool:
-        """Whether it is out there, and not a server of the user's own."""
-        return self.base_url is not None and self.base_url.startswith("https:")
-
-
-ENDPOINTS: Mapping[str, Endpoint] = {
-    "anthropic": Endpoint("anthropic", "ANTHROPIC_API_KEY", None, "ANTHROPIC_BASE_URL"),
-    "openai": Endpoint("openai", "OPENAI_API_KEY", None, "OPENAI_BASE_URL"),
-    "openrouter": Endpoint("openai", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
-    "deepseek": Endpoint("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1"),
-    "mistral": Endpoint("openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1"),
-    "ollama": Endpoint("openai", "OLLAMA_API_KEY", "http://localhost:11434/v1", "OLLAMA_BASE_URL"),
-    "llamacpp": Endpoint("openai", "LLAMACPP_API_KEY", "http://localhost:8080/v1", "LLAMACPP_BASE_URL"),
-    "lmstudio": Endpoint("openai", "LMSTUDIO_API_KEY", "http://localhost:1234/v1", "LMSTUDIO_BASE_URL"),
-    "vllm": Endpoint("openai", "VLLM_API_KEY", "http://localhost:8000/v1", "VLLM_BASE_URL"),
-}
-"""The providers that can be named in front of a model."""
-LOCAL = "local"
-"""And the one that is no place: a model in this process."""
-WIRES: Mapping[str, str] = {
-    "anthropic": "joey.providers.anthropic",
-    "openai": "joey.providers.openai_chat",
-    LOCAL: "joey.providers.local.provider",
-}
-"""The module for each wire format; its function `connect` opens a provider."""
-
-
-# What a model takes
 
 USUAL_IMAGES = ImageLimits()
 IdRule: TypeAlias = Literal["anthropic", "openai", "mistral"]
+Api: TypeAlias = Literal["chat", "responses", "messages"]
+Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+"""How much a model may think, from least to most."""
+Thinking: TypeAlias = Literal["budget", "adaptive", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,165 +49,179 @@ class Abilities:
     merge_tool_result_text: bool = False
     """Text after tool results goes into the last of them: some models forget their reasoning at a user message."""
     echo_reasoning: bool = False
-    """Whether the model wants its plain reasoning back (`reasoning_content`)."""
+    """Whether the model wants its plain reasoning back."""
     ids: IdRule = "openai"
     context_window: int | None = None
     """How many tokens a conversation may have; None if that is not known."""
+    max_output: int | None = None
+    """How many tokens a reply may have; None if that is not known."""
+    api: Api | None = None
+    """The only API that takes this model with tools; None if any does."""
+    efforts: tuple[Effort, ...] | None = None
+    """The reasoning efforts it takes: none at all if empty, unknown if None."""
+    thinking: Thinking | None = None
+    """How Anthropic's format asks for thinking: with a budget, adaptively, or either; None if that is not known."""
+    forced_calls: bool = True
+    """Whether a reply can be forced to be a call."""
+    custom_tools: bool = False
+    """Whether it was trained on tools that are one text, held to a grammar (Responses)."""
+    namespaces: bool = False
+    """Whether it knows tools in namespaces (Responses)."""
+    dialect: str | None = None
+    """The dialect in which the model writes calls as text, if it has one of its own."""
+
+    @property
+    def reasons(self) -> bool:
+        """Whether it thinks before it answers, as far as is known."""
+        return self.efforts is None or bool(self.efforts)
+
+    def nearest_effort(self, wanted: Effort) -> Effort | None:
+        """The effort to ask for; None to ask for none. Of two that are equally near, the greater."""
+        if self.efforts is None or wanted in self.efforts:
+            return wanted
+        place = EFFORTS.index(wanted)
+        distances = {each: EFFORTS.index(each) - place for each in self.efforts}
+        return min(self.efforts, key=lambda each: (abs(distances[each]), -distances[each]), default=None)
 
 
 USUAL = Abilities()
-_OPENAI_IMAGES = ImageLimits(max_side=2048, refused_bytes=20 * 1024 * 1024, max_bytes=40 * 1024 * 1024)
-_REASONERS = Abilities(
-    system="developer", temperature=False, max_tokens="max_completion_tokens", image_limits=_OPENAI_IMAGES
-)
-_KNOWN: tuple[tuple[re.Pattern[str], Abilities], ...] = tuple(
-    (re.compile(pattern), abilities)
-    for pattern, abilities in (
-        (
-            r"o1-(mini|preview)",
-            Abilities(system="none", tools=False, temperature=False, images=False, max_tokens="max_completion_tokens"),
-        ),
-        # Chat Completions takes no tools for these beside their reasoning; a protocol in text needs none.
-        (r"gpt-(5\.6|[6-9]|\d\d)", replace(_REASONERS, tools=False)),
-        (r"(o\d|gpt-5)", _REASONERS),
-        (r"claude-[a-z]+-([5-9]|\d\d)", Abilities(temperature=False)),
-        (r"deepseek-(reasoner|r1)", Abilities(merge_tool_result_text=True, images=False, temperature=False)),
-        (r"(glm-|minimax-|kimi-k2-thinking)", Abilities(merge_tool_result_text=True, echo_reasoning=True)),
-        (r"(mistral|codestral|devstral|magistral|ministral)-", Abilities(ids="mistral")),
-    )
-)
 
 
-_WINDOWS: tuple[tuple[re.Pattern[str], int], ...] = tuple(
-    (re.compile(pattern), tokens)
-    for pattern, tokens in (
-        (r"claude-[a-z]+-([5-9]|\d\d)(-|$)", 1_000_000),
-        (r"claude-", 200_000),
-        (r"gpt-(5\.6|6)", 1_050_000),
-        (r"gpt-5", 400_000),
-        (r"gpt-4\.1", 1_047_576),
-        (r"(gpt-4o|gpt-4-turbo|o1-(mini|preview))", 128_000),
-        (r"(o1|o3|o4-mini)", 200_000),
-        (r"deepseek-(chat|reasoner)$", 128_000),
-    )
-)
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where something was read, and when."""
+
+    url: str
+    read: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of one model. None is unknown."""
+
+    abilities: Abilities
+    price: Price | None = None
+    ends: date | None = None
+    """The day on which the provider switches it off."""
+    sources: tuple[Source, ...] = ()
+    effort: Effort | None = None
+    """The effort that the user set for it."""
+    budget: int | None = None
+    """The thinking budget that the user set for it, in tokens."""
+
+
+_RENAMED = {"window": "context_window"}
+_FIELDS = {each.name for each in fields(Abilities)}
+_DATE = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})$|-latest$")
+_REGION = re.compile(r"^((us|eu|apac|global|jp|au)\.)?(anthropic|openai|deepseek|mistral)\.")
+"""How Bedrock writes vendors in front of models."""
+
+
+class Catalogue:
+    """Facts by model. `layers` come over the shipped data, each a table of entries by name; the last counts most."""
+
+    def __init__(self, *layers: Mapping[str, Mapping[str, Any]]) -> None:
+        self._layers = layers
+        self._found: dict[str, ModelFacts] = {}
+
+    def extended(self, entries: Mapping[str, Mapping[str, Any]]) -> Catalogue:
+        """This catalogue with more entries: `{"my-model": {"window": 32768, "efforts": []}}`."""
+        return Catalogue(*self._layers, entries) if entries else self
+
+    def facts(self, model: str) -> ModelFacts:
+        """What is known of a model, with its provider in front or not."""
+        if model not in self._found:
+            merged: dict[str, Any] = {}
+            for entry in self._entries(model):
+                merged |= {**entry, "source": [*merged.get("source", ()), *entry.get("source", ())]}
+            self._found[model] = _facts(merged)
+        return self._found[model]
+
+    def is_known(self, model: str) -> bool:
+        """Whether anything is known of it, and not only of its family."""
+        return any(name in table for table in (_data()["models"], *self._layers) for name in _names(model))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models that have entries of their own in the shipped data."""
+        return tuple(_data()["models"])
+
+    def _entries(self, model: str) -> Iterator[Mapping[str, Any]]:
+        bare = _bare(model).lower()
+        yield from (family for family in _data()["families"] if family["pattern"].match(bare))
+        for table in (_data()["models"], *self._layers):
+            yield from (table[name] for name in reversed(_names(model)) if name in table)
+
+
+def abilities_of(model: str) -> Abilities:
+    """The abilities of a model by its name; a vendor in front of it (`openai/o3`) does not matter."""
+    return _shipped(model).abilities
 
 
 @cache
-def abilities_of(model: str) -> Abilities:
-    """The abilities of a model by its name; a vendor in front of it (`openai/o3`) does not matter."""
-    name = model.rsplit("/", 1)[-1].lower()
-    known = next((abilities for pattern, abilities in _KNOWN if pattern.match(name)), USUAL)
-    window = next((tokens for pattern, tokens in _WINDOWS if pattern.match(name)), None)
-    return replace(known, context_window=window)
+def _shipped(model: str) -> ModelFacts:
+    return Catalogue().facts(model)
 
 
-# What it costs
+@cache
+def _data() -> dict[str, Any]:
+    data = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+    for family in data["families"]:
+        family["pattern"] = re.compile(family.pop("match"))
+    return data
 
 
-@dataclass(frozen=True, slots=True)
-class LongContext:
-    """Factors that apply to a request with more than `threshold` input tokens."""
-
-    threshold: int
-    input: float = 1.0
-    output: float = 1.0
-    cache_write: float = 1.0
-    cache_read: float = 1.0
+def _bare(model: str) -> str:
+    return _REGION.sub("", model.rsplit("/", 1)[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars for a million tokens."""
-
-    input: float
-    output: float
-    cache_write: float | None = None
-    cache_read: float | None = None
-    long_context: LongContext | None = None
-
-    def cost(self, usage: Usage) -> float:
-        """What a request with this usage cost, in dollars."""
-        everything = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
-        long = self.long_context if self.long_context and everything > self.long_context.threshold else None
-        factors = long or LongContext(0)
-        dollars = (
-            usage.input_tokens * self.input * factors.input
-            + usage.output_tokens * self.output * factors.output
-            + usage.cache_write_tokens * self._or_input(self.cache_write, factors.cache_write, factors)
-            + usage.cache_read_tokens * self._or_input(self.cache_read, factors.cache_read, factors)
-        )
-        return dollars / 1_000_000
-
-    def _or_input(self, price: float | None, factor: float, factors: LongContext) -> float:
-        return self.input * factors.input if price is None else price * factor
+def _names(model: str) -> tuple[str, ...]:
+    """The names under which a model may be listed, the most exact first: without the vendor, without the date."""
+    own = model.partition("/")[2]
+    bare = _bare(model)
+    return tuple(dict.fromkeys(filter(None, (model, own, _DATE.sub("", model), bare, _DATE.sub("", bare)))))
 
 
-_CLAUDE_LONG = LongContext(200_000, input=2, output=1.5, cache_write=2, cache_read=2)
-_HAIKU_LONG = LongContext(100_000, input=5, output=5, cache_write=5, cache_read=5)
-_GPT_LONG = LongContext(272_000, input=2, output=1.5, cache_write=2, cache_read=2)
-PRICES: Mapping[str, Price] = {
-    "claude-fable-5-1": Price(10, 50, 12.5, 0.25),
-    "claude-fable-5": Price(10, 50, 12.5, 1),
-    "claude-opus-5-5": Price(4, 20, 5, 0.2),
-    "claude-opus-5": Price(5, 25, 6.25, 0.5),
-    "claude-sonnet-5-5": Price(2, 10, 2.5, 0.2),
-    "claude-sonnet-5": Price(2, 10, 2.5, 0.2),
-    "claude-haiku-5-5": Price(0.1, 0.5, 0.125, 0.01, _HAIKU_LONG),
-    "claude-opus-4-8": Price(5, 25, 6.25, 0.5),
-    "claude-opus-4-7": Price(5, 25, 6.25, 0.5),
-    "claude-opus-4-6": Price(5, 25, 6.25, 0.5),
-    "claude-sonnet-4-6": Price(3, 15, 3.75, 0.3),
-    "claude-opus-4-5": Price(5, 25, 6.25, 0.5),
-    "claude-opus-4-1": Price(15, 75, 18.75, 1.5),
-    "claude-opus-4": Price(15, 75, 18.75, 1.5),
-    "claude-sonnet-4-5": Price(3, 15, 3.75, 0.3, _CLAUDE_LONG),
-    "claude-sonnet-4": Price(3, 15, 3.75, 0.3, _CLAUDE_LONG),
-    "claude-haiku-4-5": Price(1, 5, 1.25, 0.1),
-    "claude-3-7-sonnet": Price(3, 15, 3.75, 0.3),
-    "claude-3-5-sonnet": Price(3, 15, 3.75, 0.3),
-    "claude-3-5-haiku": Price(0.8, 4, 1, 0.08),
-    "gpt-6.1-sol": Price(2, 10, 2.5, 0.1, _GPT_LONG),
-    "gpt-6.1-terra": Price(1, 5, None, 0.05, _GPT_LONG),
-    "gpt-6-astra": Price(10, 50, 12.5, 1, _GPT_LONG),
-    "gpt-6-sol": Price(2, 10, 2.5, 0.2, _GPT_LONG),
-    "gpt-6-luna": Price(0.1, 0.5, 0.125, 0.01, _GPT_LONG),
-    "gpt-5.6-sol": Price(4, 20, None, 0.4, _GPT_LONG),
-    "gpt-5.6-terra": Price(2, 12, None, 0.2, _GPT_LONG),
-    "gpt-5.6-luna": Price(0.2, 1.2, None, 0.02, _GPT_LONG),
-    "gpt-5.5": Price(5, 30, None, 0.5),
-    "gpt-5.4": Price(2.5, 15, None, 0.25),
-    "gpt-5.4-mini": Price(0.75, 4.5, None, 0.075),
-    "gpt-5.2": Price(1.75, 14, None, 0.175),
-    "gpt-5.1": Price(1.25, 10, None, 0.125),
-    "gpt-5": Price(1.25, 10, None, 0.125),
-    "gpt-5-mini": Price(0.25, 2, None, 0.025),
-    "gpt-5-nano": Price(0.05, 0.4, None, 0.005),
-    "gpt-4.1": Price(2, 8, None, 0.5),
-    "gpt-4.1-mini": Price(0.4, 1.6, None, 0.1),
-    "gpt-4.1-nano": Price(0.1, 0.4, None, 0.025),
-    "gpt-4o": Price(2.5, 10, None, 1.25),
-    "gpt-4o-mini": Price(0.15, 0.6, None, 0.075),
-    "o3": Price(2, 8, None, 0.5),
-    "o4-mini": Price(1.1, 4.4, None, 0.275),
-}
+def _facts(entry: Mapping[str, Any]) -> ModelFacts:
+    named = {_RENAMED.get(name, name): value for name, value in entry.items()}
+    given = {name: value for name, value in named.items() if name in _FIELDS}
+    if isinstance(given.get("efforts"), list):
+        given["efforts"] = tuple(given["efforts"])
+    if isinstance(given.get("image_limits"), Mapping):
+        given["image_limits"] = ImageLimits(**given["image_limits"])
+    return ModelFacts(
+        replace(USUAL, **given),
+        _price(entry.get("price")),
+        entry.get("ends"),
+        tuple(dict.fromkeys(map(_source, entry.get("source", ())))),
+        entry.get("effort"),
+        entry.get("budget"),
+    )
 
-_DATE = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})$|-latest$")
+
+def _source(name: str) -> Source:
+    known = _data()["sources"].get(name)
+    return Source(known["url"], str(known["read"]), known.get("note", "")) if known else Source(name, "")
+
+
+def _price(entry: Any) -> Price | None:
+    if entry is None or isinstance(entry, Price):
+        return entry
+    long = _data()["long"].get(entry.get("long"))
+    price = Price(**{name: value for name, value in entry.items() if name != "long"})
+    return replace(price, long_context=LongContext(**long)) if long else price
 
 
 class Prices:
-    """The price of each known model."""
+    """The price of each model: the catalogue's, and those that were put over it."""
 
-    def __init__(self, table: Mapping[str, Price] = PRICES) -> None:
-        self._table = dict(table)
+    def __init__(self, catalogue: Catalogue | None = None) -> None:
+        self._catalogue = catalogue or Catalogue()
 
     def of(self, model: str) -> Price | None:
         """The price of a model: under its full name, else without the vendor in front and the date at the end."""
-        bare = model.rsplit("/", 1)[-1]
-        for name in (model, _DATE.sub("", model), bare, _DATE.sub("", bare)):
-            if name in self._table:
-                return self._table[name]
-        return None
+        return self._catalogue.facts(model).price
 
     def cost(self, model: str, usage: Usage) -> float | None:
         """Dollars, or None when the model's price is not known."""
@@ -257,16 +230,5 @@ class Prices:
 
     def extended(self, entries: Mapping[str, Any]) -> Prices:
         """This table with more entries: `{"my-model": {"input": 1, "output": 2, "cache_read": 0.1}}`."""
-        return Prices({**self._table, **{model: _read(model, entry) for model, entry in entries.items()}})
-
-
-def _read(model: str, entry: Any) -> Price:
-    if isinstance(entry, Price):
-        return entry
-    allowed = ("input", "output", "cache_write", "cache_read")
-    if not isinstance(entry, Mapping) or not {"input", "output"} <= set(entry) <= set(allowed):
-        raise UsageError(f"the price of {model!r} needs 'input' and 'output', and may have 'cache_write', 'cache_read'")
-    wrong = [name for name in entry if isinstance(entry[name], bool) or not isinstance(entry[name], (int, float))]
-    if wrong:
-        raise UsageError(f"{wrong[0]!r} in the price of {model!r} must be a number: dollars for a million tokens")
-    return Price(**entry)
+        layer = {name: {"price": read_price(name, each)} for name, each in entries.items()}
+        return Prices(self._catalogue.extended(layer))

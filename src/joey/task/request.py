@@ -49,6 +49,7 @@ class RequestBuilder:
             max_tokens=model.replies.max_tokens,
             temperature=model.replies.temperature,
             grammar=model.protocol.grammar(callable_tools, choice) if constrained else None,
+            conversation=self._log.task_id,
         )
 
     def system_prompt(self) -> str:

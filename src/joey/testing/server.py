@@ -104,7 +104,7 @@ class LocalServer:
         self.requests.append(request)
         wire = FORMATS.get(request.path)
         if wire is None:
-            message = f"there is no {request.path} here, only {' and '.join(FORMATS)}"
+            message = f"there is no {request.path} here, only {', '.join(FORMATS)}"
             await _send_json(writer, 404, {"error": {"type": "not_found_error", "message": message}})
             return
         if not isinstance(request.body, dict):

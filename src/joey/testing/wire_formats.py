@@ -238,7 +238,118 @@ def _anthropic_usage(usage: UsageChunk) -> dict[str, Any]:
     }
 
 
+# OpenAI's Responses
+
+
+def responses_events(chunks: Sequence[Chunk], model: str) -> Iterator[WireEvent]:
+    yield _responses_event("response.created", response=_responses_head(model, "in_progress"))
+    items = _Items()
+    for chunk in chunks:
+        yield from items.events(chunk)
+    yield from items.close()
+    if any(isinstance(chunk, StopChunk) for chunk in chunks):
+        response = responses_body(chunks, model)
+        yield _responses_event(f"response.{response['status']}", response=response)
+
+
+def responses_body(chunks: Sequence[Chunk], model: str) -> dict[str, Any]:
+    stop = next((chunk.reason for chunk in chunks if isinstance(chunk, StopChunk)), "end")
+    why = {"length": "max_output_tokens", "refusal": "content_filter"}.get(stop)
+    usage = _responses_usage(summary(chunks)["usage"] or UsageChunk())
+    items = _Items()
+    for chunk in chunks:
+        _ = list(items.events(chunk))
+    _ = list(items.close())
+    body = {**_responses_head(model, "incomplete" if why else "completed"), "output": items.done, "usage": usage}
+    return {**body, "incomplete_details": {"reason": why} if why else None}
+
+
+def responses_error_event(failure: Failure) -> WireEvent:
+    return _responses_event("error", **openai_error(failure)["error"] | {"type": "error"})
+
+
+class _Items:
+    """Opens, grows and closes items: neighbouring text is one, neighbouring thoughts are one, each call is one."""
+
+    def __init__(self) -> None:
+        self.done: list[dict[str, Any]] = []
+        self._open: dict[str, Any] | None = None
+        self._call: int | None = None
+
+    def events(self, chunk: Chunk) -> Iterator[WireEvent]:
+        if isinstance(chunk, TextChunk):
+            yield from self._enter("message", {"role": "assistant", "content": [_output_text("")]})
+            yield self._grow("output_text", chunk.text, content_index=0)
+        elif isinstance(chunk, ReasoningChunk):
+            yield from self._enter("reasoning", {"summary": [{"type": "summary_text", "text": ""}]})
+            if chunk.text:
+                yield self._grow("reasoning_summary_text", chunk.text, summary_index=0)
+            if chunk.signature is not None:
+                yield from self.close(_item_in(chunk.signature))
+        elif isinstance(chunk, ToolCallChunk):
+            if chunk.index != self._call or self._open is None:
+                yield from self.close()
+                self._call = chunk.index
+            yield from self._enter("function_call", {"call_id": chunk.id, "name": chunk.name, "arguments": ""})
+            if chunk.arguments:
+                yield self._grow("function_call_arguments", chunk.arguments)
+
+    def close(self, item: dict[str, Any] | None = None) -> Iterator[WireEvent]:
+        if self._open is not None:
+            done = {**self._open, **(item or {}), "status": "completed"}
+            yield _responses_event("response.output_item.done", output_index=len(self.done), item=done)
+            self.done.append(done)
+            self._open = None
+
+    def _enter(self, kind: str, fields: dict[str, Any]) -> Iterator[WireEvent]:
+        if self._open is not None and self._open["type"] == kind:
+            return
+        yield from self.close()
+        self._open = {"type": kind, "id": f"item_{len(self.done)}", **fields}
+        yield _responses_event("response.output_item.added", output_index=len(self.done), item=self._open)
+
+    def _grow(self, kind: str, piece: str, **place: int) -> WireEvent:
+        assert self._open is not None
+        if kind == "function_call_arguments":
+            self._open["arguments"] += piece
+        else:
+            self._open["content" if kind == "output_text" else "summary"][0]["text"] += piece
+        where = {"output_index": len(self.done), "item_id": self._open["id"], **place}
+        return _responses_event(f"response.{kind}.delta", **where, delta=piece)
+
+
+def _item_in(signature: str) -> dict[str, Any]:
+    """A signature of this format is an item as JSON; another's is kept as what only the server can read."""
+    return json.loads(signature) if signature.startswith("{") else {"encrypted_content": signature}
+
+
+def _output_text(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": []}
+
+
+def _responses_head(model: str, status: str) -> dict[str, Any]:
+    head = {"id": "resp_local", "object": "response", "created_at": 0, "model": model, "status": status}
+    return {**head, "error": None, "output": [], "usage": None}
+
+
+def _responses_event(kind: str, **fields: Any) -> WireEvent:
+    return kind, json.dumps({"type": kind, **fields}, ensure_ascii=False)
+
+
+def _responses_usage(usage: UsageChunk) -> dict[str, Any]:
+    everything = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    details = {"cached_tokens": usage.cache_read_tokens, "cache_write_tokens": usage.cache_write_tokens}
+    return {
+        "input_tokens": everything,
+        "input_tokens_details": details,
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": everything + usage.output_tokens,
+    }
+
+
 FORMATS: Mapping[str, WireFormat] = {
     "/v1/chat/completions": WireFormat(openai_events, openai_body, openai_error, openai_error_event),
+    "/v1/responses": WireFormat(responses_events, responses_body, openai_error, responses_error_event),
     "/v1/messages": WireFormat(anthropic_events, anthropic_body, anthropic_error, anthropic_error_event),
 }

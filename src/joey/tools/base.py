@@ -32,7 +32,7 @@ from joey.system.filenames import unquoted
 from joey.system.processes import ProcessGroup
 from joey.tools.display import Display, flat
 from joey.tools.memory import ToolMemory
-from joey.toolspec import Group, ToolSpec
+from joey.toolspec import CustomForm, Group, ToolSpec
 from joey.wire import JsonObject, JsonValue
 
 ApprovedBy: TypeAlias = Literal["user", "rule", "sandbox"]
@@ -154,6 +154,10 @@ class Tool(ABC, Generic[ParamsT]):
     """Whether the model sees it in its list. One that is not listed can still be called by a model that knows it."""
     display: Display = Display()
     """How its calls are shown to the user."""
+    custom: CustomForm | None = None
+    """How it is offered to models that can write its one argument as plain text."""
+    namespace: str = ""
+    """The group it belongs to, such as an MCP server."""
 
     @cached_property
     def description(self) -> str:
@@ -164,7 +168,8 @@ class Tool(ABC, Generic[ParamsT]):
 
     @property
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self.schema, self.field_aliases, self.example)
+        words = (self.name, self.description, self.schema, self.field_aliases, self.example)
+        return ToolSpec(*words, self.custom, self.namespace)
 
     @cached_property
     def schema(self) -> JsonObject:

@@ -15,9 +15,9 @@ def to_json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def with_messages(parameters: Mapping[str, Any], messages: Iterable[bytes]) -> bytes:
+def with_messages(parameters: Mapping[str, Any], messages: Iterable[bytes], name: str = "messages") -> bytes:
     """A body of these parameters, which are not empty, and of the messages, which are JSON already."""
     pieces = [*messages] or [b""]
-    pieces[0] = to_json(parameters)[:-1] + b',"messages":[' + pieces[0]
+    pieces[0] = to_json(parameters)[:-1] + f',"{name}":['.encode() + pieces[0]
     pieces[-1] += b"]}"
     return b",".join(pieces)

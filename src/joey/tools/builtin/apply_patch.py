@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
 
 from pydantic import Field
 
@@ -12,6 +14,7 @@ from joey.tools.editing.patch import PatchError, read_patch
 from joey.tools.editing.patch_planning import patch_actions, prepare_patch
 from joey.tools.editing.planning import EditRefused, Prepared
 from joey.tools.editing.tool import EditTool
+from joey.toolspec import CustomForm
 from joey.wire import JsonObject
 
 
@@ -27,6 +30,11 @@ class ApplyPatch(EditTool[ApplyPatchParams]):
         "patch": "*** Begin Patch\n*** Update File: area.py\n@@\n-    return w + h\n+    return w * h\n*** End Patch"
     }
     opt_in = True
+
+    @cached_property
+    def custom(self) -> CustomForm:  # type: ignore[override]
+        """The grammar of OpenAI's Codex (Apache-2.0), word for word: models were trained on it."""
+        return CustomForm("patch", Path(__file__).with_suffix(".lark").read_text(encoding="utf-8"))
 
     def actions(self, params: ApplyPatchParams, context: ToolContext) -> tuple[Action, ...]:
         sections = read_patch(params.patch)

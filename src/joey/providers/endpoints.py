@@ -1,0 +1,49 @@
+"""Who serves models. One that speaks a wire format we know is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A place that serves models: its wire format, its address, and the variable that holds its key."""
+
+    wire: str
+    key_variable: str
+    base_url: str | None = None
+    base_url_variable: str | None = None
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether it is out there, and not a server of the user's own."""
+        return self.base_url is not None and self.base_url.startswith("https:")
+
+
+ENDPOINTS: Mapping[str, Endpoint] = {
+    "anthropic": Endpoint("anthropic", "ANTHROPIC_API_KEY", None, "ANTHROPIC_BASE_URL"),
+    "openai": Endpoint("openai", "OPENAI_API_KEY", None, "OPENAI_BASE_URL"),
+    "openrouter": Endpoint("openai", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
+    "deepseek": Endpoint("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1"),
+    "mistral": Endpoint("openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1"),
+    "ollama": Endpoint("openai", "OLLAMA_API_KEY", "http://localhost:11434/v1", "OLLAMA_BASE_URL"),
+    "llamacpp": Endpoint("openai", "LLAMACPP_API_KEY", "http://localhost:8080/v1", "LLAMACPP_BASE_URL"),
+    "lmstudio": Endpoint("openai", "LMSTUDIO_API_KEY", "http://localhost:1234/v1", "LMSTUDIO_BASE_URL"),
+    "vllm": Endpoint("openai", "VLLM_API_KEY", "http://localhost:8000/v1", "VLLM_BASE_URL"),
+}
+"""The providers that can be named in front of a model."""
+LOCAL = "local"
+"""And the one that is no place: a model in this process."""
+WIRES: Mapping[str, str] = {
+    "anthropic": "joey.providers.anthropic",
+    "openai": "joey.providers.openai_either",
+    LOCAL: "joey.providers.local.provider",
+}
+"""The module for each wire format; its function `connect` opens a provider."""
+APIS: Mapping[str, str] = {
+    "chat": "joey.providers.openai_chat",
+    "responses": "joey.providers.openai_responses",
+    "messages": "joey.providers.anthropic",
+}
+"""The module for each API that can be chosen."""
