@@ -26,6 +26,7 @@ from joey.messages import StopReason
 from joey.providers import errors
 from joey.providers.decoding import shapes
 from joey.providers.decoding.reader import ReplyReader, unexpected
+from joey.providers.error_body import message_in
 
 _TEXTS = {"output_text": "text", "refusal": "refusal", "text": "text"}
 """The kinds of content that a message has, and where each keeps its words."""
@@ -90,7 +91,7 @@ class ResponsesReader(ReplyReader):
         if response.get("error") or response.get("status") in ("failed", "cancelled"):
             raise _error(response)
         if not isinstance(response.get("output"), list):
-            raise _error(response) if errors.message_in(body) else unexpected("the body", body)
+            raise _error(response) if message_in(body) else unexpected("the body", body)
         yield from self._ended({"response": response})
 
     @property
@@ -268,8 +269,7 @@ def _piece(delta: Any) -> str:
 
 def _error(source: Mapping[str, Any]) -> errors.ProviderError:
     error = source.get("error") or source
-    message = errors.message_in(error) or shapes.text(source.get("status")) or "the reply failed"
-    return errors.classify(message, kinds=errors.kinds_in(error), began=True)
+    return errors.from_body(error, began=True) if message_in(error) else errors.CutStreamError("the reply failed")
 
 
 def _escaped(text: str) -> str:
