@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The versions that the tests pass with. `pip install .` outside of here takes what pyproject.toml permits.
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help run demo test check bench eval fuzz fix clean docs screenshots snapshots site package release-check upgrade constraints
+.PHONY: help run demo test check bench eval fuzz chaos fix clean docs screenshots snapshots site package release-check upgrade constraints
 
 help: ## what can be run here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -70,9 +70,13 @@ $(SMOL): | .venv/.installed
 
 # The sandbox of commands. Where it cannot be installed, its tests skip, and Joey uses Landlock.
 .venv/.bubblewrap: .venv/.installed
-	-@$(BIN)/python scripts/install_bubblewrap.py && touch $@
+	-@$(BIN)/python scripts/install_debian.py bwrap "tests of the full sandbox" && touch $@
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium .venv/.bubblewrap ## all tests
+# Stops a run at its system calls.
+.venv/.strace: .venv/.installed
+	-@$(BIN)/python scripts/install_debian.py strace "tests that kill at a system call" && touch $@
+
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace ## all tests
 	$(BIN)/pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
 
 check: .venv/.installed ## lint, types, import layers, generated docs
@@ -92,6 +96,10 @@ eval: .venv/.installed ## small tasks on the local model, in each protocol, with
 
 fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; prints how many inputs were tried (JOEY_FUZZ=N for N each)
 	@$(BIN)/python scripts/fuzz.py
+
+# CHAOS="kills --kills 1000 --seed 7" chooses; `python -m chaos --help` has the options.
+chaos: .venv/.installed .venv/.bubblewrap .venv/.strace ## kill, fill, close and damage real runs, and compare with what happened (CHAOS=… chooses)
+	@$(BIN)/python -m chaos $(CHAOS)
 
 fix: .venv/.installed ## format, and fix what ruff can
 	$(BIN)/ruff check --fix .

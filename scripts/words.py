@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SEARCHED = ("src", "tests", "docs", "examples", "bench", "evals", "scripts", "*.md")
+SEARCHED = ("src", "tests", "docs", "examples", "bench", "evals", "chaos", "scripts", "*.md")
 LEFT_OUT = ("tests/vectors/", "/.cache/", "scripts/words.py", "tests/test_words.py", "CONTRIBUTING.md")
 
 WORDS = {

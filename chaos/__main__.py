@@ -1,0 +1,74 @@
+"""`python -m chaos PART`: prints what was tried and every fault that was found; fails if there is one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from chaos import damage, day, kills, signals
+from chaos.kills import Setting, Tally
+
+PARTS = ("kills", "calls", "full", "damage", "signals", "day")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
+    parser.add_argument(
+        "part", choices=PARTS, nargs="*", default=PARTS, help="which parts; all of them if none is named"
+    )
+    parser.add_argument("--kills", type=int, default=100, help="how many kills at random instants")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="with calls and full: take every N-th system call")
+    parser.add_argument("--flips", type=int, default=1000, help="with damage: how many damaged journals are read")
+    parser.add_argument("--tasks", type=int, default=200, help="with day: how many tasks of 50 turns")
+    options = parser.parse_args()
+    faults = sum(asyncio.run(_part(part, options)) for part in options.part or PARTS)
+    return bool(faults)
+
+
+async def _part(part: str, options: argparse.Namespace) -> int:
+    """Do one part and print what came of it; how many faults there were."""
+    tally = Tally()
+    if part == "kills":
+        await kills.at_random(options.kills, options.seed, tally)
+    elif part == "calls":
+        for protocol in kills.PROTOCOLS:
+            await kills.at_every_call(Setting(protocol, sandbox="off"), tally, every=options.every)
+    elif part == "full":
+        await kills.full_at_every_call(Setting("native", sandbox="off"), tally, every=options.every)
+    elif part == "damage":
+        await _damage(options, tally)
+    elif part == "signals":
+        await signals.all_of_it(tally, [Setting("native"), Setting("xml", sandbox="off")])
+    else:
+        await _day(options.tasks, tally)
+    _print(part, tally)
+    return len(tally.faults)
+
+
+async def _damage(options: argparse.Namespace, tally: Tally) -> None:
+    for setting in (Setting("native", sandbox="off"), Setting("xml", sandbox="off")):
+        await damage.cuts(setting, tally, resumed=10)
+        await damage.flips(setting, tally, times=options.flips // 2, resumed=20, seed=options.seed)
+
+
+async def _day(tasks: int, tally: Tally) -> None:
+    series = await day.day(tasks, turns=50, megabytes=20)
+    tally.tasks = len(series)
+    tally.faults += day.grown(series)
+    for name, (early, late) in day.growth(series).items():
+        tally.at[f"{name}: {early:.0f} in the second quarter, {late:.0f} in the last"] = tasks
+
+
+def _print(part: str, tally: Tally) -> None:
+    print(f"{part}: {tally.tasks} tasks, {tally.kills} kills, {len(tally.faults)} faults")
+    for where, count in sorted(tally.at.items()):
+        print(f"{count:>8,}  {where}")
+    for fault in tally.faults:
+        print(f"   FAULT  {fault}")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,231 @@
+"""kill -9 at random instants, and before every system call: then `joey resume`, until the task is done."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.oracle import faults
+from chaos.processes import Ended, Place, ended
+from chaos.scenario import STEPS, TASK, Model
+from joey import protocols
+from joey.journal.journal import read_journal
+from joey.journal.replay import replay
+from joey.messages import Message
+from joey.testing.server import LocalServer
+
+PROTOCOLS = ("native", "xml", "json_mix", "morph_xml")
+SHORT = ("command", "subtask", "write")
+_CALLS = "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,ftruncate"
+_MAX_KILLS = 6
+"""How often one task is killed before it may come to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a task runs: its protocol, the wire, whether ids repeat, and whether commands are confined."""
+
+    protocol: str
+    wire: str = "anthropic"
+    same_ids: bool = False
+    sandbox: str = "auto"
+
+    @property
+    def words(self) -> str:
+        return f"{self.protocol}/{self.wire}{'/same ids' if self.same_ids else ''}/sandbox {self.sandbox}"
+
+
+SETTINGS = (
+    *(Setting(protocol, sandbox=sandbox) for protocol in PROTOCOLS for sandbox in ("auto", "off")),
+    Setting("native", "openai"),
+    Setting("native", same_ids=True, sandbox="off"),
+    Setting("native", "openai", same_ids=True),
+)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was tried, and what went wrong."""
+
+    tasks: int = 0
+    kills: int = 0
+    at: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Run:
+    """One task in front of its model."""
+
+    place: Place
+    model: Model
+    setting: Setting
+    url: str
+
+    async def begin(self, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
+        return await self.place.start(
+            "run", TASK, *self.options, "--protocol", self.setting.protocol, wrapped_by=wrapped_by
+        )
+
+    async def resume(self, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
+        return await self.place.start("resume", *self.options, wrapped_by=wrapped_by)
+
+    async def begin_or_resume(self, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
+        """As a person would: a task that left no trace is started again."""
+        return await (self.resume(wrapped_by) if self.opened else self.begin(wrapped_by))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        wire = ("--model", f"{self.setting.wire}/scripted", "--base-url", self.url)
+        return (*wire, "--approve", "all", "--sandbox", self.setting.sandbox)
+
+    @property
+    def journal(self) -> Path | None:
+        """The journal of the task that was started first: its subtasks come later."""
+        found = sorted(self.place.tasks.glob("*/journal.jsonl")) if self.place.tasks.exists() else []
+        return next((each for each in found if b'"parent_id":"' not in each.read_bytes().replace(b" ", b"")), None)
+
+    @property
+    def opened(self) -> bool:
+        return bool(self.journal and self.journal.read_bytes().count(b"\n"))
+
+    def messages(self) -> list[Message]:
+        return replay(read_journal(self.journal)).messages if self.opened and self.journal else []
+
+    async def finish(self) -> list[str]:
+        """Resume until the end, and what is not true then."""
+        last = await ended(await self.begin_or_resume())
+        found = [] if last.code == 0 else [f"ended with {last.code}: {last.err[-600:]}"]
+        return found + ["a traceback was shown"] * last.traceback + await self.check()
+
+    async def check(self) -> list[str]:
+        await self.place.settled(2)
+        self.place.end_all()
+        return faults(self.model, self.place.workspace)
+
+
+@asynccontextmanager
+async def a_run(setting: Setting, steps: tuple[str, ...], state: Path | None = None) -> AsyncIterator[Run]:
+    folder = Path(tempfile.mkdtemp(prefix="joey-chaos-"))
+    model = Model(protocols.get(setting.protocol), steps, setting.same_ids)
+    place = Place(folder, state=state)
+    async with LocalServer(model) as server:
+        url = server.anthropic_url if setting.wire == "anthropic" else server.openai_url
+        try:
+            yield Run(place, model, setting, url)
+        finally:
+            place.end_all()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def length(setting: Setting, steps: tuple[str, ...]) -> float:
+    """How long the whole task takes here and now. It has to be right when nobody disturbs it."""
+    async with a_run(setting, steps) as run:
+        began = time.monotonic()
+        found = await run.finish()
+        if found:
+            raise SystemExit(f"{setting.words}: wrong even undisturbed: {found}")
+        return time.monotonic() - began
+
+
+async def at_random(kills: int, seed: int, tally: Tally, settings: Sequence[Setting] = SETTINGS) -> None:
+    """Kill tasks at random instants until there were so many kills."""
+    chance = random.Random(seed)
+    lengths: dict[Setting, float] = {}
+    goal = tally.kills + kills
+    while tally.kills < goal:
+        setting = settings[tally.tasks % len(settings)]
+        if setting not in lengths:
+            lengths[setting] = await length(setting, STEPS)
+        async with a_run(setting, STEPS) as run:
+            found = await _killed(run, chance, lengths[setting], min(_MAX_KILLS, goal - tally.kills), tally)
+        tally.tasks += 1
+        tally.faults += (f"{setting.words} (seed {seed}, task {tally.tasks}): {each}" for each in found)
+
+
+async def _killed(run: Run, chance: random.Random, seconds: float, times: int, tally: Tally) -> list[str]:
+    found: list[str] = []
+    for _ in range(times):
+        kept = run.messages()
+        process = await run.begin_or_resume()
+        with suppress(TimeoutError):
+            last = await _until(process, run, chance, seconds)
+            found += ["a traceback was shown"] * last.traceback
+            if last.code:
+                found.append(f"ended with {last.code}: {last.err[-600:]}")
+            break  # it was quicker than the knife
+        process.kill()
+        await process.wait()
+        tally.kills += 1
+        tally.at[run.setting.words] += 1
+        if run.messages()[: len(kept)] != kept:
+            found.append("messages were lost")
+    return found + await run.finish() if not found else found + await run.check()
+
+
+async def _until(process: asyncio.subprocess.Process, run: Run, chance: random.Random, seconds: float) -> Ended:
+    """The end of a process, or TimeoutError at a random instant; the process is left as it is then.
+
+    One in three instants is anywhere in the life of a process, which starts for long; the others come shortly after
+    the model was asked something, when replies, records and commands follow each other.
+    """
+    reading = asyncio.ensure_future(process.communicate())
+    if chance.random() < 1 / 3:
+        await asyncio.wait([reading], timeout=chance.uniform(0, seconds))
+    else:
+        requested = asyncio.ensure_future(run.model.requests(chance.randint(1, 4)))
+        await asyncio.wait([reading, requested], return_when=asyncio.FIRST_COMPLETED)
+        requested.cancel()
+        await asyncio.wait([reading], timeout=chance.uniform(0, 0.5))
+    if not reading.done():
+        reading.cancel()
+        raise TimeoutError
+    out, err = reading.result()
+    return Ended(process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+async def at_every_call(setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0) -> int:
+    """Kill a short task before each system call that changes something; how many there are."""
+    total = await _count_calls(setting)
+    for number in range(1 + offset, total + 1, every):
+        async with a_run(setting, SHORT) as run:
+            process = await run.begin(_strace(f"signal=KILL:when={number}"))
+            await ended(process)
+            tally.kills += 1
+            tally.at[f"{setting.words}, at a system call"] += 1
+            found = await run.finish()
+            tally.tasks += 1
+            tally.faults += (f"{setting.words}, killed before call {number} of {total}: {each}" for each in found)
+    return total
+
+
+async def full_at_every_call(setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0) -> int:
+    """The disk is full at each of these calls and for twenty more; then there is room, and the task is resumed."""
+    total = await _count_calls(setting)
+    for number in range(1 + offset, total + 1, every):
+        async with a_run(setting, SHORT) as run:
+            last = await ended(await run.begin(_strace(f"error=ENOSPC:when={number}..{number + 20}")))
+            found = ["a traceback was shown"] * last.traceback + await run.finish()
+            tally.tasks += 1
+            tally.faults += (f"{setting.words}, full at call {number} of {total}: {each}" for each in found)
+    return total
+
+
+def _strace(inject: str) -> tuple[str, ...]:
+    return ("strace", "-qq", "-o", "/dev/null", "-e", f"trace={_CALLS}", "-e", f"inject={_CALLS}:{inject}")
+
+
+async def _count_calls(setting: Setting) -> int:
+    async with a_run(setting, SHORT) as run:
+        log = run.place.folder / "calls"
+        await ended(await run.begin(("strace", "-qq", "-o", str(log), "-e", f"trace={_CALLS}")))
+        return len(re.findall(r"^\w+\(", log.read_text(), re.MULTILINE))

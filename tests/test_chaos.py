@@ -1,0 +1,124 @@
+"""The chaos harness, for a short while: what it looks for is not there, and it would notice if it were."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from chaos import damage, day, kills, signals
+from chaos.day import Held
+from chaos.kills import Setting, Tally
+from chaos.oracle import faults
+from chaos.scenario import LOG, Conversation, Model, file_name, file_text, output
+
+from joey import protocols
+from joey.task.wording import INTERRUPTED, NOT_RUN
+
+needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+
+
+async def test_killed_at_random_instants_nothing_is_lost_or_done_twice() -> None:
+    tally = Tally()
+    await kills.at_random(3, 7, tally, [Setting("xml")])
+    assert not tally.faults
+    assert tally.kills == 3
+
+
+@needs_strace
+async def test_killed_before_a_system_call_nothing_is_lost_or_done_twice() -> None:
+    tally = Tally()
+    total = await kills.at_every_call(Setting("json_mix", sandbox="off"), tally, every=60, offset=30)
+    assert not tally.faults
+    assert tally.kills == len(range(31, total + 1, 60)) > 0
+
+
+@needs_strace
+async def test_a_full_disk_ends_in_words_and_the_task_resumes() -> None:
+    tally = Tally()
+    await kills.full_at_every_call(Setting("native", sandbox="off"), tally, every=60, offset=45)
+    assert not tally.faults
+    assert tally.tasks > 0
+
+
+async def test_a_journal_cut_anywhere_is_read_to_its_last_whole_record() -> None:
+    tally = Tally()
+    await damage.cuts(Setting("native", sandbox="off"), tally, resumed=0)
+    await damage.flips(Setting("native", sandbox="off"), tally, times=100, resumed=1, seed=3)
+    assert not tally.faults
+
+
+async def test_a_closed_terminal_ends_the_command_that_runs() -> None:
+    tally = Tally()
+    await signals.closed_terminal(Setting("native", sandbox="off"), tally)
+    assert not tally.faults
+
+
+async def test_a_day_of_tasks_leaves_nothing_behind() -> None:
+    series = await day.day(4, turns=4, megabytes=1)
+    assert [(each.descriptors, each.children, each.temporary) for each in series[1:]] == [
+        (series[1].descriptors, 0, series[1].temporary)
+    ] * 3
+
+
+# The oracle itself
+
+
+def findings(workspace: Path, kind: str, answer: str, *, log: str = "", written: bool = False) -> list[str]:
+    """What the oracle finds of a model that asked for one step and was told this."""
+    (workspace / LOG).write_text(log)
+    if written:
+        (workspace / file_name("p1")).write_text(file_text("p1"))
+    model = Model(
+        protocols.get("native"), reported={"p": Conversation("p", ("p1",), {"p1": answer})}, kinds={"p1": kind}
+    )
+    return faults(model, workspace)
+
+
+BOTH = "start p1\nend p1\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "log", "written"),
+    [
+        ("command", output("p1"), BOTH, False),
+        ("command", INTERRUPTED, "start p1\n", False),
+        ("command", INTERRUPTED, "", False),
+        ("command", NOT_RUN, "", False),
+        ("write", "The file was written.", "", True),
+        ("write", NOT_RUN, "", False),
+        ("background", "It runs as a job.", "start p1\n", False),
+    ],
+)
+def test_the_oracle_accepts_what_is_true(tmp_path: Path, kind: str, answer: str, log: str, written: bool) -> None:
+    assert findings(tmp_path, kind, answer, log=log, written=written) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "log", "written"),
+    [
+        ("command", output("p1"), "start p1\n", False),
+        ("command", "Subtask 7 completed.", BOTH, False),
+        ("command", NOT_RUN, "start p1\n", False),
+        ("command", "", BOTH, False),
+        ("command", output("p1"), BOTH * 2, False),
+        ("write", "The file was written.", "", False),
+        ("write", NOT_RUN, "", True),
+        ("subtask", "Every step was tried.", "", False),
+        ("background", "It runs as a job.", "", False),
+    ],
+)
+def test_the_oracle_notices_what_is_not(tmp_path: Path, kind: str, answer: str, log: str, written: bool) -> None:
+    assert findings(tmp_path, kind, answer, log=log, written=written)
+
+
+def test_a_file_that_is_half_written_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / ".p1.txt.part").write_text("written")
+    assert findings(tmp_path, "command", INTERRUPTED)
+
+
+def test_growth_is_noticed() -> None:
+    flat = [Held(100_000, 11, 0, 2)] * 8
+    assert day.grown(flat) == []
+    assert day.grown([*flat[:6], Held(100_000, 13, 0, 2), Held(100_000, 13, 0, 2)])
+    assert day.grown([*flat[:6], Held(120_000, 11, 0, 2), Held(120_000, 11, 0, 2)])
