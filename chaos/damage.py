@@ -1,9 +1,8 @@
 """Journals cut at every byte of their last records, and with random bits flipped.
 
 A cut is what a dying machine leaves: the task resumes from the last whole record and comes to its end. What really
-happened is not compared here, because a record that was synced before a command ran can only be cut artificially. Flipped
-bits are damage: what is whole is kept, the rest is reported, the other tasks are listed as before, and nobody sees a
-traceback.
+happened is not compared here: a record that was synced before a command ran is not lost in this way. Flipped bits are
+damage: what is whole is kept, the rest is reported, the other tasks are listed as before, and nobody sees a traceback.
 """
 
 from __future__ import annotations

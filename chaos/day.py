@@ -96,7 +96,7 @@ def growth(series: list[Held]) -> dict[str, tuple[float, float]]:
 
 
 def _mean(series: list[Held], name: str) -> float:
-    return sum(getattr(each, name) for each in series) / len(series)
+    return float(sum(getattr(each, name) for each in series) / len(series))
 
 
 def grown(series: list[Held]) -> list[str]:

@@ -146,4 +146,4 @@ class Model:
 
     def _written(self, call: ToolUseBlock) -> str | ToolUseBlock:
         written = self.protocol.encode_call(call)
-        return f"{written.text}\n" if isinstance(written, TextBlock) else written
+        return f"{written.text}\n" if isinstance(written, TextBlock) else call

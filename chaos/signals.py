@@ -12,6 +12,7 @@ import sys
 import termios
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from chaos.kills import Run, Setting, Tally, a_run
 from chaos.processes import Ended, ended
@@ -25,7 +26,7 @@ _SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGINT)
 async def all_of_it(tally: Tally, settings: Sequence[Setting]) -> None:
     for setting in settings:
         for number in _SIGNALS:
-            await _try(setting, tally, f"{number.name} ends everything", lambda run, n=number: _signalled(run, n))
+            await _try(setting, tally, f"{number.name} ends everything", partial(_signalled, number=number))
         await closed_terminal(setting, tally)
         await _try(setting, tally, "a stop of seconds changes nothing", _stopped)
         await _try(setting, tally, "two processes at one task", _two_at_once)
