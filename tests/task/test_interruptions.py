@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import image_kit
 from joey.commands import Answer, Cancel, Say
 from joey.events import (
     ApprovalRequested,
@@ -28,10 +30,12 @@ from joey.journal.records import ChildOpened, MessageAdded, Record, RunBegan, Ta
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.retry import RetryPolicy
+from joey.system.filenames import quoted
 from joey.task import wording
 from joey.task.approvals import SKIPPED
 from joey.task.task import TaskHandle
 from joey.testing.script import Failure, Faults, Scripted, reply
+from joey.testing.scripted import ScriptedProvider
 from task_kit import Kit, call, done, yes
 
 SUBTASK = call("n", "new_task", mode="code", message="Look into it.")
@@ -204,6 +208,15 @@ async def test_what_was_said_before_a_crash_is_heard_after_it(tmp_path: Path) ->
     assert "<user_message>\nin blue, please\n</user_message>" in text_in(kit.sent[-1])
 
 
+async def test_what_was_attached_to_a_task_that_died_at_once_is_sent_when_it_is_resumed(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [])
+    image, mentioned = image_kit.block(image_kit.made(4, 4)), TextBlock("<mentioned>a</mentioned>")
+    TaskHandle.start(kit.config, "Look at @/a", attached=[mentioned], images=[image]).close()
+    (entry,) = kit.store.entries()
+    assert (await kit.resume(entry.task_id, [done()], "now")).outcome == "completed"
+    assert kit.sent[0].content[:4] == (TextBlock("Look at @/a"), mentioned, image, TextBlock("now"))
+
+
 async def test_a_finished_task_sends_nothing_until_there_is_a_message(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [done()])
     first = await kit.run()
@@ -213,6 +226,23 @@ async def test_a_finished_task_sends_nothing_until_there_is_a_message(tmp_path: 
     assert kit.provider.requests == []
     assert kit.store.journal_path(kit.task.id).read_bytes() == before
     assert await kit.resume(kit.task.id, [done("e", "More.")], "more") == TaskFinished("completed", "More.")
+
+
+@pytest.mark.parametrize("first", ["read_file", "write_to_file"])
+@pytest.mark.parametrize("name", ["a.txt", os.fsdecode(b"caf\xe9.txt")], ids=["text", "bytes"])
+async def test_a_resumed_task_does_not_overwrite_what_the_user_changed(tmp_path: Path, first: str, name: str) -> None:
+    kit, shown = Kit(tmp_path, []), quoted(name)
+    path = kit.workspace / name
+    path.write_text("old\n")
+    known = call("k", first, path=shown, **({"file_text": "model's\n"} if first == "write_to_file" else {}))
+    kit.provider = ScriptedProvider([reply(known), Failure(400, "no", "invalid_request_error")])
+    kit.change(provider=kit.provider, headless=True)
+    assert (await kit.run()).outcome == "error"
+    path.write_text("the user's\n")
+    write = call("w", "write_to_file", path=shown, file_text="other\n")
+    assert kit.task is not None and (await kit.resume(kit.task.id, [reply(write), done()])).outcome == "completed"
+    assert path.read_text() == "the user's\n"
+    assert "was changed by somebody else" in text_in(kit.sent[-1])
 
 
 # Speaking

@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 from joey.effects import Todo
 from joey.events import Outcome
-from joey.messages import ImageBlock, Message, ToolResult
+from joey.messages import ImageBlock, Message, ResultBlock, ToolResult
 from joey.sendable import is_sendable
 from joey.system.filenames import quoted, unquoted
 from joey.usage import Usage
@@ -52,6 +52,8 @@ class TaskOpened:
     parent_call_id: str | None = None
     base_url: str | None = None
     """The server that was named for this task alone. A resumed task continues there, and not at the provider's own."""
+    attached: tuple[ResultBlock, ...] = ()
+    """What goes with the text: what it mentions, and images. A task that dies before its first message has it here."""
 
     @property
     def folder(self) -> Path:
@@ -122,12 +124,22 @@ class FilesFound:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A version of a file that the model knows from now on; None: that the file is gone."""
+
+    path: str
+    """As `path_text` writes it."""
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
-    """A call was answered."""
+    """A call was answered. `seen` are the files that the model knows another version of than before."""
 
     call_id: str
     name: str
     result: ToolResult
+    seen: tuple[SeenFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class TaskState:
     """The commands that were started. Which of them still run is for whoever resumes the task to find out."""
     starting: set[str] = field(default_factory=set)
     """Calls that were about to start a command that would outlive Joey, when it was not written down as started."""
+    seen: dict[str, str | None] = field(default_factory=dict)
+    """The version of each file that the model knows, by path; None if it knows that the file is gone."""
     checkpoint: int | None = None
     """The last checkpoint of the files."""
     ended: TaskEnded | None = None
@@ -101,7 +103,8 @@ class TaskState:
             case CommandStarted(call_id):
                 self.commands.append(record)
                 self.starting.discard(call_id)
-            case RunEnded(call_id, name, result):
+            case RunEnded(call_id, name, result, seen):
+                self.seen.update((file.path, file.version) for file in seen)
                 self.starting.discard(call_id)
                 self.results[call_id] = result
                 self.children.pop(call_id, None)

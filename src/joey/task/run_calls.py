@@ -163,7 +163,7 @@ class ToolRunner:
         self._answer(call, result)
 
     def _answer(self, call: ToolCallFinished, result: ToolResult) -> None:
-        self._log.record(RunEnded(call.call_id, call.name, result))
+        self._log.record(RunEnded(call.call_id, call.name, result, self._toolbox.newly_seen()))
         self._log.emit(ToolRunFinished(call.call_id, call.name, result))
         if result.is_error:
             self._toolbox.failed.append(call.name)

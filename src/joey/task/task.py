@@ -59,13 +59,14 @@ class TaskHandle:
         `attached` is what the text names (joey.prompts)."""
         _check_mode(mode, config)
         task_id, model, folder = config.hooks.new_id(), config.model, config.workspace.folder
+        name, protocol, blocks = model.full_name, model.protocol.name, (*attached, *images)
         opened = TaskOpened(
-            task_id, text, path_text(folder), mode, model.full_name, model.protocol.name, base_url=model.base_url
+            task_id, text, path_text(folder), mode, name, protocol, base_url=model.base_url, attached=blocks
         )
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
         with _opened_log(config, task_id) as log:
-            task = cls(config, log, [TextBlock(text), *attached, *images], depth)
+            task = cls(config, log, _opening(opened), depth)
             log.record(opened)
             task._parts.supervisor.new_request(text)
             if todos:
@@ -94,7 +95,7 @@ class TaskHandle:
             opened = log.state.opened
             if opened is None:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
-            words: list[Block] = [] if log.state.messages else [TextBlock(opened.text)]
+            words = [] if log.state.messages else _opening(opened)
             words += [TextBlock(text)] if text else []
             task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth)
             if mode is not None and mode != log.state.mode:
@@ -166,6 +167,11 @@ def _family(depth: int) -> Family:
         return TaskHandle.resume(config, task_id, opening=opening, depth=depth + 1)
 
     return Family(start, resume, depth)
+
+
+def _opening(opened: TaskOpened) -> list[Block]:
+    """What the first message begins with."""
+    return [TextBlock(opened.text), *opened.attached]
 
 
 def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from joey.checkpoints import CheckpointStore
 from joey.events import FilesLeftBehind, SandboxReported, ToolRunProgressed
-from joey.journal.records import CommandStarted, FilesFound, RunConfined
+from joey.journal.records import CommandStarted, FilesFound, RunConfined, SeenFile, path_text
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
+from joey.system.filenames import unquoted
 from joey.task.calls import Grants, Rules
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.tools.base import Confined, ToolContext
 from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry
+from joey.tools.seen_files import SeenFiles
 
 
 class Toolbox:
@@ -28,6 +32,8 @@ class Toolbox:
         self.failed: list[str] = []
         """The tools that failed since the model last spoke."""
         self.memory = ToolMemory()
+        for path, version in log.state.seen.items():
+            self.memory[SeenFiles].restore(Path(unquoted(path)), version)
         self._confined: Confined | None = None
         self._registry: Registry | None = None
         self._checkpoints: CheckpointStore | None = None
@@ -75,6 +81,10 @@ class Toolbox:
             progress=lambda text: self._log.emit(ToolRunProgressed(call_id, text)),
             memory=self.memory,
         )
+
+    def newly_seen(self) -> tuple[SeenFile, ...]:
+        """The files that the model knows another version of than was recorded last."""
+        return tuple(SeenFile(path_text(path), version) for path, version in self.memory[SeenFiles].take_new().items())
 
     def _note_confined(self, call_id: str, confined: Confined) -> None:
         self._log.record(RunConfined(call_id, confined.level, confined.network))
