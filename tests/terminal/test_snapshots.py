@@ -80,6 +80,7 @@ DIFF = """\
 +        self.send_response(200)
 +        self.end_headers()
 """
+TWO_PLACES = f"{DIFF}@@ -40,2 +41,2 @@ def main\n-    port = 8000  # 世界\n+    port = 8080  # 世界\n     serve(port)\n"
 BEGUN = (TaskStarted("Add a /hello endpoint", "code", "anthropic/scripted", "native"), TurnStarted(1))
 ANSWER = """\
 ## Plan
@@ -304,6 +305,13 @@ STATES: dict[str, Step] = {
     "shortcuts": typed("question_mark"),
     "large-paste": pasted,
     "users-command": users_command,
+    "searching": typed("ctrl+f", *"branch", after=seen(TextStarted(), TextDelta(ANSWER), TextFinished())),
+    "diff-of-two-places": seen(
+        *wrote(),
+        ToolRunFinished(
+            "w", "write_to_file", ToolResult((TextBlock("Written."),), (ShownDiff("server.py", TWO_PLACES),))
+        ),
+    ),
     "waiting-to-try-again": seen(RetryScheduled(2, 8.0, "The provider is overloaded.")),
 }
 LIGHT = ("answer-streaming", "approval-of-a-change", "question", "todos-and-meters")

@@ -53,6 +53,10 @@ class Look:
         """A file or a patch while it grows."""
         return Text(visible(text))
 
+    def diff(self, diff: str, name: str) -> Text:
+        """What changed in the file of this name."""
+        return draw_diff(diff)
+
 
 def draw(entry: Entry, look: Look) -> RenderableType:
     """What an entry looks like."""
@@ -163,8 +167,8 @@ def outcome(card: Card, look: Look) -> Text:
 
 def draw_shown(shown: Shown, look: Look) -> Text:
     match shown:
-        case ShownDiff(_, diff):
-            return fold(draw_diff(diff), look)
+        case ShownDiff(path, diff):
+            return fold(look.diff(diff, path), look)
         case ShownText(text):
             return _output(text, look)
         case _:

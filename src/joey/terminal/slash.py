@@ -41,6 +41,12 @@ class Front(Protocol):
 
     def set_theme(self, which: str) -> str: ...
 
+    def replies(self) -> list[str]:
+        """The model's replies, the oldest first."""
+        ...
+
+    def copy_text(self, text: str) -> str: ...
+
     def close(self) -> object: ...
 
 
@@ -186,6 +192,15 @@ def _mcp(front: Front, _rest: str) -> str:
     )
 
 
+def _copy(front: Front, which: str) -> str:
+    if which and not (which.isdecimal() and int(which)):
+        return "Type /copy, or /copy 2 for the reply before the last one."
+    found, back = front.replies(), int(which or 1)
+    if len(found) < back:
+        return f"There is no reply to copy; there are {len(found)}." if found else "There is no reply to copy yet."
+    return front.copy_text(found[-back])
+
+
 def _undo(front: Front, rest: str) -> str:
     if front.busy:
         return _BUSY
@@ -225,6 +240,7 @@ KEYS = """\
   Ctrl+V    paste an image; its path, typed or dragged here, attaches it, too
   Esc       interrupt Joey
   Ctrl+C    copy what is selected, clear the input, or interrupt; twice quits
+  Ctrl+F    search the conversation
   Ctrl+O    show everything in full, or fold it again (a click: one entry)
   PageUp    scroll, as PageDown and the wheel do
   Ctrl+D    quit, if nothing is typed (Ctrl+Q: always); Ctrl+Z suspends"""
@@ -240,6 +256,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "tools": ("the tools of this mode", _tools),
     "mcp": ("the MCP servers", _mcp),
     "undo": ("show what undoing the last change would do; /undo now does it", _undo),
+    "copy": ("copy the last reply; /copy 2: the one before", _copy),
     "theme": ("dark or light", _theme),
     "help": ("the commands; /help keys: the keys", _help),
     "quit": ("quit; the task can be resumed", _quit),

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from base64 import b64encode
 from codecs import getincrementaldecoder
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TextIO
@@ -26,9 +27,11 @@ from joey.errors import JoeyError
 from joey.events import Event, TaskFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
+from joey.system.outlet import unfiltered
 from joey.system.visible import VisiblePieces, visible
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
+from joey.terminal.entry_text import replies
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, resume_task, run_command
@@ -153,6 +156,16 @@ class Plain:
 
     def compact(self) -> None:
         self._compacting = True
+
+    def replies(self) -> list[str]:
+        resumed = self.session.choices.resume
+        return replies(entries_of(self.session.services.state(resumed)[1].messages)) if resumed else []
+
+    def copy_text(self, text: str) -> str:
+        if not self._out.isatty():
+            return "Nothing can be copied here: this is no terminal."
+        unfiltered(self._out).write(f"\x1b]52;c;{b64encode(text.encode('utf-8', 'replace')).decode()}\a")
+        return "Copied, if this terminal lets programs copy (OSC 52)."
 
     def set_theme(self, which: str) -> str:
         return f"Plain lines have no theme; {which} is for the full screen."

@@ -42,6 +42,7 @@ from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
 from joey.terminal.activity import after as activity_after
 from joey.terminal.attachments import ImageFile
 from joey.terminal.clipboard import Clipboard
+from joey.terminal.entry_text import matches, replies
 from joey.terminal.notes import NoteKind
 from joey.terminal.screen.answering import KeyGate, answer_by_words
 from joey.terminal.screen.editor import edited, editor_command
@@ -50,8 +51,10 @@ from joey.terminal.screen.look import ScreenLook, draw_attached
 from joey.terminal.screen.menu import draw_menu
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
+from joey.terminal.screen.search import SearchBar
 from joey.terminal.screen.survival import SurvivingApp
 from joey.terminal.screen.transcript_view import TranscriptView
+from joey.terminal.scrollback import print_conversation
 from joey.terminal.session import Session
 from joey.terminal.slash import KEYS, command_hints, is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after, status_line
@@ -89,6 +92,7 @@ class Interactive(SurvivingApp):
         Binding("ctrl+d", "delete_or_close", priority=True),
         Binding("ctrl+z", "suspend_process", priority=True),
         Binding("ctrl+g", "edit", priority=True),
+        Binding("ctrl+f", "search", priority=True),
         Binding("ctrl+o", "unfold", "show all", priority=True),
         Binding("pageup", "page(-1)", priority=True),
         Binding("pagedown", "page(1)", priority=True),
@@ -122,6 +126,7 @@ class Interactive(SurvivingApp):
         yield TranscriptView(self.transcript.entries)
         yield RequestPanel(lambda text: self.query_one(Prompt).insert(text), self._gate)
         yield Static(id="activity")
+        yield SearchBar(lambda words: matches(self.transcript.entries, words))
         yield Static(id="completions")
         yield Static(KEYS, id="shortcuts")
         yield Static(id="attached")
@@ -448,6 +453,29 @@ class Interactive(SurvivingApp):
     def action_page(self, direction: int) -> None:
         view = self.query_one(TranscriptView)
         (view.scroll_page_up if direction < 0 else view.scroll_page_down)(animate=False)
+
+    def action_search(self) -> None:
+        self.query_one(SearchBar).open()
+
+    def on_search_bar_found(self, message: SearchBar.Found) -> None:
+        view = self.query_one(TranscriptView)
+        if message.at is not None:
+            view.bring(message.at)
+        else:
+            view.unmark()
+            self.query_one(Prompt).focus()
+
+    def replies(self) -> list[str]:
+        return replies(self.transcript.entries)
+
+    def copy_text(self, text: str) -> str:
+        self.copy_to_clipboard(text)
+        return "Copied, if this terminal lets programs copy (OSC 52)."
+
+    def run(self, *args: Any, **options: Any) -> None:
+        """Run it; then leave the conversation on the terminal, where it can be scrolled to."""
+        super().run(*args, **options)
+        print_conversation(self.transcript.entries, self.look)
 
     def set_theme(self, which: str) -> str:
         self.theme = f"textual-{which}"

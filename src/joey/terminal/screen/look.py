@@ -15,6 +15,7 @@ from joey.events import ApprovalRequested, CompletionRequested, QuestionRequeste
 from joey.system.visible import one_line, visible
 from joey.terminal.drawing import FOLDED, Look, draw_diff, inked
 from joey.terminal.screen.answering import choices
+from joey.terminal.screen.diffs import draw_code_diff
 
 _TOO_LONG = 20_000
 
@@ -53,6 +54,12 @@ class ScreenLook(Look):
             shown, Syntax.guess_lexer(name or "x.txt", ""), theme=self.code_theme, line_numbers=True,
             start_line=hidden + 1, word_wrap=True, background_color="default",
         )  # fmt: skip
+
+    def diff(self, diff: str, name: str) -> Text:
+        drawn = draw_code_diff(diff, name, dark=self.dark)
+        if drawn is None:
+            return draw_diff(diff)
+        return Text("\n").join([inked(visible(name), "bold"), drawn]) if self.in_full else drawn  # a call may have many
 
 
 def request_keys(request: Request) -> str:

@@ -98,6 +98,21 @@ class TranscriptView(Survives, VerticalScroll, can_focus=False):
         self._following = True
         self.catch_up()
 
+    def bring(self, at: int) -> None:
+        """Put the entry at this place into view, with a mark."""
+        first = max(0, min(at - MOUNTED // 2, len(self._entries) - MOUNTED))
+        self._following = False
+        self._show(first, min(first + MOUNTED, len(self._entries)))
+        self.unmark()
+        view = self._views[id(self._entries[at])]
+        view.add_class("found")
+        self.call_after_refresh(self.scroll_to_widget, view, animate=False, top=True, force=True)
+
+    def unmark(self) -> None:
+        """No entry is marked any more."""
+        for view in self._views.values():
+            view.remove_class("found")
+
     def _show(self, first: int, last: int) -> None:
         """Make the widgets those of the entries from first to last."""
         first = max(0, first)
