@@ -298,10 +298,15 @@ class QuestionAnswered:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequested:
-    """The model says that it is done. Yes ends the task; words are feedback, and it goes on."""
+    """The model has nothing more to do, and the next message is the user's: words are what to do next or differently,
+    and the same task continues; yes ends it. It is no question, so a front end shows its usual input, ready.
+
+    `result` is what attempt_completion reports. With `plain` it is a reply without a call, whose text was streamed
+    already and need not be shown again."""
 
     request_id: str
     result: str
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +391,7 @@ class SubtaskClosed:
 
 @dataclass(frozen=True, slots=True)
 class TaskCompleted:
-    """The model called attempt_completion and it passed the checks; the user answers next."""
+    """The model called attempt_completion and it passed the checks, or it answered without a call; the user is next."""
 
     result: str
     usage: Usage

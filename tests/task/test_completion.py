@@ -94,8 +94,10 @@ async def test_feedback_goes_to_the_model_and_is_what_is_to_be_done_from_then_on
 
 def test_a_reply_without_a_call_is_an_answer_only_where_that_finishes(tmp_path: Path) -> None:
     words, cut = Reply((TextBlock("It is 42."),)), Reply((TextBlock("It is"),), stop="length")
-    _, finishing = task(tmp_path / "1", plain_answers="finish")
-    _, reminding = task(tmp_path / "2")
+    _, finishing = task(tmp_path / "1")
+    _, reminding = task(tmp_path / "2", plain_answers="remind")
+    _, small = task(tmp_path / "3", **SMALL)
+    assert not small.completion.is_answer(words)
     assert finishing.completion.is_answer(words) and not reminding.completion.is_answer(words)
     assert not finishing.completion.is_answer(cut) and not finishing.completion.is_answer(Reply((TextBlock(" \n"),)))
 

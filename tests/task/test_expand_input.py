@@ -75,7 +75,7 @@ READ = reply(call("r", "list_files", path="."))
         (
             [reply("hm"), reply("hm"), done()],
             answering(ContinueRequested, text="see @/notes.txt"),
-            {"mistake_limit": 2},
+            {"mistake_limit": 2, "plain_answers": "remind"},
         ),
         (
             [Failure(status=400, message="no"), reply(call("x", "list_files", path="src")), done()],

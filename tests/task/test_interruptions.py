@@ -109,9 +109,9 @@ async def _cancelled_at(folder: Path, number: int) -> list[Event]:
         ([reply(call("w", "write_to_file", path="a", file_text="x"))], ApprovalRequested),
         ([Failure(529, "busy", "overloaded_error")], RetryScheduled),
         ([reply(SUBTASK), reply("slow", faults=Faults(pause=60))], TextDelta),
-        ([done()], CompletionRequested),
+        ([reply(SUBTASK), done()], CompletionRequested),
     ],
-    ids=["stream", "tool", "approval", "retry", "subtask", "completion"],
+    ids=["stream", "tool", "approval", "retry", "subtask", "completion-of-a-subtask"],
 )
 async def test_cancel_ends_every_wait(tmp_path: Path, script: list[Scripted], moment: type) -> None:
     asks = moment is ApprovalRequested

@@ -143,16 +143,77 @@ async def test_what_the_user_types_meanwhile_waits_and_is_never_leave(tmp_path: 
 
 
 async def test_a_reply_without_a_call_is_reminded_in_the_words_of_the_protocol(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [reply("I think I am done."), done()])
+    kit = Kit(tmp_path, [reply("I think I am done."), done()], plain_answers="remind")
     await kit.run()
     (note,) = kit.sent[-1].content
     assert "called no tool" in note.text
     assert "function-calling interface" in note.text
 
 
-async def test_a_plain_answer_may_be_the_result_by_setting(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [reply("It is 42.")], plain_answers="finish")
+@pytest.mark.parametrize("headless", [True, False])
+async def test_a_reply_without_a_call_is_the_result(tmp_path: Path, headless: bool) -> None:
+    kit = Kit(tmp_path, [reply("It is 42.")], headless=headless)
     assert await kit.run("What is it?") == TaskFinished("completed", "It is 42.")
+    assert [(each.result, each.plain) for each in kit.of(CompletionRequested)] == [("It is 42.", True)]
+
+
+async def test_a_reply_without_a_call_ends_the_turn_and_the_next_message_continues_the_task(tmp_path: Path) -> None:
+    messages = iter(["And why?", "Go on.", "More.", "Still more.", ""])
+
+    def user(request: Request) -> Answer:
+        assert isinstance(request, CompletionRequested)
+        text = next(messages)
+        return Answer(request.request_id, yes=not text, text=text)
+
+    kit = Kit(tmp_path, [reply(f"Answer {number}.") for number in range(5)], user=user)
+    assert await kit.run("What is it?") == TaskFinished("completed", "Answer 4.")
+    assert not kit.of(ContinueRequested), "a conversation is no row of mistakes"
+    assert [message.content[0] for message in kit.sent if message.role == "user"][1:] == [
+        TextBlock(text) for text in ("And why?", "Go on.", "More.", "Still more.")
+    ]
+    assert "called no tool" not in str(kit.sent)
+
+
+async def test_a_message_is_what_a_task_waits_for_when_the_model_is_done(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [done("1"), reply("Hello."), done("2", "Better.")], user=lambda _request: None)
+    running = asyncio.ensure_future(kit.run())
+    for text in ("Make it better.", "Well?"):
+        await kit.saw(CompletionRequested)
+        await asyncio.sleep(0)
+        assert kit.task is not None and kit.task.waits_for_message
+        kit.events.clear()
+        assert kit.task.send(Say(text))
+    await kit.saw(CompletionRequested)
+    await asyncio.sleep(0)
+    assert "<feedback>\\nMake it better.\\n</feedback>" in str(kit.sent) and not kit.of(UserMessageQueued)
+    assert kit.task is not None and kit.task.send(Cancel("the terminal was closed"))
+    assert await running == TaskFinished("completed", "Better.")
+    assert not kit.task.waits_for_message
+
+
+@pytest.mark.parametrize(
+    ("text", "protocol"),
+    [
+        ("<read_file><path>a.txt</path></read_file>", "native"),
+        ("I read it.\n<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": ", "native"),
+        ("<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}</tool_call>", "xml"),
+    ],
+)
+async def test_a_reply_that_tried_to_call_a_tool_is_reminded_and_no_answer(
+    tmp_path: Path, text: str, protocol: str
+) -> None:
+    finish = reply("<attempt_completion><result>All done.</result></attempt_completion>")
+    kit = Kit(tmp_path, [reply(text), done() if protocol == "native" else finish], headless=True, protocol=protocol)
+    assert (await kit.run()).message == "All done."
+    assert "called no tool" in str(kit.sent[-1].content)
+
+
+@pytest.mark.parametrize(
+    "text", ["Use `<read_file>`.", "```xml\n<read_file><path>a</path></read_file>\n```", "a < b", "<b>Hi</b>"]
+)
+async def test_a_reply_that_quotes_a_call_or_looks_like_one_is_an_answer(tmp_path: Path, text: str) -> None:
+    kit = Kit(tmp_path, [reply(text)], headless=True)
+    assert await kit.run() == TaskFinished("completed", text)
 
 
 async def test_after_three_bad_turns_the_user_is_asked_and_may_guide(tmp_path: Path) -> None:
@@ -161,14 +222,14 @@ async def test_after_three_bad_turns_the_user_is_asked_and_may_guide(tmp_path: P
             return Answer(request.request_id, text="use write_to_file")
         return yes(request)
 
-    kit = Kit(tmp_path, [reply("hm"), reply("hm hm"), reply("hm hm hm"), done()], user=user)
+    kit = Kit(tmp_path, [reply("hm"), reply("hm hm"), reply("hm hm hm"), done()], user=user, plain_answers="remind")
     assert (await kit.run()).outcome == "completed"
     assert len(kit.of(ContinueRequested)) == 1
     assert any("use write_to_file" in block.text for block in kit.sent[-1].content)
 
 
 async def test_nobody_there_means_a_limit_not_a_hang(tmp_path: Path) -> None:
-    kit = Kit(tmp_path, [reply("hm")] * 3, headless=True)
+    kit = Kit(tmp_path, [reply("hm")] * 3, headless=True, plain_answers="remind")
     assert (await kit.run()).outcome == "limit"
 
 

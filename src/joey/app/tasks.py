@@ -45,7 +45,7 @@ from joey.task.mentions import WorkspaceSources
 from joey.task.profiles import choose_profile
 from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
-from joey.task.settings import Calls, Replies, TaskLimits
+from joey.task.settings import Replies, TaskLimits
 from joey.task.task import TaskHandle
 from joey.tools.base import Tool
 from joey.tools.shell.job import shell
@@ -285,9 +285,9 @@ def open_configured(name: str, config: Config) -> tuple[Provider, str]:
 
 def replies_of(config: Config, profile: Profile, context_window: int | None) -> Replies:
     """How replies are requested: by the profile, unless the user decided."""
-    calls: Calls | None = config.value("task.tool_choice")
     replies = profile.replies(Replies(context_window=context_window, **config.part("replies")))
-    return replace(replies, tool_choice=calls) if calls else replies
+    chosen = {"tool_choice": config.value("task.tool_choice"), "plain_answers": config.value("task.plain_answers")}
+    return replace(replies, **{name: value for name, value in chosen.items() if value})
 
 
 def prompt_context(paths: Workspace, modes: Collection[str], sources: Sources | None = None) -> PromptContext:

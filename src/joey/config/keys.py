@@ -189,11 +189,10 @@ KEYS: tuple[Key, ...] = (
     Key(
         "task.plain_answers",
         one_of("remind", "finish"),
-        "on a reply without a tool call: remind the model to call one, or finish with the reply as the result",
-        "remind",
+        "on a reply without a tool call: remind the model to call one, or finish its turn; if not set, remind small "
+        "models",
         in_project="free",
         flag=Flag("--plain-answers", HEADLESS),
-        sets="replies.plain_answers",
     ),
     Key(
         "task.text_calls",

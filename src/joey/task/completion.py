@@ -5,7 +5,8 @@
 3. Messages of the user that the model has not seen: no acceptance and no feedback, so the model gets them first.
 4. The user: accepted, or feedback.
 
-A reply without a call can be a proposal, too (`is_answer`); it begins with the third check.
+A reply without a call ends the turn of the model, too (`is_answer`); it begins with the third check. What the user says
+then is the next message of a conversation, and no feedback on a result.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Objection, Supervisor
 from joey.task.requests import Requests
+from joey.task.rescue import tries_to_call
 from joey.task.toolbox import Toolbox
 from joey.tools.todos import open_todos, render_checklist
 
@@ -58,18 +60,22 @@ class Completion:
         if problem := self._problem(proposed):
             return Objection(problem, is_error=True)
         result = self._supervisor.completion(proposed)
-        return result if isinstance(result, Objection) else await self.check_answer(result)
+        return result if isinstance(result, Objection) else await self._for_the_user(result)
 
-    async def check_answer(self, proposed: str) -> Accepted | Feedback:
-        """A result that can go to the user."""
-        if self._log.state.queued:
-            return Feedback((TextBlock(wording.HEAR_FIRST),))
-        return await self._user_decision(proposed)
+    async def check_answer(self, text: str) -> Accepted | Feedback:
+        """A reply without a call."""
+        return await self._for_the_user(text, plain=True)
 
     def is_answer(self, reply: Reply) -> bool:
-        """Whether a reply without a call is meant as the result."""
-        finishes = self._config.model.replies.plain_answers == "finish"
-        return finishes and bool(reply.text.strip()) and reply.stop != "length"
+        """Whether a reply without a call ends the turn. One that tried to call a tool, and failed, does not."""
+        if self._config.model.replies.plain_answers != "finish" or reply.malformed or reply.stop == "length":
+            return False
+        return bool(reply.text.strip()) and not tries_to_call(reply.text, self._toolbox.registry.specs)
+
+    async def _for_the_user(self, proposed: str, *, plain: bool = False) -> Accepted | Feedback:
+        if self._log.state.queued:
+            return Feedback((TextBlock(wording.HEAR_FIRST),))
+        return await self._user_decision(proposed, plain=plain)
 
     def _problem(self, proposed: str) -> str | None:
         if self._toolbox.failed:
@@ -88,19 +94,20 @@ class Completion:
             return 'The argument "result" is empty. Say in it what was done.'
         return None
 
-    async def _user_decision(self, proposed: str) -> Accepted | Feedback:
+    async def _user_decision(self, proposed: str, *, plain: bool) -> Accepted | Feedback:
         state = self._log.state
         counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in state.counts.items())
         self._log.emit(TaskCompleted(proposed, state.usage, counts, state.cost))
         request_id = self._requests.new_id("completion")
-        answer = await self._requests.ask(CompletionRequested(request_id, proposed))
+        answer = await self._requests.ask(CompletionRequested(request_id, proposed, plain))
         accepted = answer.yes or not (answer.text or answer.images)
         self._log.emit(CompletionAnswered(request_id, accepted, "" if accepted else answer.text))
         if accepted:
             return Accepted(proposed)
         self._supervisor.new_request(answer.text)
         attached = await self._requests.expand(answer.text)
-        return Feedback((TextBlock(wording.feedback(answer.text)), *attached, *answer.images))
+        words = answer.text if plain else wording.feedback(answer.text)
+        return Feedback((TextBlock(words), *attached, *answer.images))
 
 
 def was_accepted(state: TaskState, call: str) -> bool:

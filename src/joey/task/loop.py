@@ -74,13 +74,15 @@ class Loop:
         if turn.accepted is not None:
             return TaskFinished("completed", turn.accepted.result)
         content: list[Block] = [block_of(call.call_id, turn.results[call.call_id]) for call in calls]
-        if not calls and not reply.malformed and self._completion.is_answer(reply):
+        answered = not calls and self._completion.is_answer(reply)
+        if answered:
             outcome = await self._completion.check_answer(reply.text)
             if isinstance(outcome, Accepted):
                 return TaskFinished("completed", outcome.result)
             content = [*outcome.content]
-        content += [TextBlock(note) for note in (*self._notes(reply, calls), self._details()) if note]
-        more = await self._limits.after_turn(succeeded=turn.any_succeeded, denied=turn.denied)
+        notes = [] if answered else self._notes(reply, calls)
+        content += [TextBlock(note) for note in (*notes, self._details()) if note]
+        more = await self._limits.after_turn(succeeded=turn.any_succeeded or answered, denied=turn.denied)
         if isinstance(more, TaskFinished):
             # What the model was about to be told stays in the conversation, for whoever resumes it.
             await self._add_user_message(content)
@@ -138,7 +140,7 @@ class Loop:
         cut = reply.stop == "length"
         if reply.malformed:
             return [wording.malformed(reply.malformed, cut=cut, reminder=self._builder.reminder())]
-        if calls or self._completion.is_answer(reply):
+        if calls:
             return []
         if cut:
             return [wording.CUT_OFF]

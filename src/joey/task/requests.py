@@ -1,7 +1,8 @@
 """Between a task and its user: questions and their answers, messages, and what typed words name.
 
 Only an answer to a request answers it. What the user types meanwhile is a message for the model: it waits for the next
-request, and is never taken for a yes. With nobody there, the careful answer is given at once.
+request, and is never taken for a yes. Where the model has nothing more to do, a message is what it waits for
+(`next_message`). With nobody there, the careful answer is given at once.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Requests:
     _supervisor: Supervisor
     _waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     _made: int = 0
+    next_message: str | None = None
+    """The open request that any message answers: the model is done, and waits for what is next."""
 
     def new_id(self, kind: str) -> str:
         self._made += 1
@@ -57,6 +60,7 @@ class Requests:
         if self._config.hooks.headless:
             return unattended(request)
         waiting = self._waiting[request.request_id] = asyncio.get_running_loop().create_future()
+        self.next_message = request.request_id if isinstance(request, CompletionRequested) else None
         try:
             return await asyncio.wait_for(waiting, self._timeout(request))
         except TimeoutError:
@@ -64,6 +68,7 @@ class Requests:
             return Answer(request.request_id, yes=True, text=request.suggestions[0].text)
         finally:
             del self._waiting[request.request_id]
+            self.next_message = None
 
     def _timeout(self, request: Request) -> float | None:
         if isinstance(request, QuestionRequested):
@@ -97,7 +102,10 @@ class Requests:
     # Messages
 
     def say(self, message: Say) -> None:
-        """A message for the model. It waits for the next request, and answers no question."""
+        """A message for the model. It waits for the next request, and answers no question; where a message is what the
+        task waits for, it is the next one."""
+        if self.next_message and self.answer(Answer(self.next_message, text=message.text, images=message.images)):
+            return
         self._log.record(UserSaid(message.text, message.images))
         self._supervisor.new_message()
         self._log.emit(UserMessageQueued(message.text))

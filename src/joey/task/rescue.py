@@ -16,9 +16,11 @@ from typing import Any
 
 from joey import protocols
 from joey.events import ToolCallFinished
+from joey.protocols.reply import Reply
 from joey.toolspec import ToolSpec
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r"`[^`\n]+`")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 """Two private characters around a number: no model says them, and no protocol gives them a meaning."""
 
@@ -44,9 +46,23 @@ def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
     return None
 
 
-def _read(dialect: str, text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
+def tries_to_call(text: str, tools: Sequence[ToolSpec]) -> bool:
+    """Whether the text holds a call of a known tool, whole or broken, in any protocol: no answer to anybody. What
+    stands in code, in a fence or in a line, is quoted."""
+    if "<" not in text or not tools:
+        return False
+    prose, known = _QUOTED.sub("", _FENCE.sub("", text)), {tool.name for tool in tools}
+    replies = (_reply(name, prose, tools) for name in protocols.text_names())
+    return any(each.name in known for reply in replies for each in (*reply.calls, *reply.malformed))
+
+
+def _reply(dialect: str, text: str, tools: Sequence[ToolSpec]) -> Reply:
     parser = protocols.get(dialect).parser(tools)
-    reply = protocols.collect(parser.feed(text) + parser.finish())
+    return protocols.collect(parser.feed(text) + parser.finish())
+
+
+def _read(dialect: str, text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
+    reply = _reply(dialect, text, tools)
     known = {tool.name for tool in tools}
     if reply.malformed or not reply.calls:
         return None

@@ -24,8 +24,8 @@ class Replies:
     tool_choice: Calls = "auto"
     """Whether a reply may be words alone (auto), or is exactly one call (required). A text protocol can be held to
     it only where the provider takes a grammar; elsewhere the reply is ended after its first call."""
-    plain_answers: PlainAnswers = "remind"
-    """A reply without a tool call: remind the model how it works, or take the reply as the result."""
+    plain_answers: PlainAnswers = "finish"
+    """A reply without a tool call: remind the model how it works, or take the reply as the end of its turn."""
     text_calls: TextCalls = "offer"
     """A complete call that a native model wrote into its text: leave it there, ask the user, or take it as a call."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -115,12 +115,22 @@ class TaskHandle:
     def workspace(self) -> Path:
         return self.config.workspace.folder
 
+    @property
+    def waits_for_message(self) -> bool:
+        """Whether the model is done, and the next message or an acceptance is what the task waits for. It still holds
+        its journal and what its tools have opened: `Cancel` ends it as completed."""
+        opened = self.state.opened
+        return self._parts.requests.next_message is not None and opened is not None and opened.parent_id is None
+
     def send(self, command: Command) -> bool:
         """Whatever a front end may ask, at any moment. False: nobody was there for it."""
         if self._lifecycle.over:
             return False
         child = self._parts.subtasks.running
         match command:
+            case Cancel(task_id="") if self.waits_for_message:
+                # There is nothing to stop: whoever leaves now leaves a task that is done.
+                return self._parts.requests.answer(Answer(self._parts.requests.next_message or "", yes=True))
             case Cancel(reason, task_id) if task_id in ("", self.id):
                 self._lifecycle.cancel(reason or "cancelled by the user")
                 return True

@@ -48,6 +48,7 @@ class Small(Profile):
         return replace(
             replies,
             tool_choice="required",
+            plain_answers="remind",
             max_tokens=min(replies.max_tokens, self._window // 4),
             temperature=0.0 if replies.temperature is None else replies.temperature,
         )
