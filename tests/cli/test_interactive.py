@@ -259,7 +259,7 @@ async def test_without_a_terminal_it_is_lines_in_and_lines_out(tmp_path: Path) -
             cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "test"},
             stdin=-1, stdout=-1, stderr=-1,
         )  # fmt: skip
-        out, err = await process.communicate(b"write it\ny\ny\n/quit\n")
+        out, err = await process.communicate(b"write it\ny\n\n/quit\n")
     assert (process.returncode, err) == (0, b"")
     assert (tmp_path / "a.txt").read_text() == "hello\n"
     assert "✓ Result\nWrote a.txt.".encode() in out

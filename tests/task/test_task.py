@@ -195,8 +195,8 @@ async def test_a_message_is_what_a_task_waits_for_when_the_model_is_done(tmp_pat
     ("text", "protocol"),
     [
         ("<read_file><path>a.txt</path></read_file>", "native"),
-        ("I read it.\n<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": ", "native"),
-        ("<tool_call>{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}</tool_call>", "xml"),
+        ('I read it.\n<tool_call>{"name": "read_file", "arguments": {"path": ', "native"),
+        ('<tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>', "xml"),
     ],
 )
 async def test_a_reply_that_tried_to_call_a_tool_is_reminded_and_no_answer(

@@ -47,15 +47,15 @@ GO_ON = ContinueRequested("1", "Nothing went right.")
         (QUESTION, "3", Answer("1", yes=True, text="3")),
         (QUESTION, "0", Answer("1", yes=True, text="0")),
         (QUESTION, "green", Answer("1", yes=True, text="green")),
-        (RESULT, "y", Answer("1", yes=True)),
-        (RESULT, "n", None),
+        (RESULT, "", Answer("1", yes=True)),
+        (RESULT, "yes", Answer("1", text="yes")),
         (RESULT, "also /goodbye", Answer("1", text="also /goodbye")),
         (GO_ON, "y", Answer("1", yes=True)),
         (GO_ON, "n", Answer("1")),
         (GO_ON, "read the README", Answer("1", text="read the README")),
     ],
 )
-def test_a_line_is_an_answer(request_: Request, line: str, answer: Answer | None) -> None:
+def test_a_line_is_an_answer(request_: Request, line: str, answer: Answer) -> None:
     assert answer_to(request_, line) == answer
 
 
@@ -68,7 +68,7 @@ class Typist(io.StringIO):
         self.conversation = Conversation(self)
 
     def write(self, text: str) -> int:
-        if text.endswith(": ") and text.startswith("  "):
+        if (text.endswith(": ") and text.startswith("  ")) or text == "> ":
             line = next(self._lines)
             asyncio.get_running_loop().call_soon(self.conversation.heard, line)
         return super().write(text)
@@ -98,7 +98,7 @@ async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
         done("d1", "Did it."),
         done("d2", "Did it better."),
     ]
-    finished, typist, kit = await talk(tmp_path, script, ["y", "", "no, leave b.txt", "2", "n", "nicer", "y"])
+    finished, typist, kit = await talk(tmp_path, script, ["y", "", "no, leave b.txt", "2", "nicer", ""])
     assert finished == TaskFinished("completed", "Did it better.")
     assert files(kit) == ["a.txt"]
     sent = [repr(request.messages[-1]) for request in kit.provider.requests]
@@ -112,7 +112,7 @@ async def test_a_whole_task_line_by_line(tmp_path: Path) -> None:
 
 async def test_always_is_requested_once(tmp_path: Path) -> None:
     script = [reply(write("a.txt")), reply(write("b.txt")), done()]
-    finished, _, kit = await talk(tmp_path, script, ["a", "y"])
+    finished, _, kit = await talk(tmp_path, script, ["a", ""])
     assert finished.outcome == "completed"
     assert files(kit) == ["a.txt", "b.txt"]
 
@@ -124,7 +124,7 @@ async def test_the_end_of_the_input_cancels(tmp_path: Path) -> None:
 
 
 async def test_what_was_typed_before_the_question_is_a_message_and_no_answer(tmp_path: Path) -> None:
-    typist = Typist(["n", "y"])
+    typist = Typist(["n", ""])
     kit = Kit(tmp_path, [reply(write("a.txt")), done()], policy="ask")
     task = TaskHandle.start(changed(kit.config, watch=typist.conversation.watch), "Do it.")
     typist.conversation.attend(task)

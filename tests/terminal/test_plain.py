@@ -30,7 +30,7 @@ async def piped(folder: Path, text: str, *script: Scripted, policy: str = "ask")
 
 
 async def test_a_script_of_lines_answers_the_requests(tmp_path: Path) -> None:
-    code, out, services = await piped(tmp_path, "write it\ny\nmore\ny\n", WRITE, done("d1"), done("d2", "More."))
+    code, out, services = await piped(tmp_path, "write it\ny\nmore\n\n", WRITE, done("d1"), done("d2", "More."))
     assert code == 0
     assert (services.folder / "a.txt").read_text() == "hello\n"
     assert out.index("> write it") < out.index("+hello") < out.index("Approve?") < out.index("✓ Result\nMore.")
@@ -45,7 +45,7 @@ async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: 
 
 
 async def test_commands_work_while_a_request_waits(tmp_path: Path) -> None:
-    lines = "/cost\n/nope\nwrite it\n/tools\n/mode ask\ny\ny\n/mode ask\n/compact\n/theme dark\n"
+    lines = "/cost\n/nope\nwrite it\n/tools\n/mode ask\ny\n\n/mode ask\n/compact\n/theme dark\n"
     code, out, services = await piped(tmp_path, lines, WRITE, done())
     assert code == 0
     for shown in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Switched to ask mode",
@@ -63,10 +63,10 @@ async def test_quitting_in_the_middle_keeps_the_task(tmp_path: Path) -> None:
 
 
 async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp_path: Path) -> None:
-    _, _, first = await piped(tmp_path, "write\\\nit\ny\ny\n", WRITE, done())
+    _, _, first = await piped(tmp_path, "write\\\nit\ny\n\n", WRITE, done())
     (task,) = first.tasks()
     assert task.text == "write\nit"
-    code, out, second = await piped(tmp_path, "/resume\nand more\ny\n", done("d2", "More."))
+    code, out, second = await piped(tmp_path, "/resume\nand more\n\n", done("d2", "More."))
     assert code == 0
     assert "> write\nit\nI write it." in out
     assert "✓ Result\nMore." in out
@@ -76,7 +76,7 @@ async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp
 async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project/big.png").write_text("not a image")
-    code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\ny\n", done())
+    code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\n\n", done())
     assert code == 0
     assert "is not an image" in out and "there is no task 'nonsense'" in out and "✓ Result\nAll done." in out
 
@@ -84,7 +84,7 @@ async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_pat
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\u202etxt\ud800"
     script = [reply(f"Hi {evil}", call("c", "execute_command", command=f"echo '{evil}'")), done("d", evil)]
-    _, out, _ = await piped(tmp_path, f"go {evil[:8]}\ny\ny\n", *script)
+    _, out, _ = await piped(tmp_path, f"go {evil[:8]}\ny\n\n", *script)
     assert "\x1b" not in out and "\u202e" not in out and "\ud800" not in out
     assert "␛[2J" in out
 

@@ -47,8 +47,8 @@ what it answered: read that before you go on, and never take success for granted
 - Paths are relative to the workspace. Commands begin there, too.
 - Ask only when you cannot find out by yourself; then ask one clear question.
 - When the task is done, call attempt_completion and say what you did. The user reads that, and may have more to say.
-- A question that needs no tool may be answered at once, in plain words. Otherwise no reply is without a call while there
-  is work left: it ends your turn."""
+- A question that needs no tool may be answered at once, in plain words. A reply without a call ends your turn: while
+  there is work left, give none."""
 
 _DATA = """\
 # What you are told and what you read

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from joey.app.services import Choices, Services
+from joey.commands import Cancel
 from joey.journal.replay import TaskState
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
@@ -21,7 +23,8 @@ class Session:
         self.choices = choices or Choices()
         self.status = Status(mode=self.choices.mode or "code", model=self.choices.model or "")
         self.task: TaskHandle | None = None
-        """The task that runs."""
+        """The task that runs, or waits for the next message."""
+        self._when_ended: list[Callable[[], object]] = []
         self._command_line: CommandLine | None = None
 
     @property
@@ -41,6 +44,22 @@ class Session:
         if self._command_line is not None:
             await self._command_line.close()
 
+    @property
+    def waits(self) -> bool:
+        """Whether the task is there and has nothing to do until the next message."""
+        return self.task is not None and self.task.waits_for_message
+
+    @property
+    def closing(self) -> bool:
+        """Whether something is to be done as soon as the task has ended."""
+        return bool(self._when_ended)
+
+    def end_first(self, then: Callable[[], object]) -> None:
+        """End the task that waits for a message, and do this when it has ended."""
+        self._when_ended.append(then)
+        if self.task is not None and self.task.waits_for_message:
+            self.task.send(Cancel())
+
     def began(self, task: TaskHandle) -> None:
         self.task = task
         self.choices = replace(self.choices, resume=task.id, mode=None)
@@ -48,7 +67,11 @@ class Session:
         self.status = replace(self.status, model=model.full_name, window=model.replies.context_window)
 
     def ended(self) -> None:
+        """The task has ended: what waited for that is done."""
         self.task = None
+        waiting, self._when_ended = self._when_ended, []
+        for then in waiting:
+            then()
 
     def choose(self, *, mode: str | None = None, model: str | None = None) -> None:
         """Another mode or model from now on."""

@@ -31,6 +31,10 @@ class Front(Protocol):
     @property
     def busy(self) -> bool: ...
 
+    def show(self, text: str) -> None:
+        """Show the reply of a command that came late."""
+        ...
+
     def show_task(self, state: TaskState) -> None:
         """Show the conversation of a task that is resumed."""
         ...
@@ -65,15 +69,22 @@ def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
 
 
 def run_command(front: Front, line: str) -> str:
-    """Run a `/` command; what comes back is shown. An error is text, too, and never raised."""
+    """Run a `/` command; what comes back is shown. An error is text, too, and never raised.
+
+    A task that only waits for the next message is in nobody's way: it is ended first, and the reply comes when it has.
+    """
     name, _, rest = ("quit" if line in QUITTING else line.removeprefix("/")).partition(" ")
     command = COMMANDS.get(ALIASES.get(name, name))
     if command is None:
         return _unknown(name, front.session.services.commands())
     try:
-        return command[1](front, rest.strip())
+        reply = command[1](front, rest.strip())
     except JoeyError as error:
         return str(error)
+    if reply is _BUSY and front.session.waits:
+        front.session.end_first(lambda: front.show(run_command(front, line)))
+        return ""
+    return reply
 
 
 def _unknown(name: str, own: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
     idle  --a line-->  a task runs, as in `conversation`  --it ends-->  idle
     idle: a message for a new task or for the last one; a backslash at the end of a line continues it
 
+When the model is done, its task still waits for the next message, with the same prompt; an empty line ends it.
 `/` commands work at any time.
 
 At a keyboard, lines are read at any time: what is typed while Joey works waits for the model. From a pipe or a file,
@@ -146,6 +147,9 @@ class Plain:
         self._out.flush()
 
     # What commands do here
+
+    def show(self, text: str) -> None:
+        self._print(text)
 
     def show_task(self, state: TaskState) -> None:
         """The last message of each side."""

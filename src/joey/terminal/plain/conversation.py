@@ -6,11 +6,11 @@ what was typed before a question was shown can never be the answer to it.
 
     approval     y, n or a (always); "y words" and "n words" add a comment; any other words are a no with a comment
     a question   the number of a suggestion, or an answer in words
-    a result     y, or words about what should be different
     continuing   y, n, or a hint for the model
+    the model is done   any words are the next message; an empty line accepts what it did
 
-An empty line answers nothing: the prompt is shown again. The end of the input cancels the task. A line that `command`
-has an answer to is neither: it is for the program itself.
+Elsewhere an empty line answers nothing: the prompt is shown again. The end of the input cancels the task. A line that
+`command` has an answer to is neither: it is for the program itself.
 """
 
 from __future__ import annotations
@@ -81,9 +81,8 @@ class Conversation:
             self._task.send(Say(line.strip()))
 
     def _answer(self, request: Request, line: str) -> None:
-        answer = answer_to(request, line) if line else None
-        if answer is not None:
-            self._give(answer)
+        if line or isinstance(request, CompletionRequested):
+            self._give(answer_to(request, line))
         if self._open:
             self._prompt()
 
@@ -138,13 +137,13 @@ def prompt_for(request: Request) -> str:
         case QuestionRequested(_, _, suggestions):
             return "  Your answer, or a number: " if suggestions else "  Your answer: "
         case CompletionRequested():
-            return "  Accept? [y]es, or what to change: "
+            return "> "
         case ContinueRequested():
             return "  Continue? [y]es, [n]o, or a hint for the model: "
 
 
-def answer_to(request: Request, line: str) -> Answer | None:
-    """The answer that this line gives; None if the prompt must be shown again."""
+def answer_to(request: Request, line: str) -> Answer:
+    """The answer that this line gives."""
     request_id = request.request_id
     match request:
         case ApprovalRequested():
@@ -153,9 +152,9 @@ def answer_to(request: Request, line: str) -> Answer | None:
             picked = int(line) - 1 if line.isascii() and line.isdigit() else -1
             text = suggestions[picked].text if 0 <= picked < len(suggestions) else line
             return Answer(request_id, yes=True, text=text)
-        case CompletionRequested() if line.lower() in _NO:
-            return None  # the model needs to know what is wrong
-        case CompletionRequested() | ContinueRequested():
+        case CompletionRequested():
+            return Answer(request_id, yes=not line, text=line)
+        case ContinueRequested():
             if line.lower() in (*_YES, *_NO):
                 return Answer(request_id, yes=line.lower() in _YES)
             return Answer(request_id, text=line)

@@ -7,8 +7,10 @@
       ✓ Command executed.                and how it ended: ✓, or ✗ and why
 
 What a request showed (a diff) is not written again when the call ends. Other calls may write in between; then the
-headline is repeated, so that it is clear whose end this is. On a terminal that nobody types at (`grows`), the calls
-that the model is still writing are drawn in place below the last line, and go when they are complete.
+headline is repeated, so that it is clear whose end this is. On a terminal that nobody types at (`grows`), what the
+model is still writing is drawn in place below the last line, and goes when it is complete.
+
+Where the caller prints the result, a text of the model waits until it is clear that it is none.
 """
 
 from __future__ import annotations
@@ -27,9 +29,18 @@ from joey.events import (
     ContinueRequested,
     Event,
     QuestionRequested,
+    ReasoningDelta,
+    ReasoningFinished,
+    ReasoningStarted,
     Request,
+    RetryScheduled,
+    StreamFinished,
+    TaskAborted,
+    TaskCompleted,
     TaskStarted,
     TextDelta,
+    TextFinished,
+    TextStarted,
     ToolCallDelta,
     ToolCallFinished,
     ToolCallMalformed,
@@ -38,13 +49,26 @@ from joey.events import (
     ToolRunProgressed,
     ToolRunStarted,
     TurnFinished,
+    UsageReported,
 )
 from joey.messages import Shown
 from joey.system.visible import VisiblePieces, one_line, visible
 from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, draw_request, draw_result, draw_shown, headline, inked, outcome
-from joey.terminal.transcript import Card, Entry, Note, TodoList, Transcript, UserText
+from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
+_WITHIN_A_REPLY = (
+    TextStarted,
+    TextDelta,
+    TextFinished,
+    ReasoningStarted,
+    ReasoningDelta,
+    ReasoningFinished,
+    UsageReported,
+    StreamFinished,
+    TurnFinished,
+    TaskCompleted,
+)
 _SECONDS_A_FRAME = 0.05
 _TAIL = 10
 """How many lines are seen of a text that grows."""
@@ -64,6 +88,10 @@ class Writer:
         self._text, self._output = VisiblePieces(), VisiblePieces(drop_escapes=True)
         self._held = ""
         """The line ends at the end of the text so far."""
+        self._reply: list[str] = []
+        """The text of a reply that may be the result, which the caller prints,"""
+        self._after_reply: Text | None = None
+        """and the line about its turn."""
         self._open = False
         self._started: Card | None = None
         """The call whose headline was written last, with nothing of others below it."""
@@ -74,7 +102,13 @@ class Writer:
 
     def watch(self, task_id: str, event: Event) -> None:
         changed = self._transcript.apply(task_id, event)
+        if not isinstance(event, _WITHIN_A_REPLY):
+            self._settle_reply(event)
         match event:
+            case TextDelta(text) if not self._results:
+                self._reply.append(text)
+                if self._growing:
+                    self._growing.draw(changed)
             case TextDelta(text):
                 self._stream_text(text)
             case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() if self._growing:
@@ -87,7 +121,9 @@ class Writer:
                 self._write_start(event)
             case TurnFinished(number, usage, cost):
                 price = f", ${cost:.4f}" if cost is not None else ""
-                self._write(inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim"))
+                self._after_reply = inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim")
+                if not self._reply:
+                    self._settle_reply(event)
             case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
                 self._write_request(event)
             case _:
@@ -101,10 +137,21 @@ class Writer:
 
     def close(self) -> None:
         """Nothing more comes: end what is open."""
+        self._settle_reply(TaskAborted())
         self._stop_growing()
         self._close_line()
 
     # Entries
+
+    def _settle_reply(self, event: Event) -> None:
+        """It is clear what the last reply was: write it, unless it is the result or does not count."""
+        reply, self._reply = "".join(self._reply), []
+        last, self._after_reply = self._after_reply, None
+        is_result = isinstance(event, CompletionRequested) and event.plain
+        if reply and not is_result and not isinstance(event, RetryScheduled):
+            self._stream_text(reply)
+        if last is not None:
+            self._write(last)
 
     def _write_start(self, event: TaskStarted) -> None:
         self._write(inked("Resuming: " if event.resumed else "› ", "bold cyan").append(visible(event.text), "bold"))
@@ -119,7 +166,7 @@ class Writer:
 
     def _write_request(self, request: Request) -> None:
         if isinstance(request, CompletionRequested):
-            if self._results:
+            if self._results and not request.plain:
                 self._write(draw_result(request.result, self._look))
             return
         if isinstance(request, ApprovalRequested):
@@ -214,29 +261,35 @@ def _indented(what: RenderableType, sign: str = _INDENT) -> RenderableType:
 class _Tail(Look):
     """Of a text that grows, its end."""
 
+    def prose(self, text: str, *, is_open: bool = False) -> RenderableType:
+        return self.code(text, "")
+
     def code(self, text: str, name: str) -> RenderableType:
         return inked("\n".join(visible(text).split("\n")[-_TAIL:]), "dim")
 
 
+def _grows(entry: Entry) -> bool:
+    writing = entry.state == "growing" if isinstance(entry, Card) else isinstance(entry, ModelText) and entry.is_open
+    return writing and not entry.dropped
+
+
 class _Growing:
-    """The calls that the model is writing, drawn below the last line and drawn again as they grow."""
+    """What the model is writing, drawn below the last line and drawn again as they grow."""
 
     def __init__(self, console: SafeConsole) -> None:
         self._console = console
-        self._cards: dict[int, Card] = {}
+        self._entries: dict[int, Entry] = {}
         self._live: Live | None = None
         self._drawn = 0.0
 
     def draw(self, changed: Iterable[Entry]) -> None:
-        for entry in changed:
-            if isinstance(entry, Card):
-                self._cards[id(entry)] = entry
-        self._cards = {key: card for key, card in self._cards.items() if card.state == "growing" and not card.dropped}
-        if not self._cards:
+        self._entries |= {id(entry): entry for entry in changed}
+        self._entries = {key: entry for key, entry in self._entries.items() if _grows(entry)}
+        if not self._entries:
             self.stop()
         elif time.monotonic() - self._drawn >= _SECONDS_A_FRAME:
             self._drawn = time.monotonic()
-            self._start().update(Group(*(draw(card, _Tail()) for card in self._cards.values())), refresh=True)
+            self._start().update(Group(*(draw(each, _Tail()) for each in self._entries.values())), refresh=True)
 
     def _start(self) -> Live:
         if self._live is None:

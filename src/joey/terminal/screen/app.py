@@ -259,9 +259,14 @@ class Interactive(SurvivingApp):
         except JoeyError as error:
             self._note(str(error), "error")
         finally:
+            self._worker = None
             self.session.ended()
             self._activity = IDLE
             self._show_activity()
+
+    def show(self, text: str) -> None:
+        self._note(text)
+        self._show_status()
 
     def show_task(self, state: TaskState) -> None:
         self.transcript = Transcript()
@@ -290,6 +295,9 @@ class Interactive(SurvivingApp):
         self._say(with_names(text, message.images), images)
 
     def _say(self, text: str, images: Sequence[ImageBlock]) -> None:
+        if self.session.closing:
+            self.session.end_first(lambda: self._say(text, images))
+            return
         panel = self.query_one(RequestPanel)
         answer = answer_by_words(panel.request, text, comment=panel.commenting) if panel.request else None
         if not text and panel.request is not None and not panel.commenting:
