@@ -276,8 +276,8 @@ async def test_a_terminal_that_can_do_no_more_gets_plain_lines(tmux: Tmux, tmp_p
         tmux.type("write it", "Enter")
         await tmux.until("Approve?")
         tmux.type("y", "Enter")
-        await tmux.until("Accept?")
-        tmux.type("y", "Enter", "/quit", "Enter")
+        await tmux.until("✓ Result")
+        tmux.type("Enter", "/quit", "Enter")
         await tmux.until("ENDED 0")
     assert (tmp_path / "project/a.txt").read_text() == "hello\n"
 

@@ -53,7 +53,10 @@ def tries_to_call(text: str, tools: Sequence[ToolSpec]) -> bool:
         return False
     prose, known = _QUOTED.sub("", _FENCE.sub("", text)), {tool.name for tool in tools}
     replies = (_reply(name, prose, tools) for name in protocols.text_names())
-    return any(each.name in known for reply in replies for each in (*reply.calls, *reply.malformed))
+    return any(
+        {each.name for each in reply.calls} & known or {each.name for each in reply.malformed} & known
+        for reply in replies
+    )
 
 
 def _reply(dialect: str, text: str, tools: Sequence[ToolSpec]) -> Reply:

@@ -404,7 +404,7 @@ class Interactive(SurvivingApp):
             panel.stop_commenting()
         elif self._command is not None and self._command.is_running:
             self._command.cancel()
-        elif self.session.task is not None:
+        elif self.session.task is not None and not self.session.waits:
             self.session.task.send(Cancel("interrupted by the user"))
 
     def action_copy_or_stop(self) -> None:
