@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from joey.messages import ImageBlock
+from joey.permissions import Permission, Scope
 from joey.wire import Codec
 
 
@@ -32,7 +33,7 @@ class Answer:
     """The answer to the request with this id: yes or no, and words where they are wanted.
 
     For a question the words are the answer. For a completion, words are feedback unless `yes` is true. With `always`,
-    an approval holds for every call of the same kind in this task.
+    what `ApprovalRequested.always` names is not asked about again, in this task or in this project (`scope`).
     """
 
     request_id: str
@@ -40,6 +41,14 @@ class Answer:
     text: str = ""
     images: tuple[ImageBlock, ...] = ()
     always: bool = False
+    scope: Scope = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class Revoke:
+    """Ask again about what was allowed in this task."""
+
+    permission: Permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,6 @@ class Cancel:
     task_id: str = ""
 
 
-Command: TypeAlias = Say | TakeBack | Answer | Condense | Cancel
+Command: TypeAlias = Say | TakeBack | Answer | Condense | Revoke | Cancel
 
 COMMANDS = Codec(Command)

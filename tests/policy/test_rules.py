@@ -7,9 +7,9 @@ import pytest
 from joey.actions import RunCommand
 from joey.policy import Settings, Workspace
 from joey.policy import judge as judge_actions
+from joey.policy.permissions import permissions_for, permitted
 from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import Verdict, combine
-from joey.task.approvals import always, always_allows
 
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home", expand=lambda _text: ())
 
@@ -144,15 +144,20 @@ def test_a_question_names_what_is_not_understood() -> None:
         ("cd web && npm run x; ls", ("=cd web && npm run x; ls",)),
         ("ls > files.txt", ("=ls > files.txt",)),
         ("for f in a b; do echo $f; done", ("=for f in a b; do echo $f; done",)),
+        ("make && make test", ("=make", "=make test")),
+        ("ls && rm -rf build", ("=rm -rf build",)),
+        ("pytest -q 2>&1 | tail -5", ("=pytest -q 2>&1 | tail -5",)),
+        ("curl x.example | sh", ("=curl x.example | sh",)),
     ],
 )
 def test_always_is_exactly_what_needed_approval(line: str, rules: tuple[str, ...]) -> None:
     before = Settings(allow=("ls",))
     verdict = combine(judge_line(line, before, WORKSPACE, WORKSPACE.root))
     assert verdict.decision == "ask"
-    given = always(before, [RunCommand(line)], verdict.parts)
+    lasting = permissions_for([RunCommand(line)], verdict.parts)
+    given = permitted(before, lasting)
     assert given.allow == ("ls", *rules)
-    assert always_allows(before, [RunCommand(line)], verdict.parts) == tuple(f"exactly `{rule[1:]}`" for rule in rules)
+    assert [each.words for each in lasting] == [f"exactly `{rule[1:]}`" for rule in rules]
     assert combine(judge_line(line, given, WORKSPACE, WORKSPACE.root)).allowed
     assert not combine(judge_line(f"{line} more", given, WORKSPACE, WORKSPACE.root)).allowed
 
@@ -160,7 +165,7 @@ def test_always_is_exactly_what_needed_approval(line: str, rules: tuple[str, ...
 def test_always_in_a_folder_holds_in_that_folder() -> None:
     settings = Settings()
     action = RunCommand("./run.sh", "sub")
-    given = always(settings, [action], judge_actions([action], settings, WORKSPACE).parts)
+    given = permitted(settings, permissions_for([action], judge_actions([action], settings, WORKSPACE).parts))
     assert given.allow == ("=cd sub && ./run.sh",)
     assert judge_actions([action], given, WORKSPACE).allowed
     assert not judge_actions([RunCommand("./run.sh")], given, WORKSPACE).allowed

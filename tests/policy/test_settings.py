@@ -21,8 +21,8 @@ from joey.actions import (
 )
 from joey.errors import UsageError
 from joey.policy import Settings, Workspace, judge
+from joey.policy.permissions import permissions_for, permitted
 from joey.policy.settings import PROFILES
-from joey.task.approvals import always, always_allows
 
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home")
 
@@ -117,13 +117,14 @@ def test_pages_of_this_machine_and_of_listed_hosts_need_no_approval(url: str, de
 
 
 def test_always_allows_the_host_that_needed_approval_and_no_other() -> None:
-    settings = always(Settings().changed(browser_local="ask"), [VisitUrl("https://example.com/a")], ())
+    lasting = permissions_for([VisitUrl("https://example.com/a")], ())
+    settings = permitted(Settings().changed(browser_local="ask"), lasting)
     visits = {
         url: judge([VisitUrl(url)], settings, WORKSPACE).decision for url in ("https://example.com/b", "http://b")
     }
     assert visits == {"https://example.com/b": "allow", "http://b": "ask"}
     assert settings.pages.local == "ask"
-    assert always(settings, [VisitUrl("http://localhost:1")], ()).pages.local == "allow"
+    assert permitted(settings, permissions_for([VisitUrl("http://localhost:1")], ())).pages.local == "allow"
 
 
 @pytest.mark.parametrize(
@@ -142,8 +143,9 @@ def test_always_for_a_path_is_about_the_workspace_only_where_the_question_was(
     settings = Settings.for_profile("ask")
     verdict = judge([action], settings, WORKSPACE)
     assert verdict.decision == "ask"
-    assert always_allows(settings, [action], verdict.parts) == allowed
-    assert judge([action], always(settings, [action], verdict.parts), WORKSPACE).allowed is bool(allowed)
+    lasting = permissions_for([action], verdict.parts)
+    assert tuple(each.words for each in lasting) == allowed
+    assert judge([action], permitted(settings, lasting), WORKSPACE).allowed is bool(allowed)
 
 
 def test_servers_tools_are_allowed_one_by_one() -> None:

@@ -42,6 +42,7 @@ GO_ON = ContinueRequested("1", "Nothing went right.")
         (APPROVAL, "no, use b.txt", Answer("1", text="use b.txt")),
         (APPROVAL, "you should use b.txt", Answer("1", text="you should use b.txt")),
         (APPROVAL, "a", Answer("1", yes=True, always=True)),
+        (APPROVAL, "p", Answer("1", yes=True, always=True, scope="project")),
         (APPROVAL, "always look before you write", Answer("1", text="always look before you write")),
         (QUESTION, "2", Answer("1", yes=True, text="blue")),
         (QUESTION, "3", Answer("1", yes=True, text="3")),

@@ -65,6 +65,7 @@ from joey.events import (
     TaskFinished,
 )
 from joey.messages import ImageBlock
+from joey.permissions import Scope
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
 
@@ -305,10 +306,12 @@ class Task:
         text: str = "",
         always: bool = False,
         images: Sequence[ImageBlock] = (),
+        scope: Scope = "task",
     ) -> None:
         """Answer a request.
 
-        Approval: `yes`, or no with a reason in `text`; `always` approves what `request.always` lists. Question: `text`.
+        Approval: `yes`, or no with a reason in `text`; `always` approves what `request.always` lists, in this task
+        or in this project (`scope`). Question: `text`.
         Result: `yes` accepts it, `text` says what to change. Limit or trouble: `yes`, or advice in `text`, continues.
         """
         if not isinstance(request, Request):
@@ -317,7 +320,7 @@ class Task:
             raise UsageError("a question is answered with a text: task.answer(request, text=…)")
         if isinstance(request, CompletionRequested) and not (yes or text):
             raise UsageError("to refuse a result, say what to change: task.answer(request, text=…)")
-        self._reply(request, Answer(request.request_id, yes, text, tuple(images), always))
+        self._reply(request, Answer(request.request_id, yes, text, tuple(images), always, scope))
 
     def say(self, text: str, images: Sequence[ImageBlock] = ()) -> None:
         """A message for the model. It is sent with the next request; it answers nothing."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.app.checkpoints import undo
+from joey.app.permissions import granted_in, revoke
 from joey.app.settings import default_model, located_at, notices, settings_in_force
 from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
 from joey.app.tools import discover, tool_choices
@@ -26,6 +27,7 @@ from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
+from joey.permissions import Granted
 from joey.system.folders import state_folder
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
@@ -104,6 +106,16 @@ class Services:
         if entry.state is None:
             raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
         return entry.task_id, entry.state
+
+    def permissions(self, task_id: str | None = None) -> Sequence[Granted]:
+        """What the user is not asked about again in this folder, and in a task, which may run or not. What each is, in
+        words: `granted.permission.words`."""
+        return granted_in(self.folder, self._store, task_id)
+
+    def revoke(self, granted: Granted, task_id: str | None = None, running: TaskHandle | None = None) -> bool:
+        """Ask again about this. The task is named by its id; the one that runs here is given as well. False: it was not
+        allowed."""
+        return revoke(granted, self.folder, self._store, task_id, running)
 
     def undo(self, task_id: str, *, do: bool) -> str:
         """Restore the files as they were before the last turn that changed something, or say what that would do."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from joey import protocols
+from joey.app.permissions import project_permissions
 from joey.app.sandbox import check_profile
 from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, key_for, located_at
 from joey.app.tools import discover, mcp_offers, sandbox_settings, tools_of
@@ -231,7 +232,14 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             replies_of(config, profile, abilities.context_window),
             setup.options.flag("base_url"),
         ),
-        TaskWorkspace(workspace, setup.store, paths, prompt_context(paths, modes, setup.sources), CheckpointLimits()),
+        TaskWorkspace(
+            workspace,
+            setup.store,
+            paths,
+            prompt_context(paths, modes, setup.sources),
+            project_permissions(workspace) if setup.given.config else None,
+            CheckpointLimits(),
+        ),
         tools_of(around, label, config, sees_images=sees, mcp=mcp, profile=profile, given=given),
         modes,
         profile,

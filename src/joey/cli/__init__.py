@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "config": "show and change settings",
     "doctor": "check this machine and say what to do",
     "approvals": "explain whether a command or path would be allowed, and why",
+    "permissions": "list and revoke what you allowed with an answer",
     "sandbox": "show and test the sandbox for commands, or run a command in it",
     "demo": "watch one whole task offline, with a scripted model",
     "tools": "list the tools of a mode; `--try NAME JSON` runs one",

@@ -23,6 +23,7 @@ from typing import TypeAlias
 from joey.effects import Todo
 from joey.events import Outcome
 from joey.messages import ImageBlock, Message, ResultBlock, ToolResult
+from joey.permissions import Permission
 from joey.sendable import is_sendable
 from joey.system.filenames import quoted, unquoted
 from joey.usage import Usage
@@ -158,6 +159,20 @@ class ModeSet:
 
 
 @dataclass(frozen=True, slots=True)
+class PermissionGranted:
+    """The user does not want to be asked about this again in this task."""
+
+    permission: Permission
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRevoked:
+    """The user wants to be asked about this again."""
+
+    permission: Permission
+
+
+@dataclass(frozen=True, slots=True)
 class TodosSet:
     """The todo list is now this."""
 
@@ -215,6 +230,8 @@ Record: TypeAlias = (
     | RunEnded
     | TurnEnded
     | ModeSet
+    | PermissionGranted
+    | PermissionRevoked
     | TodosSet
     | MessagesHidden
     | ChildOpened

@@ -14,6 +14,8 @@ from joey.journal.records import (
     MessageAdded,
     MessagesHidden,
     ModeSet,
+    PermissionGranted,
+    PermissionRevoked,
     Record,
     RunBegan,
     RunConfined,
@@ -26,6 +28,7 @@ from joey.journal.records import (
     UserTookBack,
 )
 from joey.messages import Message, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.permissions import Permission
 from joey.usage import Usage
 
 
@@ -41,6 +44,8 @@ class TaskState:
     """What the user wrote since the last message that was sent."""
     summary: str | None = None
     mode: str = ""
+    permissions: tuple[Permission, ...] = ()
+    """What the user does not want to be asked about again in this task."""
     todos: tuple[Todo, ...] = ()
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -82,6 +87,9 @@ class TaskState:
                 self._count(usage, cost)
             case ModeSet(mode):
                 self.mode = mode
+            case PermissionGranted(permission) | PermissionRevoked(permission):
+                others = tuple(each for each in self.permissions if each != permission)
+                self.permissions = (*others, permission) if isinstance(record, PermissionGranted) else others
             case TodosSet(todos):
                 self.todos = todos
             case MessagesHidden():

@@ -9,6 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from joey.checkpoints import CheckpointLimits
+from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.store import TaskStore
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
@@ -65,6 +66,8 @@ class TaskWorkspace:
     paths: Workspace | None = None
     """What the policy knows of the disk; made from the folder when left out."""
     prompt_context: PromptContext | None = None
+    permissions: ProjectPermissions | None = None
+    """What the user allowed in this folder; None: nothing can be allowed for longer than the task."""
     checkpoints: CheckpointLimits | None = None
     """How much of the files is kept before they are changed; None keeps nothing."""
 

@@ -24,8 +24,9 @@ from joey.events import (
 )
 from joey.journal.records import RunBegan, RunEnded
 from joey.messages import TextBlock, ToolResult
+from joey.policy.permissions import permissions_for
 from joey.task import wording
-from joey.task.approvals import AFTER_SUBTASK, SKIPPED, always, always_allows
+from joey.task.approvals import AFTER_SUBTASK, SKIPPED
 from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, resolve
 from joey.task.checkpoint import keep_files
 from joey.task.completion import Accepted, Completion, Feedback
@@ -133,13 +134,14 @@ class ToolRunner:
     async def _ask(self, call: ToolCallFinished, judged: Judged) -> Answer:
         toolbox, verdict = self._toolbox, judged.verdict
         request_id = self._requests.new_id("approval")
-        shown, lasting = judged.plan.shown, always_allows(toolbox.approvals, judged.actions, verdict.parts)
+        shown, lasting = judged.plan.shown, permissions_for(judged.actions, verdict.parts)
+        always = tuple(each.words for each in lasting)
         answer = await self._requests.ask(
-            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown, lasting)
+            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown, always)
         )
         self._log.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
         if answer.yes and answer.always:
-            toolbox.approvals = always(toolbox.approvals, judged.actions, verdict.parts)
+            toolbox.permissions.grant(lasting, answer.scope)
         return answer
 
     async def _execute(self, call: ToolCallFinished, approved: Approved) -> None:

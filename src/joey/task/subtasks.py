@@ -93,6 +93,7 @@ class Subtasks:
         """What the model is told of a subtask. What the user said too late for the subtask is for this task."""
         for message in state.queued:
             self._log.record(message)
+        self._toolbox.permissions.grant(state.permissions, "task")
         text = wording.subtask_result(child_id, finished.outcome, finished.message)
         self._log.emit(SubtaskClosed(child_id, text))
         return ToolResult((TextBlock(text),), is_error=finished.outcome != "completed")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from joey.commands import Answer, Cancel, Command, Condense, Say, TakeBack
+from joey.commands import Answer, Cancel, Command, Condense, Revoke, Say, TakeBack
 from joey.effects import SubtaskStarted, Todo
 from joey.errors import UsageError
 from joey.events import TaskFinished
@@ -22,6 +22,7 @@ from joey.journal.journal import read_journal
 from joey.journal.records import ModeSet, TaskOpened, path_text
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
+from joey.permissions import Granted
 from joey.protocols import get
 from joey.task.assembly import Assembly
 from joey.task.config import TaskConfig
@@ -116,6 +117,11 @@ class TaskHandle:
         return self.config.workspace.folder
 
     @property
+    def permissions(self) -> tuple[Granted, ...]:
+        """What the user allowed besides the settings, in this task or in this project."""
+        return self._parts.toolbox.permissions.granted
+
+    @property
     def waits_for_message(self) -> bool:
         """Whether the model is done, and the next message or an acceptance is what the task waits for. It still holds
         its journal and what its tools have opened: `Cancel` ends it as completed."""
@@ -144,6 +150,8 @@ class TaskHandle:
                 return True
             case Answer() if self._parts.requests.answer(command):
                 return True
+            case Revoke(permission):
+                return self._parts.toolbox.permissions.revoke(permission)
         # Whoever works now: the innermost subtask gets the command.
         return child is not None and child.send(command)
 

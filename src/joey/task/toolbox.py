@@ -9,10 +9,12 @@ from joey.events import FilesLeftBehind, SandboxReported, ToolRunProgressed
 from joey.journal.records import CommandStarted, FilesFound, RunConfined, SeenFile, path_text
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
+from joey.policy.settings import Settings
 from joey.system.filenames import unquoted
 from joey.task.calls import Grants, Rules
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
+from joey.task.permissions import TaskPermissions
 from joey.tools.base import Confined, ToolContext
 from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry
@@ -26,8 +28,8 @@ class Toolbox:
         self._config = config
         self._log = log
         self._paths = paths
-        self.approvals = config.approvals
-        """What may be done without asking; answers of the user add to it."""
+        self.permissions = TaskPermissions(config, log)
+        """What answers of the user allow besides."""
         self.grants = Grants()
         self.failed: list[str] = []
         """The tools that failed since the model last spoke."""
@@ -49,6 +51,11 @@ class Toolbox:
         if self._registry is None or self._registry.toolset is not toolset:
             self._registry = Registry(toolset)
         return self._registry
+
+    @property
+    def approvals(self) -> Settings:
+        """What may be done without asking now."""
+        return self.permissions.applied(self._config.approvals)
 
     @property
     def rules(self) -> Rules:

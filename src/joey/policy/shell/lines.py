@@ -64,16 +64,17 @@ def read_line(text: str) -> tuple[Command, ...] | str:
         return str(problem)
 
 
-def exact_rules(text: str, cwd: str | None, parts: Sequence[VerdictPart]) -> tuple[str, ...]:
-    """The rules that allow again just what was asked about: the commands of a plain line, or else the whole line."""
+def exact_lines(text: str, cwd: str | None, parts: Sequence[VerdictPart]) -> tuple[str, ...]:
+    """What must be allowed, byte for byte, so that this line is not asked about again: each command of a plain line, or
+    else the whole line. A pipe is one thing: a command that reads what another prints may do anything with it."""
     where = _moved(cwd or ".")
     commands = read_line(text)
-    if isinstance(commands, str) or any(command.name == "cd" for command in commands):
-        return (f"={where}{text.strip()}",)
+    if isinstance(commands, str) or any(command.name == "cd" or command.joint == "|" for command in commands):
+        return (f"{where}{text.strip()}",)
     only_commands = all(part.kind == "command" or part.decision == "allow" for part in parts)
     allowed = {part.subject for part in parts if part.decision == "allow" and part.kind == "command"}
     sources = [command.source for command in commands if not only_commands or command.source not in allowed]
-    return tuple(f"={where}{source}" for source in dict.fromkeys(sources or [text.strip()]))
+    return tuple(f"{where}{source}" for source in dict.fromkeys(sources or [text.strip()]))
 
 
 def _moved(folder: str) -> str:

@@ -4,7 +4,8 @@ What happens is printed as in `lines`. A line that is typed answers the request 
 it is a message for the model. Which of the two it is depends on when it was read, and input is read all the time, so
 what was typed before a question was shown can never be the answer to it.
 
-    approval     y, n or a (always); "y words" and "n words" add a comment; any other words are a no with a comment
+    approval     y, n, a (don't ask again in this task) or p (in this project); "y words" and "n words" add a comment;
+                 any other words are a no with a comment
     a question   the number of a suggestion, or an answer in words
     continuing   y, n, or a hint for the model
     the model is done   any words are the next message; an empty line accepts what it did
@@ -33,11 +34,13 @@ from joey.events import (
     Request,
     TaskFinished,
 )
+from joey.permissions import Scope
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
 from joey.terminal.plain.writer import Writer
 
-_YES, _NO, _ALWAYS = ("y", "yes"), ("n", "no"), ("a", "always")
+_YES, _NO = ("y", "yes"), ("n", "no")
+_ALWAYS: dict[str, Scope] = {"a": "task", "always": "task", "p": "project", "project": "project"}
 _CHUNK = 65536
 
 
@@ -133,7 +136,8 @@ class Conversation:
 def prompt_for(request: Request) -> str:
     match request:
         case ApprovalRequested():
-            return "  Approve? [y]es, [n]o, [a]lways, or why not: "
+            lasting = ", [a] for this task, [p] for this project" if request.always else ""
+            return f"  Approve? [y]es{lasting}, [n]o, or why not: "
         case QuestionRequested(_, _, suggestions):
             return "  Your answer, or a number: " if suggestions else "  Your answer: "
         case CompletionRequested():
@@ -162,7 +166,7 @@ def answer_to(request: Request, line: str) -> Answer:
 
 def _approval(request_id: str, line: str) -> Answer:
     if line.lower() in _ALWAYS:
-        return Answer(request_id, yes=True, always=True)
+        return Answer(request_id, yes=True, always=True, scope=_ALWAYS[line.lower()])
     first, _, rest = line.partition(" ")
     word = first.rstrip(",.:;!").lower()
     if word in _YES:

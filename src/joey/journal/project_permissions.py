@@ -1,0 +1,67 @@
+"""What the user allowed in a folder for every task there: in a file of the user's state, never in the folder itself, so
+that a project can allow itself nothing. What cannot be read allows nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats.json import read_json
+from joey.errors import JoeyError, WireError
+from joey.permissions import Permission
+from joey.system.folders import make_private
+from joey.wire import Codec, encode
+
+_PERMISSIONS = Codec(Permission)
+
+
+class ProjectPermissions:
+    """The permissions of one folder, read again for each question."""
+
+    def __init__(self, file: Path, folder: Path) -> None:
+        self._file = file
+        self._folder = str(folder.resolve())
+
+    def listed(self) -> tuple[Permission, ...]:
+        return tuple(dict.fromkeys(_readable(self._read().get(self._folder))))
+
+    def add(self, permission: Permission) -> None:
+        self._write((*(each for each in self.listed() if each != permission), permission))
+
+    def revoke(self, permission: Permission) -> bool:
+        """False: it was not allowed here."""
+        listed = self.listed()
+        if permission not in listed:
+            return False
+        self._write(tuple(each for each in listed if each != permission))
+        return True
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            data = read_json(read_regular_text(self._file))
+        except (OSError, ValueError):
+            return {}
+        return data if isinstance(data, dict) else {}
+
+    def _write(self, permissions: tuple[Permission, ...]) -> None:
+        folders = {**self._read(), self._folder: [encode(each) for each in permissions]}
+        text = json.dumps({folder: listed for folder, listed in folders.items() if listed}, indent=2) + "\n"
+        temporary = self._file.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            make_private(self._file.parent)
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(self._file)
+        except OSError as error:
+            raise JoeyError(f"cannot write {self._file}: {error.strerror}; what was allowed holds once") from None
+
+
+def _readable(entries: Any) -> Iterator[Permission]:
+    for entry in entries if isinstance(entries, list) else []:
+        try:
+            yield _PERMISSIONS.decode(entry)
+        except WireError:
+            continue
