@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, RenderableType
 from textual.pilot import Pilot
@@ -32,6 +33,14 @@ class ScratchServices(Services):
         expand_input = input_expander(Workspace.of(self.kit.workspace), library, sees_images=True)
         self.kit.change(expand_input=expand_input)
         self.events: list[Event] = []
+        self.kept: dict[str, str] = {}
+        """Settings that the terminal kept, which are the user's and not of this machine's."""
+
+    def setting(self, name: str) -> Any:
+        return self.kept.get(name) or super().setting(name)
+
+    def keep_setting(self, name: str, value: str) -> None:
+        self.kept[name] = value
 
     @property
     def storage(self) -> Path:

@@ -22,13 +22,15 @@ from joey.app.settings import default_model, located_at, notices, settings_in_fo
 from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
 from joey.app.tools import discover, tool_choices
 from joey.app.users_commands import UsersCommands
+from joey.config.edit import set_value
+from joey.config.layers import FILE
 from joey.errors import UsageError
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
 from joey.permissions import Granted
-from joey.system.folders import state_folder
+from joey.system.folders import state_folder, user_folder
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
@@ -126,6 +128,10 @@ class Services:
     def setting(self, name: str) -> Any:
         """The value of a setting that a front end uses itself, such as `terminal.theme`."""
         return settings_in_force(self.folder, self._options.flags).value(name)
+
+    def keep_setting(self, name: str, value: str) -> None:
+        """Write a setting to the user's file. UsageError for a value that it does not take."""
+        set_value(user_folder() / FILE, name, value)
 
     def users_commands(self) -> UsersCommands:
         """Runs the commands that the user types. Whoever opens it closes it."""

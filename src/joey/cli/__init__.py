@@ -16,30 +16,42 @@ from joey.errors import JoeyError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-COMMANDS: dict[str, str] = {
-    "interactive": "open the interactive terminal (same as `joey` without a command)",
-    "run": "run one task without asking questions, for scripts and CI",
-    "scratch": "try Joey: run one task in a new, empty folder",
-    "resume": "resume a task",
-    "tasks": "task history: list, search, show, export, fork, import, delete",
-    "checkpoints": "list, compare and restore the files as they were before each change",
-    "config": "show and change settings",
-    "doctor": "check this machine and say what to do",
-    "approvals": "explain whether a command or path would be allowed, and why",
-    "permissions": "list and revoke what you allowed with an answer",
-    "sandbox": "show and test the sandbox for commands, or run a command in it",
-    "demo": "watch one whole task offline, with a scripted model",
-    "tools": "list the tools of a mode; `--try NAME JSON` runs one",
-    "modes": "list the modes and what each may do",
-    "index": "build, inspect, search or delete the index for codebase_search",
-    "mcp": "list, test, add or remove MCP servers",
-    "commands": "list slash commands and their problems",
-    "skills": "list skills and their problems",
-    "models": "list providers and their keys; look up a model",
-    "local": "install, list, remove or measure models that run on this machine",
-    "parse": "parse a model's stream: text or JSON chunks in, content or events out",
+GROUPS: dict[str, dict[str, str]] = {
+    "work": {
+        "interactive": "open the interactive terminal (same as `joey` without a command)",
+        "run": "run one task without asking questions, for scripts and CI",
+        "scratch": "try Joey: run one task in a new, empty folder",
+        "demo": "watch one whole task offline, with a scripted model",
+    },
+    "history": {
+        "resume": "resume a task",
+        "tasks": "task history: list, search, show, export, fork, import, delete",
+        "checkpoints": "list, compare and restore the files as they were before each change",
+    },
+    "models": {
+        "models": "list providers and their keys; look up a model",
+        "local": "install, list, remove or measure models that run on this machine",
+    },
+    "settings and safety": {
+        "config": "show and change settings",
+        "doctor": "check this machine and say what to do",
+        "approvals": "explain whether a command or path would be allowed, and why",
+        "permissions": "list and revoke what you allowed with an answer",
+        "sandbox": "show and test the sandbox for commands, or run a command in it",
+        "completion": "print a completion script for bash, zsh or fish",
+    },
+    "tools and extensions": {
+        "tools": "list the tools of a mode; `--try NAME JSON` runs one",
+        "modes": "list the modes and what each may do",
+        "mcp": "list, test, add or remove MCP servers",
+        "commands": "list slash commands and their problems",
+        "skills": "list skills and their problems",
+        "index": "build, inspect, search or delete the index for codebase_search",
+        "parse": "parse a model's stream: text or JSON chunks in, content or events out",
+    },
 }
-"""Every command and what it does, in the order in which `joey --help` shows them."""
+"""Every command and what it does, in groups and in the order in which `joey --help` shows them."""
+COMMANDS: dict[str, str] = {name: about for group in GROUPS.values() for name, about in group.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -99,9 +111,10 @@ def _reader_went_away() -> int:
 
 
 def _run(args: list[str]) -> int:
-    import argparse
     import importlib
 
+    if args[:1] == ["help"] and len(args) > 1:
+        args = [args[1], "--help"]
     if args[:1] in (["-h"], ["--help"], ["help"]):
         print(_help())
         return 0
@@ -110,17 +123,25 @@ def _run(args: list[str]) -> int:
     name = args[0]
     if name not in COMMANDS:
         raise UsageError(_unknown(name))
-    module = importlib.import_module(f"joey.cli.{name}")
+    parsed = command_parser(name).parse_args(args[1:])
+    return int(importlib.import_module(f"joey.cli.{name}").run(parsed))
+
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """The parser of a command."""
+    import argparse
+    import importlib
 
     class CommandParser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             raise UsageError(_with_hint(message, self))
 
+    module = importlib.import_module(f"joey.cli.{name}")
     parser = CommandParser(
         f"joey {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     module.configure(parser)
-    return int(module.run(parser.parse_args(args[1:])))
+    return parser
 
 
 def _with_hint(message: str, parser: argparse.ArgumentParser) -> str:
@@ -139,13 +160,16 @@ def _with_hint(message: str, parser: argparse.ArgumentParser) -> str:
 
 def _help() -> str:
     width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    groups = "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {about}" for name, about in group.items())])
+        for title, group in GROUPS.items()
+    )
     return (
         "usage: joey [options]          open the interactive terminal\n"
         "       joey COMMAND [options]\n\n"
         "Joey is a coding agent for the terminal.\n\n"
-        f"commands:\n{commands}\n\n"
-        "`joey COMMAND --help` explains a command; `joey --version` prints the version."
+        f"{groups}\n\n"
+        "`joey help COMMAND` explains a command; `joey --version` prints the version."
     )
 
 

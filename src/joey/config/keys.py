@@ -26,6 +26,14 @@ IN_FOLDER = ("interactive", "run", "resume")
 """Those that work in a folder of the user's own."""
 
 
+THEMES = (
+    "dark", "light", "nord", "gruvbox", "dracula", "tokyo-night", "monokai", "flexoki", "catppuccin-mocha",
+    "catppuccin-latte", "solarized-dark", "solarized-light", "rose-pine", "rose-pine-dawn", "atom-one-dark",
+    "atom-one-light",
+)  # fmt: skip
+"""The colours of the terminal, by the names that Textual has for them; dark and light are its own two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Flag:
     """How a setting is given on the command line, and to which commands."""
@@ -366,6 +374,33 @@ KEYS: tuple[Key, ...] = (
         "Chromium to start, by path or name",
         variable="JOEY_BROWSER",
         sets="tools.browser_program",
+    ),
+    Key(
+        "terminal.theme",
+        one_of("auto", *THEMES),
+        "colours of the terminal; auto asks the terminal whether it is dark or light. /theme sets it",
+        "auto",
+        in_project="never",
+    ),
+    Key(
+        "terminal.notify",
+        one_of("auto", "bell", "osc9", "osc777", "off"),
+        "how you are told that it is your turn: by the bell, by a desktop notification of the terminal, or both (auto)",
+        "auto",
+        in_project="never",
+    ),
+    Key(
+        "terminal.notify_when",
+        one_of("unfocused", "always"),
+        "when you are told: if the terminal does not have the focus, or always",
+        "unfocused",
+        in_project="never",
+    ),
+    Key(
+        "terminal.notify_command",
+        TEXT,
+        "command that is run as well, with the words as its last argument, such as 'notify-send Joey'",
+        in_project="never",
     ),
     Key(
         "terminal.share_commands",

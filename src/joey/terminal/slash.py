@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 
 from joey.app.services import TaskLine
 from joey.commands import Condense
+from joey.config.keys import THEMES
 from joey.errors import JoeyError
 from joey.journal.replay import TaskState
 from joey.system.visible import one_line
@@ -221,7 +222,11 @@ def _undo(front: Front, rest: str) -> str:
 
 
 def _theme(front: Front, which: str) -> str:
-    return front.set_theme(which) if which in ("dark", "light") else "Type /theme dark or /theme light."
+    if which not in THEMES:
+        unknown = f"There is no theme {which!r}. " if which else ""
+        return f"{unknown}Type /theme and one of: {', '.join(THEMES)}."
+    front.session.services.keep_setting("terminal.theme", which)
+    return front.set_theme(which)
 
 
 def _help(front: Front, rest: str) -> str:
@@ -268,7 +273,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "mcp": ("the MCP servers", _mcp),
     "undo": ("show what undoing the last change would do; /undo now does it", _undo),
     "copy": ("copy the last reply; /copy 2: the one before", _copy),
-    "theme": ("dark or light", _theme),
+    "theme": ("the colours: dark, light, nord and others", _theme),
     "help": ("the commands; /help keys: the keys", _help),
     "quit": ("quit; the task can be resumed", _quit),
 }

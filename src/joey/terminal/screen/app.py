@@ -44,6 +44,7 @@ from joey.terminal.attachments import ImageFile
 from joey.terminal.clipboard import Clipboard
 from joey.terminal.entry_text import matches, replies
 from joey.terminal.notes import NoteKind
+from joey.terminal.notify import Notifier
 from joey.terminal.screen.answering import KeyGate, answer_by_words
 from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
@@ -62,6 +63,7 @@ from joey.terminal.transcript import Entry, Note, Transcript, UserText, entries_
 from joey.terminal.users_commands import is_command
 
 _DRAWINGS_A_SECOND = 20
+_NOTIFY = ("terminal.notify", "terminal.notify_when", "terminal.notify_command")
 _TWICE = 2.0
 """Within how many seconds a second Ctrl+C quits."""
 _HELLO = "Joey. Type a task; /help lists the commands."
@@ -116,6 +118,8 @@ class Interactive(SurvivingApp):
         """A command of the user's own that runs."""
         self._stopped_at = -inf
         self.clock: Callable[[], float] = monotonic
+        self.notifier: Notifier | None = None
+        """Tells the user that it is their turn; made of the settings unless it is given."""
         self._activity = IDLE
         self._will_draw = False
 
@@ -147,8 +151,12 @@ class Interactive(SurvivingApp):
         self.call_later(self.close)
 
     def on_mount(self) -> None:
-        if suits_light(os.environ.get("COLORFGBG", "")):
+        theme = self.session.services.setting("terminal.theme")
+        if theme != "auto":
+            self.set_theme(theme)
+        elif suits_light(os.environ.get("COLORFGBG", "")):
             self.theme = "textual-light"
+        self.notifier = self.notifier or self._notifier()
         self.theme_changed_signal.subscribe(self, lambda _theme: self._redraw())
         self.app_resume_signal.subscribe(self, lambda _app: self.screen.refresh(layout=True))  # after Ctrl+Z and `fg`
         self._spinner = self.set_interval(1 / FRAMES_A_SECOND, self._show_activity, pause=True)
@@ -212,6 +220,15 @@ class Interactive(SurvivingApp):
                 self._spinner.resume()
                 line.update(draw_activity(self._activity, self.clock(), max(10, self.size.width - 2)))
 
+    def _notifier(self) -> Notifier:
+        way, when, command = map(self.session.services.setting, _NOTIFY)
+        return Notifier(way, command or "", when == "always", self._send)
+
+    def _send(self, codes: str) -> None:
+        """Codes that draw nothing, to the terminal itself."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(codes)
+
     def on_resize(self, _event: Resize) -> None:
         self._show_status()
 
@@ -231,6 +248,8 @@ class Interactive(SurvivingApp):
         self._activity = activity_after(self._activity, message.event, self.clock())
         if self._activity.is_idle != was_idle:
             self._show_activity()
+        if self._activity.is_idle and not was_idle and self.notifier is not None:
+            self.notifier.tell(message.event, focused=self.app_focus)
         status = after(self.session.status, message.event)
         if status != self.session.status:
             self.session.status = status
@@ -486,8 +505,8 @@ class Interactive(SurvivingApp):
         print_conversation(self.transcript.entries, self.look)
 
     def set_theme(self, which: str) -> str:
-        self.theme = f"textual-{which}"
-        return ""
+        self.theme = f"textual-{which}" if which in ("dark", "light") else which
+        return f"The theme is {which}, here and from now on."
 
     def action_close(self) -> None:
         self.close()
