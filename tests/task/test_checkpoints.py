@@ -80,7 +80,7 @@ async def test_the_command_line_lists_shows_and_goes_back(kit: Kit, capsys: pyte
     assert main(["checkpoints", "diff", "1"]) == 0
     assert "+old\n" in capsys.readouterr().out
     assert main(["checkpoints", "undo", "--yes"]) == 0
-    assert "`joey checkpoints restore 3` undoes this" in capsys.readouterr().err
+    assert "`joey checkpoints restore 3` takes this back" in capsys.readouterr().err
     assert (kit.workspace / "a.txt").read_text() == "new\n"
     assert main(["checkpoints", "restore", "3", "--yes"]) == 0
     assert list(kit.workspace.iterdir()) == []

@@ -31,8 +31,15 @@ async def test_undo_says_what_it_would_do_and_does_it_when_confirmed(tmp_path: P
         await until(pilot, "Type /undo now to do this")
         assert file.read_text() == "new\n"
         await say(pilot, "/undo now")
-        await until(pilot, "undoes this")
+        await until(pilot, "/redo takes this back")
         assert file.read_text() == "old\n"
+        await say(pilot, "/undo")
+        await until(pilot, "Nothing to undo")
+        await say(pilot, "/redo")
+        await until(pilot, "Type /redo now to do this")
+        await say(pilot, "/redo now")
+        await until(pilot, "/undo takes this back")
+        assert file.read_text() == "new\n"
 
 
 async def test_a_line_with_a_command_of_the_users_goes_to_the_model(tmp_path: Path) -> None:

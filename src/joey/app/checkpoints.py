@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from joey.checkpoints import Checkpoint, CheckpointStore, plan_restore
-from joey.errors import UsageError
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_redo, plan_undo
+from joey.errors import JoeyError, UsageError
 from joey.journal.branch import branch
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import CheckpointMade
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.filenames import quoted
 from joey.task.config import new_task_id
+
+Step: TypeAlias = Literal["undo", "redo"]
+_NOTHING: dict[Step, str] = {
+    "undo": "Nothing to undo: the files are as they were before the task changed any.",
+    "redo": "Nothing to redo: nothing was undone, or the task has changed files since.",
+}
 
 
 def open_store(tasks: TaskStore, entry: TaskEntry) -> CheckpointStore:
@@ -29,28 +38,32 @@ def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> s
     return task_id
 
 
-def undo(tasks: TaskStore, task_id: str, *, do: bool) -> str:
-    """Restore the files as they were before the last turn that changed something, or say what that would do."""
-    store = open_store(tasks, tasks.find(task_id))
-    plan = plan_restore(store, chosen_checkpoint(store, undo=True))
-    if not plan.changes:
-        return "Nothing to undo: the files are as they were before the last change."
+def step_files(tasks: TaskStore, task_id: str, step: Step, *, do: bool) -> str:
+    """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
     if not do:
-        return f"{plan.diff()}\nType /undo now to do this."
+        plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
+        return f"{plan.diff()}{_left(plan.left)}\nType /{step} now to do this."
     with Journal(tasks.journal_path(task_id)) as journal:
-        done = plan.apply()
-        assert done.way_back is not None
-        journal.append(CheckpointMade(done.way_back.id, ""))
-    left = "".join(f"\nnot restored: {quoted(path)}: {why}" for path, why in done.left.items())
-    way_back = f"`joey checkpoints restore {done.way_back.id} --task {task_id}` undoes this."
-    return f"Restored {len({change.path for change in done.changes})} paths; {way_back}{left}"
+        done = plan_step(open_store(tasks, tasks.find(task_id)), step).apply()
+        if done.way_back is not None:
+            journal.append(CheckpointMade(done.way_back.id, ""))
+    more = "/redo takes this back, /undo goes further back" if step == "undo" else "/undo takes this back"
+    return f"Restored {len({change.path for change in done.changes})} paths; {more}.{_left(done.left)}"
 
 
-def chosen_checkpoint(store: CheckpointStore, *, undo: bool) -> int:
-    """The last checkpoint; with `undo`, the first one of the last turn that changed something."""
-    made_by_calls = [checkpoint for checkpoint in store.checkpoints if checkpoint.call_id]
-    if not made_by_calls:
+def _left(left: Mapping[str, str]) -> str:
+    return "".join(f"\nnot restored: {quoted(path)}: {why}" for path, why in left.items())
+
+
+def plan_step(store: CheckpointStore, step: Step) -> Restoration:
+    """What the step would do. JoeyError if there is nothing to undo or redo."""
+    plan = plan_undo(store) if step == "undo" else plan_redo(store)
+    if plan is None:
+        raise JoeyError(_NOTHING[step])
+    return plan
+
+
+def last_checkpoint(store: CheckpointStore) -> int:
+    if not store.checkpoints:
         raise UsageError("this task has changed no files; there is nothing to restore")
-    last = made_by_calls[-1]
-    first_of_turn = next(checkpoint for checkpoint in made_by_calls if checkpoint.turn == last.turn)
-    return first_of_turn.id if undo else store.checkpoints[-1].id
+    return store.checkpoints[-1].id

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from joey.app.checkpoints import undo
+from joey.app.checkpoints import Step, step_files
 from joey.app.permissions import granted_in, revoke
 from joey.app.settings import default_model, located_at, notices, settings_in_force
 from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
@@ -119,9 +119,9 @@ class Services:
         allowed."""
         return revoke(granted, self.folder, self._store, task_id, running)
 
-    def undo(self, task_id: str, *, do: bool) -> str:
-        """Restore the files as they were before the last turn that changed something, or say what that would do."""
-        return undo(self._store, task_id, do=do)
+    def step_files(self, task_id: str, step: Step, *, do: bool) -> str:
+        """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
+        return step_files(self._store, task_id, step, do=do)
 
     # The user's own
 

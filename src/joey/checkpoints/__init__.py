@@ -2,6 +2,16 @@
 
 from joey.checkpoints.entries import Checkpoint, CheckpointLimits, PathState
 from joey.checkpoints.restore import Restoration, plan_restore
+from joey.checkpoints.steps import plan_redo, plan_undo
 from joey.checkpoints.store import CheckpointStore
 
-__all__ = ["Checkpoint", "CheckpointLimits", "CheckpointStore", "PathState", "Restoration", "plan_restore"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointLimits",
+    "CheckpointStore",
+    "PathState",
+    "Restoration",
+    "plan_redo",
+    "plan_restore",
+    "plan_undo",
+]

@@ -80,6 +80,8 @@ class Checkpoint:
     gone: tuple[str, ...] = ()
     skipped: tuple[str, ...] | None = None
     """Files and folders that were there and are none of a checkpoint's business; None: the same as the last time."""
+    restores: int | None = None
+    """Which checkpoint was restored right after this one was taken."""
 
     @property
     def unkept(self) -> dict[str, str]:
@@ -97,6 +99,7 @@ class Checkpoint:
             "entries": {path: entry.to_json() for path, entry in self.entries.items()},
             "gone": list(self.gone),
             "skipped": None if self.skipped is None else list(self.skipped),
+            "restores": self.restores,
         }
 
     @classmethod
@@ -112,4 +115,5 @@ class Checkpoint:
             {path: PathState.from_json(entry) for path, entry in data["entries"].items()},
             tuple(data["gone"]),
             None if skipped is None else tuple(skipped),
+            data.get("restores"),
         )

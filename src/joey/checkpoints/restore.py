@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 from joey.bounded.folders import LinkInPathError, Place, open_folder
 from joey.checkpoints.entries import ABSENT, Checkpoint, PathState, stamp_of
 from joey.checkpoints.store import CheckpointStore, Snapshot
-from joey.checkpoints.walk import walk
+from joey.checkpoints.walk import WalkResult, walk
 from joey.errors import JoeyError
 from joey.system.filenames import quoted
 
@@ -70,7 +70,8 @@ class Restoration:
         if not self.changes:
             return Restored((), self.left)
         label = f"before going back to checkpoint {self.checkpoint.id}"
-        way_back = self.store.take(label, turn=self.checkpoint.turn, touched=[change.path for change in self.changes])
+        touched, number = [change.path for change in self.changes], self.checkpoint.id
+        way_back = self.store.take(label, turn=self.checkpoint.turn, touched=touched, restores=number)
         left = {**self.left, **{path: f"how it is now was not kept: {why}" for path, why in way_back.unkept.items()}}
         done: list[Change] = []
         for change in _in_order([change for change in self.changes if change.path not in way_back.unkept]):
@@ -82,12 +83,13 @@ class Restoration:
         return Restored(tuple(done), left, way_back)
 
 
-def plan_restore(store: CheckpointStore, number: int) -> Restoration:
-    """What is different now from how it was at this checkpoint."""
+def plan_restore(store: CheckpointStore, number: int, seen: WalkResult | None = None) -> Restoration:
+    """What is different now from how it was at this checkpoint; `seen` is what is there, where that is known."""
     checkpoint, past = store.get(number), store.past(number)
     changes: list[Change] = []
     left: dict[str, str] = {}
-    for path, wanted in _worth_a_look(store, past):
+    seen = seen or walk(store.workspace, store.limits.paths)
+    for path, wanted in _worth_a_look(past, seen if past.complete else WalkResult()):
         now = store.look(path)
         if now.same_as(wanted):
             continue
@@ -98,9 +100,9 @@ def plan_restore(store: CheckpointStore, number: int) -> Restoration:
     return Restoration(store, checkpoint, tuple(sorted(changes, key=lambda change: change.path)), left)
 
 
-def _worth_a_look(store: CheckpointStore, past: Snapshot) -> Iterator[tuple[str, PathState]]:
+def _worth_a_look(past: Snapshot, seen: WalkResult) -> Iterator[tuple[str, PathState]]:
     """The paths that may be different, and how they were."""
-    found = walk(store.workspace, store.limits.paths).found if past.complete else {}
+    found = seen.found
     for path, wanted in past.entries.items():
         info = found.get(path)
         if info is None or not wanted.stamp or wanted.stamp != stamp_of(info):

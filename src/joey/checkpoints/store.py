@@ -83,7 +83,14 @@ class CheckpointStore:
     # Taking
 
     def take(
-        self, label: str, *, turn: int = 0, call_id: str = "", touched: Iterable[str] = (), whole: bool = False
+        self,
+        label: str,
+        *,
+        turn: int = 0,
+        call_id: str = "",
+        touched: Iterable[str] = (),
+        whole: bool = False,
+        restores: int | None = None,
     ) -> Checkpoint:
         """Keep these files (by absolute path, or relative to the workspace), or what is new in the workspace."""
         named = {self.name(path): self._look(self.name(path)) for path in touched}
@@ -101,7 +108,7 @@ class CheckpointStore:
                 number, at, turn, call_id, label, True, entries, gone, None if skipped == self._skipped else skipped
             )
         else:
-            made = Checkpoint(number, at, turn, call_id, label, False, named)
+            made = Checkpoint(number, at, turn, call_id, label, False, named, restores=restores)
         self._append(made)
         return made
 

@@ -3,9 +3,12 @@
   joey checkpoints                   list the checkpoints of the most recent task
   joey checkpoints diff [N]          show what restoring checkpoint N would change
   joey checkpoints restore [N]       show that diff, ask, and restore
-  joey checkpoints undo              restore the files from before the last turn that changed something
+  joey checkpoints undo              restore the files from before the last turn that changed something;
+                                     again: from before the turn before that
+  joey checkpoints redo              restore what was undone last
 
-N is the last checkpoint by default. --what selects what is restored: the files, the conversation (as a new task that
+N is the last checkpoint by default. exit codes: 0 restored, 1 nothing was done, 2 invalid usage, 3 restored in part:
+what is not as it was is named. --what selects what is restored: the files, the conversation (as a new task that
 shares the beginning of this one), or both. The current files are saved as another checkpoint first.
 
 examples:
@@ -21,7 +24,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from joey.app.checkpoints import chosen_checkpoint, fork_before, open_store
+from joey.app.checkpoints import fork_before, last_checkpoint, open_store, plan_step
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
 from joey.journal.journal import Journal
@@ -30,7 +33,9 @@ from joey.journal.store import TaskStore
 from joey.system.filenames import quoted
 from joey.system.folders import state_folder
 
-ACTIONS = ("list", "diff", "show", "restore", "undo")
+PARTIAL = 3
+"""The exit code where something is not as it was at the checkpoint, and was named."""
+ACTIONS = ("list", "diff", "show", "restore", "undo", "redo")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,22 +54,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     tasks = TaskStore(state_folder() / "tasks")
     entry = tasks.find(args.task, Path.cwd())
-    store = open_store(tasks, entry)
     if args.action == "list":
-        return _list(store, as_json=args.json)
-    number = args.number if args.number is not None else chosen_checkpoint(store, undo=args.action == "undo")
-    checkpoint = store.get(number)
+        return _list(open_store(tasks, entry), as_json=args.json)
     if args.action in ("diff", "show"):
-        _print_plan(plan_restore(store, number))
+        _print_plan(_plan(args, open_store(tasks, entry)))
         return 0
-    files, conversation = args.what != "conversation", args.what != "files"
     # Whoever holds the journal owns the checkpoints: a task that is running is not changed under its feet.
     with Journal(tasks.journal_path(entry.task_id)) as journal:
-        if files and not _restore(store, number, journal, ask=not args.yes):
-            return 1
-    if conversation:
-        print(fork_before(tasks, entry, checkpoint))
-    return 0
+        plan = _plan(args, open_store(tasks, entry))
+        code = 0 if args.what == "conversation" else _restore(plan, journal, ask=not args.yes)
+    if args.what != "files" and code in (0, PARTIAL):
+        print(fork_before(tasks, entry, plan.checkpoint))
+    return code
+
+
+def _plan(args: argparse.Namespace, store: CheckpointStore) -> Restoration:
+    if args.action in ("undo", "redo"):
+        return plan_step(store, args.action)
+    return plan_restore(store, last_checkpoint(store) if args.number is None else args.number)
 
 
 def _list(store: CheckpointStore, *, as_json: bool) -> int:
@@ -103,24 +110,24 @@ def _print_left(left: dict[str, str]) -> None:
         print(f"not restored: {quoted(path)}: {why}", file=sys.stderr)
 
 
-def _restore(store: CheckpointStore, number: int, journal: Journal, *, ask: bool) -> bool:
-    plan = plan_restore(store, number)
+def _restore(plan: Restoration, journal: Journal, *, ask: bool) -> int:
     _print_plan(plan)
     if not plan.changes:
-        return True
+        return PARTIAL if plan.left else 0
     if ask and not _agreed(len(plan.changes)):
         print("nothing was changed", file=sys.stderr)
-        return False
+        return 1
     done = plan.apply()
     if done.way_back is not None:
         journal.append(CheckpointMade(done.way_back.id, ""))
+        restored = len({change.path for change in plan.changes} & {change.path for change in done.changes})
         print(
-            f"restored {len(plan.changes) - len(set(done.left) - set(plan.left))} of {len(plan.changes)} paths; "
-            f"`joey checkpoints restore {done.way_back.id}` undoes this",
+            f"restored {restored} of {len(plan.changes)} paths; "
+            f"`joey checkpoints redo` or `joey checkpoints restore {done.way_back.id}` takes this back",
             file=sys.stderr,
         )
     _print_left({path: why for path, why in done.left.items() if path not in plan.left})
-    return True
+    return PARTIAL if done.left else 0
 
 
 def _agreed(count: int) -> bool:

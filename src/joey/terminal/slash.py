@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeAlias
 
+from joey.app.checkpoints import Step
 from joey.app.services import TaskLine
 from joey.commands import Condense
 from joey.config.keys import THEMES
@@ -214,11 +215,19 @@ def _copy(front: Front, which: str) -> str:
 
 
 def _undo(front: Front, rest: str) -> str:
+    return _step_files(front, "undo", rest)
+
+
+def _redo(front: Front, rest: str) -> str:
+    return _step_files(front, "redo", rest)
+
+
+def _step_files(front: Front, step: Step, rest: str) -> str:
     if front.busy:
         return _BUSY
     if front.session.choices.resume is None:
-        return "There is no task to undo changes of."
-    return front.session.services.undo(front.session.choices.resume, do=rest == "now")
+        return f"There is no task to {step} changes of."
+    return front.session.services.step_files(front.session.choices.resume, step, do=rest == "now")
 
 
 def _theme(front: Front, which: str) -> str:
@@ -271,7 +280,8 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "cost": ("tokens, cache and cost", _cost),
     "tools": ("the tools of this mode", _tools),
     "mcp": ("the MCP servers", _mcp),
-    "undo": ("show what undoing the last change would do; /undo now does it", _undo),
+    "undo": ("show what undoing the last change of files would do; /undo now does it", _undo),
+    "redo": ("the same for what was undone last; /redo now does it", _redo),
     "copy": ("copy the last reply; /copy 2: the one before", _copy),
     "theme": ("the colours: dark, light, nord and others", _theme),
     "help": ("the commands; /help keys: the keys", _help),
