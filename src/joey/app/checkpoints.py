@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_redo, plan_undo
@@ -15,6 +15,7 @@ from joey.system.filenames import quoted
 from joey.task.config import new_task_id
 
 Step: TypeAlias = Literal["undo", "redo"]
+_MAX_NAMES = 6
 _NOTHING: dict[Step, str] = {
     "undo": "Nothing to undo: the files are as they were before the task changed any.",
     "redo": "Nothing to redo: nothing was undone, or the task has changed files since.",
@@ -42,13 +43,21 @@ def step_files(tasks: TaskStore, task_id: str, step: Step, *, do: bool) -> str:
     """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
     if not do:
         plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
-        return f"{plan.diff()}{_left(plan.left)}\nType /{step} now to do this."
+        untouched = f"\n{untouched_line(plan.untouched)}" if plan.untouched else ""
+        return f"{plan.diff()}{_left(plan.left)}{untouched}\nType /{step} now to do this."
     with Journal(tasks.journal_path(task_id)) as journal:
         done = plan_step(open_store(tasks, tasks.find(task_id)), step).apply()
         if done.way_back is not None:
             journal.append(CheckpointMade(done.way_back.id, ""))
     more = "/redo takes this back, /undo goes further back" if step == "undo" else "/undo takes this back"
     return f"Restored {len({change.path for change in done.changes})} paths; {more}.{_left(done.left)}"
+
+
+def untouched_line(paths: Sequence[str]) -> str:
+    """What is there and was never looked at: whatever became of it, restoring does not change it."""
+    names = ", ".join(map(quoted, paths[:_MAX_NAMES]))
+    more = f" and {len(paths) - _MAX_NAMES} more" if len(paths) > _MAX_NAMES else ""
+    return f"no part of checkpoints, so left as it is: {names}{more}"
 
 
 def _left(left: Mapping[str, str]) -> str:

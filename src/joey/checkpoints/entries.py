@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["file", "link", "folder", "absent", "unkept"]
+Verb: TypeAlias = Literal["create", "change", "remove"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class PathState:
     stamp: tuple[int, ...] = ()
     """Size, times and inode of a file: as long as these are the same, its content need not be read again. Empty when
     they prove nothing, because the file changed in the very moment it was looked at."""
+    extras: str = ""
+    """What a file has that is not kept, in words: another owner, extended attributes, further names."""
 
     def same_as(self, other: PathState) -> bool:
         """Whether there is nothing to do to turn one into the other."""
@@ -29,15 +32,31 @@ class PathState:
         return (self.kind, self.mode, self.content) == (other.kind, other.mode, other.content)
 
     def to_json(self) -> list[Any]:
-        return [self.kind, self.mode, self.content, *self.stamp]
+        return [self.kind, self.mode, self.content, *self.stamp, *([self.extras] if self.extras else [])]
 
     @classmethod
     def from_json(cls, data: list[Any]) -> PathState:
-        kind, mode, content, *stamp = data
-        return cls(kind, mode, content, tuple(stamp))
+        kind, mode, content, *rest = data
+        stamp = tuple(each for each in rest if not isinstance(each, str))
+        return cls(kind, mode, content, stamp, next((each for each in rest if isinstance(each, str)), ""))
 
 
 ABSENT = PathState("absent")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What restoring would do to one path."""
+
+    path: str
+    now: PathState
+    wanted: PathState
+
+    @property
+    def verb(self) -> Verb:
+        if self.now.kind == "absent":
+            return "create"
+        return "remove" if self.wanted.kind == "absent" else "change"
 
 
 def stamp_of(info: os.stat_result) -> tuple[int, ...]:

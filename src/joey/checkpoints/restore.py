@@ -10,37 +10,18 @@ from __future__ import annotations
 
 import difflib
 import os
-import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from functools import partial
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
-from joey.bounded.folders import LinkInPathError, Place, open_folder
-from joey.checkpoints.entries import ABSENT, Checkpoint, PathState, stamp_of
+from joey.checkpoints.entries import ABSENT, Change, Checkpoint, PathState, stamp_of
+from joey.checkpoints.put import put
 from joey.checkpoints.store import CheckpointStore, Snapshot
-from joey.checkpoints.walk import WalkResult, walk
+from joey.checkpoints.walk import NEVER, WalkResult, walk
 from joey.errors import JoeyError
 from joey.system.filenames import quoted
 
-Verb: TypeAlias = Literal["create", "change", "remove"]
 _DIFF_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What restoring would do to one path."""
-
-    path: str
-    now: PathState
-    wanted: PathState
-
-    @property
-    def verb(self) -> Verb:
-        if self.now.kind == "absent":
-            return "create"
-        return "remove" if self.wanted.kind == "absent" else "change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +42,8 @@ class Restoration:
     changes: tuple[Change, ...]
     left: dict[str, str]
     """Paths that are not as they were and stay so, and why."""
+    untouched: tuple[str, ...] = ()
+    """What is there and no part of checkpoints: what became of it since is not known, and stays."""
 
     def diff(self) -> str:
         """The changes as a unified diff, from how it is now to how it was."""
@@ -76,7 +59,8 @@ class Restoration:
         done: list[Change] = []
         for change in _in_order([change for change in self.changes if change.path not in way_back.unkept]):
             try:
-                _put(self.store, change)
+                if missing := put(self.store, change):
+                    left[change.path] = f"restored, but without: {missing}"
                 done.append(change)
             except (OSError, JoeyError) as error:
                 left[change.path] = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -92,12 +76,24 @@ def plan_restore(store: CheckpointStore, number: int, seen: WalkResult | None = 
     for path, wanted in _worth_a_look(past, seen if past.complete else WalkResult()):
         now = store.look(path)
         if now.same_as(wanted):
-            continue
-        if wanted.kind == "unkept":
+            if wanted.extras not in ("", now.extras):
+                left[path] = f"its content is as it was, but not: {wanted.extras}"
+        elif wanted.kind == "unkept":
             left[path] = f"how it was is not kept: {wanted.content}"
         else:
             changes.append(Change(path, now, wanted))
-    return Restoration(store, checkpoint, tuple(sorted(changes, key=lambda change: change.path)), left)
+    left |= {path: why for path, why in _lost(store, past) if path not in past.entries}
+    untouched = tuple(sorted(seen.skipped - {""}))
+    return Restoration(store, checkpoint, tuple(sorted(changes, key=lambda change: change.path)), left, untouched)
+
+
+def _lost(store: CheckpointStore, past: Snapshot) -> Iterator[tuple[str, str]]:
+    """What was there and never part of a checkpoint, and is gone."""
+    for path in sorted(past.skipped - {""}):
+        if not os.path.lexists(store.place(path)):
+            own = PurePosixPath(path).name in NEVER
+            what = "version control's own folders" if own else "ignored files, pipes and sockets"
+            yield path, f"it is gone, and {what} are not kept"
 
 
 def _worth_a_look(past: Snapshot, seen: WalkResult) -> Iterator[tuple[str, PathState]]:
@@ -113,70 +109,14 @@ def _worth_a_look(past: Snapshot, seen: WalkResult) -> Iterator[tuple[str, PathS
 
 
 def _in_order(changes: Sequence[Change]) -> list[Change]:
-    """What must go, the deepest first; then folders; then what goes into them."""
+    """What must go, the deepest first; then folders, open; then what goes into them; then the folders as they were."""
     going = [change for change in changes if change.verb == "remove" or change.now.kind != change.wanted.kind]
     removals = [Change(change.path, change.now, ABSENT) for change in going if change.now.kind != "absent"]
     removals.sort(key=lambda change: (-change.path.count("/"), change.path))
-    coming = [change for change in changes if change.wanted.kind != "absent"]
-    coming.sort(key=lambda change: (change.wanted.kind != "folder", change.path))
-    return [*removals, *coming]
-
-
-def _put(store: CheckpointStore, change: Change) -> None:
-    path, wanted = store.place(change.path), change.wanted
-    with ExitStack() as opened:
-        try:
-            folder = open_folder(path.parent, None if wanted.kind == "absent" else partial(_close_with, opened))
-        except LinkInPathError:
-            raise JoeyError("a folder above it is now a link to somewhere else") from None
-        opened.callback(os.close, folder)
-        _put_in(Place(folder, path.name), store, change)
-
-
-def _close_with(opened: ExitStack, made: Place) -> None:
-    opened.callback(os.close, made.folder)
-
-
-def _put_in(place: Place, store: CheckpointStore, change: Change) -> None:
-    wanted = change.wanted
-    match wanted.kind:
-        case "absent":
-            place.rmdir() if change.now.kind == "folder" else place.unlink()
-        case "folder":
-            _make_folder(place, wanted.mode)
-        case "link":
-            with suppress(FileNotFoundError):
-                place.unlink()
-            os.symlink(wanted.content, place.name, dir_fd=place.folder)
-        case "file":
-            _write(place, store.contents.read(wanted.content), wanted.mode)
-        case "unkept":
-            raise AssertionError("what was not kept is never put back")
-
-
-def _make_folder(place: Place, mode: int) -> None:
-    with suppress(FileExistsError):
-        os.mkdir(place.name, dir_fd=place.folder)
-    folder = place.open(os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fchmod(folder, mode)
-    finally:
-        os.close(folder)
-
-
-def _write(place: Place, data: bytes, mode: int) -> None:
-    """All of it or nothing: a file half put back would be worse than none."""
-    temporary = place.beside(f".joey-{os.getpid()}-{secrets.token_hex(8)}")
-    with os.fdopen(temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            temporary.rename(place)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+    coming = sorted((each for each in changes if each.wanted.kind != "absent"), key=lambda change: change.path)
+    folders = [change for change in coming if change.wanted.kind == "folder"]
+    opened = [replace(each, wanted=replace(each.wanted, mode=each.wanted.mode | 0o700)) for each in folders]
+    return [*removals, *opened, *(each for each in coming if each.wanted.kind != "folder"), *reversed(folders)]
 
 
 # The diff

@@ -20,10 +20,13 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from joey.bounded.attributes import extras_of
 from joey.bounded.folders import place_of
+from joey.bounded.temporaries import remove_left_over
 from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathState, mode_of, stamp_of
 from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import WalkResult, walk
@@ -93,11 +96,13 @@ class CheckpointStore:
         restores: int | None = None,
     ) -> Checkpoint:
         """Keep these files (by absolute path, or relative to the workspace), or what is new in the workspace."""
-        named = {self.name(path): self._look(self.name(path)) for path in touched}
+        names = [self.name(path) for path in touched]
+        named = {each: self._look(each) for name in names for each in (*self._missing_above(name), name)}
         number = self.checkpoints[-1].id + 1 if self.checkpoints else 1
         at = round(self._clock() / 1e9, 3)
         if whole:
             seen = walk(self.workspace, self.limits.paths)
+            self._sweep(seen)
             fresh = self._fresh(seen)
             entries = {path: entry for path, entry in fresh.items() if entry != self._whole.get(path)}
             # A file a tool names is kept even where the workspace's own rules leave it out.
@@ -111,6 +116,17 @@ class CheckpointStore:
             made = Checkpoint(number, at, turn, call_id, label, False, named, restores=restores)
         self._append(made)
         return made
+
+    def _missing_above(self, name: str) -> list[str]:
+        """The folders that are made with a file of this name: restoring removes them again, if they are empty."""
+        above = [str(each) for each in PurePosixPath(name).parents if str(each) not in (".", "/")]
+        return [each for each in above if not os.path.lexists(self.place(each))]
+
+    def _sweep(self, seen: WalkResult) -> None:
+        """Remove what a process that was killed while it wrote left in the workspace."""
+        for path in seen.temporary:
+            with suppress(OSError), place_of(self.place(path)) as place:
+                remove_left_over(place)
 
     def name(self, path: str) -> str:
         """What a path is called here: relative to the workspace with `/` if it is inside, else absolute. The last
@@ -179,7 +195,8 @@ class CheckpointStore:
         if content is None:
             return PathState("unkept", mode_of(info), _NO_ROOM, stamp)
         settled = info.st_ctime_ns + _RACY_NS < self._clock()
-        return PathState("file", mode_of(info), content, stamp if settled else ())
+        extras = extras_of(os.path.join(self._root, name), info)  # noqa: PTH118 - as above
+        return PathState("file", mode_of(info), content, stamp if settled else (), extras)
 
     def _append(self, made: Checkpoint) -> None:
         self.contents.flush()

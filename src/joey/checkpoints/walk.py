@@ -17,6 +17,7 @@ from pathspec import GitIgnoreSpec
 
 from joey.bounded.files import read_regular
 from joey.bounded.patterns import git_patterns
+from joey.bounded.temporaries import is_temporary
 
 NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 """Version control keeps these itself; nothing here ever reads or writes in them."""
@@ -35,6 +36,8 @@ class WalkResult:
     found: dict[str, os.stat_result] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     """There, but not looked at. The empty path: there were too many to look at all."""
+    temporary: list[str] = field(default_factory=list)
+    """Temporary files of Joey's own, which are no part of a workspace."""
 
 
 def walk(root: Path, limit: int) -> WalkResult:
@@ -61,6 +64,9 @@ def walk(root: Path, limit: int) -> WalkResult:
 
 
 def _look_at(child: os.DirEntry[str], path: str, rules: _Rules, seen: WalkResult) -> bool:
+    if is_temporary(child.name):
+        seen.temporary.append(path)
+        return False
     try:
         info = child.stat(follow_symlinks=False)
     except OSError:

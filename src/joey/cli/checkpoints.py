@@ -24,7 +24,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from joey.app.checkpoints import fork_before, last_checkpoint, open_store, plan_step
+from joey.app.checkpoints import fork_before, last_checkpoint, open_store, plan_step, untouched_line
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
 from joey.journal.journal import Journal
@@ -103,6 +103,8 @@ def _line(checkpoint: Checkpoint) -> str:
 def _print_plan(plan: Restoration) -> None:
     print(plan.diff() or "no changes\n", end="")
     _print_left(plan.left)
+    if plan.untouched:
+        print(untouched_line(plan.untouched), file=sys.stderr)
 
 
 def _print_left(left: dict[str, str]) -> None:

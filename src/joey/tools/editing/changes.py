@@ -12,7 +12,7 @@ What a commit does, in this order:
 
 An error before the end of 3 undoes what was done and raises ChangeFailed. A process killed at any instant leaves each
 single file whole, old or new; temporary files it leaves behind have names that prove where they come from
-(`joey.tools.editing.temporaries`) and are swept by the next commit to the same folder once that process is gone.
+(`joey.bounded.temporaries`) and are swept by the next commit to the same folder once that process is gone.
 
 Links: a path that is a symbolic link is resolved when the change is planned, and what is at the end of it is judged
 and written; the link stays. From then on no link is followed: each folder is opened from the root down by descriptor,
@@ -28,15 +28,16 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from joey.bounded.attributes import take_over
 from joey.bounded.files import NotRegularError, read_resolved
-from joey.bounded.folders import LinkInPathError, Place, flush_folder, is_still, names_in, open_folder
+from joey.bounded.folders import LinkInPathError, Place, flush_folder, is_still, open_folder
+from joey.bounded.temporaries import sweep, temporary_beside
 from joey.errors import JoeyError
 from joey.system.filenames import quoted
-from joey.tools.editing.temporaries import is_left_over, temporary_beside
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _BECAME_A_LINK = (
@@ -127,15 +128,6 @@ def commit(changes: Sequence[FileChange], *, disk: Disk | None = None) -> None:
             work.undo()
             raise
         work.settle()
-
-
-def sweep(folder: int) -> None:
-    """Remove temporary files in this open folder that processes now gone left behind."""
-    with contextlib.suppress(OSError):
-        for name in names_in(folder):
-            place = Place(folder, name)
-            if is_left_over(place):
-                place.unlink()
 
 
 @dataclass(slots=True)
@@ -295,9 +287,9 @@ class _Commit:
             self.disk.write(descriptor, data)
             if change.old is not None:
                 with self._place(change.path).reading() as model:
-                    _take_over(descriptor, model.fileno())
+                    take_over(descriptor, model.fileno())
             elif change.like is not None:
-                _take_over(descriptor, change.like)
+                take_over(descriptor, change.like)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -310,24 +302,6 @@ def _check_writable(change: FileChange, place: Place) -> None:
             f"{quoted(change.name)} is read-only. Nothing was changed. "
             "To edit it, its permissions must be changed first."
         )
-
-
-def _take_over(descriptor: int, model: Path | int) -> None:
-    """Permissions, owner and extended attributes of another file, as far as we are allowed to."""
-    status = os.stat(model)  # noqa: PTH116 - a descriptor or a path
-    with contextlib.suppress(OSError):
-        os.fchown(descriptor, status.st_uid, status.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-    for name, value in _attributes(model):
-        with contextlib.suppress(OSError):
-            os.setxattr(descriptor, name, value)
-
-
-def _attributes(model: Path | int) -> Iterator[tuple[str, bytes]]:
-    if hasattr(os, "listxattr"):
-        with contextlib.suppress(OSError):
-            for name in os.listxattr(model):
-                yield name, os.getxattr(model, name)
 
 
 def _reason(error: OSError) -> str:

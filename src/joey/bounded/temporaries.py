@@ -18,7 +18,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from joey.bounded.folders import Place
+from joey.bounded.folders import Place, names_in
 from joey.system.folders import make_private, state_folder
 
 _NAME = re.compile(r"\.joey-(\d{1,10})-(\d{1,10})-([0-9a-f]{16})\.tmp")
@@ -40,6 +40,24 @@ def is_left_over(place: Place) -> bool:
     status = place.status()
     own = os.geteuid() in (status.st_uid, 0)
     return own and stat.S_ISREG(status.st_mode) and not _is_alive(int(name[1]))
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a name is one that temporary files have."""
+    return _NAME.fullmatch(name) is not None
+
+
+def sweep(folder: int) -> None:
+    """Remove temporary files in this open folder that processes now gone left behind."""
+    with contextlib.suppress(OSError):
+        for name in names_in(folder):
+            remove_left_over(Place(folder, name))
+
+
+def remove_left_over(place: Place) -> None:
+    """Remove a temporary file if its process is gone. Raises OSError."""
+    if is_left_over(place):
+        place.unlink()
 
 
 def _proof(folder: int, process: int, serial: int) -> str:
