@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from joey.bounded.folders import place_of
-from joey.bounded.temporaries import temporary_beside
 from joey.checkpoints import CheckpointStore, plan_restore
+from joey.system.temporaries import temporary_beside
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def user(tmp_path: Path) -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == 0 and "pytest" in folder.name:
-            folder.chmod(0o755)
+    for folder in tmp_path.parents:
+        if not folder.stat().st_mode & 0o001:
+            folder.chmod(0o711)
     os.chown(tmp_path, 65534, 65534)
     os.seteuid(65534)
     yield
@@ -154,7 +154,7 @@ def test_what_a_killed_write_left_is_swept_and_never_in_a_checkpoint(tmp_path: P
     write(root, "src/a")
     script = (
         "import os, sys\nfrom pathlib import Path\nfrom joey.bounded.folders import place_of\n"
-        "from joey.bounded.temporaries import temporary_beside\n"
+        "from joey.system.temporaries import temporary_beside\n"
         "with place_of(Path(sys.argv[1])) as place:\n    os.close(temporary_beside(place).open(os.O_CREAT))\n"
     )
     subprocess.run([sys.executable, "-c", script, str(root / "src/a")], check=True)

@@ -48,7 +48,7 @@ def test_half_a_line_that_could_not_be_cut_off_is_ended_first(tmp_path: Path) ->
     assert path.read_bytes() == b"one\nhal\ntwo\n"
 
 
-def said(folder: Path) -> Callable[[str], object]:
+def typed(folder: Path) -> Callable[[str], object]:
     return InputHistory(folder / "said.jsonl", Path("/w")).add
 
 
@@ -63,7 +63,7 @@ def checkpointed(folder: Path) -> Callable[[str], object]:
 
 @pytest.mark.parametrize(
     ("appender", "name"),
-    [(said, "said.jsonl"), (logged, "errors.log"), (checkpointed, "checkpoints.jsonl")],
+    [(typed, "said.jsonl"), (logged, "errors.log"), (checkpointed, "checkpoints.jsonl")],
     ids=["typed lines", "errors", "checkpoints"],
 )
 def test_nothing_half_stays_in_any_file_that_grows(

@@ -88,12 +88,12 @@ async def test_a_small_model_is_told_as_well(tmp_path: Path) -> None:
 
 
 OPENED = TaskOpened("t", "go", "/", "code", "m", "native")
-ASKED: list[Record] = [
+CALLED: list[Record] = [
     OPENED,
     MessageAdded(Message("user", (TextBlock("go"),))),
     MessageAdded(Message("assistant", (BUILD,))),
 ]
-BEGUN: list[Record] = [*ASKED, RunBegan("build", "execute_command")]
+BEGUN: list[Record] = [*CALLED, RunBegan("build", "execute_command")]
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 from joey.bounded.attributes import extras_of, take_over_extras
 from joey.bounded.folders import LinkInPathError, Place, open_folder
-from joey.bounded.temporaries import sweep, temporary_beside
 from joey.checkpoints.entries import Change, PathState
 from joey.checkpoints.store import CheckpointStore
 from joey.errors import JoeyError
+from joey.system.temporaries import sweep, temporary_beside
 
 
 def put(store: CheckpointStore, change: Change) -> str:
@@ -58,7 +59,7 @@ def _set_mode(folder: int, mode: int) -> None:
     try:
         os.chmod(".", mode, dir_fd=folder)
     except PermissionError:
-        os.chmod(f"/proc/self/fd/{folder}", mode)
+        Path(f"/proc/self/fd/{folder}").chmod(mode)
 
 
 def _put_in(place: Place, store: CheckpointStore, change: Change) -> None:

@@ -26,12 +26,12 @@ from pathlib import Path, PurePosixPath
 
 from joey.bounded.attributes import extras_of
 from joey.bounded.folders import place_of
-from joey.bounded.temporaries import remove_left_over
 from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathState, mode_of, stamp_of
 from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import WalkResult, walk
 from joey.errors import UsageError
 from joey.system.appending import add_lines
+from joey.system.temporaries import remove_left_over
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was looked at may change again without its times telling."""

@@ -17,7 +17,7 @@ from pathspec import GitIgnoreSpec
 
 from joey.bounded.files import read_regular
 from joey.bounded.patterns import git_patterns
-from joey.bounded.temporaries import is_temporary
+from joey.system.temporaries import is_temporary
 
 NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 """Version control keeps these itself; nothing here ever reads or writes in them."""

@@ -244,7 +244,7 @@ def test_a_writer_killed_in_the_midst_of_200_writes_leaves_every_file_old_or_new
 MAKER = """
 import os, sys
 from joey.bounded.folders import Place
-from joey.bounded.temporaries import temporary_beside
+from joey.system.temporaries import temporary_beside
 print(temporary_beside(Place(os.open(sys.argv[1], os.O_RDONLY), "a.txt")).name)
 """
 

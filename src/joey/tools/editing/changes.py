@@ -12,7 +12,7 @@ What a commit does, in this order:
 
 An error before the end of 3 undoes what was done and raises ChangeFailed. A process killed at any instant leaves each
 single file whole, old or new; temporary files it leaves behind have names that prove where they come from
-(`joey.bounded.temporaries`) and are swept by the next commit to the same folder once that process is gone.
+(`joey.system.temporaries`) and are swept by the next commit to the same folder once that process is gone.
 
 Links: a path that is a symbolic link is resolved when the change is planned, and what is at the end of it is judged
 and written; the link stays. From then on no link is followed: each folder is opened from the root down by descriptor,
@@ -35,9 +35,9 @@ from pathlib import Path
 from joey.bounded.attributes import take_over
 from joey.bounded.files import NotRegularError, read_resolved
 from joey.bounded.folders import LinkInPathError, Place, flush_folder, is_still, open_folder
-from joey.bounded.temporaries import sweep, temporary_beside
 from joey.errors import JoeyError
 from joey.system.filenames import quoted
+from joey.system.temporaries import sweep, temporary_beside
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _BECAME_A_LINK = (
