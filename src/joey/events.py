@@ -10,6 +10,7 @@ The laws of the stream events, which every parser keeps:
 * A call that never showed a name has no ToolCallStarted, only a ToolCallMalformed with name None.
 * Lossless: the TextDelta texts, the ToolCallDelta raws and the sources of malformed calls that were never started,
   put together in order, are the text the model sent. (In the native protocol, where calls may interleave: per call.)
+  In a dialect the MarkupDelta texts belong to them, and the ReasoningDelta texts, which come from the same text.
 * A call's ToolCallDelta raws, put together, are the `source` of its ToolCallFinished or ToolCallMalformed.
 * Chunk-blind: how the stream was cut changes only how text and calls are spread over deltas.
 """
@@ -96,6 +97,8 @@ class ToolCallFinished:
     arguments: JsonValue
     source: str = ""
     repairs: tuple[str, ...] = ()
+    given_id: str = ""
+    """The id that the model itself wrote, in dialects that have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,14 @@ class ToolCallMalformed:
     name: str | None
     source: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkupDelta:
+    """The next characters of a dialect's own markup around text, reasoning and calls: section markers, message headers,
+    end-of-turn tokens. Nobody shows them; they are reported so that nothing the model sent is lost."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +143,7 @@ StreamEvent: TypeAlias = (
     | ToolCallDelta
     | ToolCallFinished
     | ToolCallMalformed
+    | MarkupDelta
     | UsageReported
     | StreamFinished
 )

@@ -18,6 +18,8 @@ from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.events import StreamEvent
 from joey.protocols.base import BaseParser, OnError, ParseError, Parser, Protocol
+from joey.protocols.dialects.protocol import DialectProtocol
+from joey.protocols.dialects.table import DIALECTS
 from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.protocols.native import NativeProtocol
@@ -94,3 +96,6 @@ def parse(
 
 for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol(), MorphXmlProtocol(), ToolChoiceProtocol()):
     register(_protocol)
+
+for _dialect in DIALECTS.values():
+    register(DialectProtocol(_dialect))

@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 from joey.chunks import Chunk
 from joey.events import (
+    MarkupDelta,
+    ReasoningDelta,
     StreamEvent,
     TextDelta,
     TextFinished,
@@ -66,8 +68,9 @@ def read(parser: Parser, pieces: Iterable[str | Chunk]) -> list[StreamEvent]:
     return events + parser.finish()
 
 
-def check_laws(events: Sequence[StreamEvent], text: str | None = None) -> None:
-    """Assert the laws of `joey.events`. With `text`, also that the events of a text protocol put it together again."""
+def check_laws(events: Sequence[StreamEvent], text: str | None = None, *, with_reasoning: bool = False) -> None:
+    """Assert the laws of `joey.events`. With `text`, also that the events of a text protocol put it together again;
+    `with_reasoning` says that reasoning was part of that text, as in the dialects."""
     names: dict[str, str] = {}
     raws: dict[str, list[str]] = {}
     ended: set[str] = set()
@@ -84,6 +87,12 @@ def check_laws(events: Sequence[StreamEvent], text: str | None = None) -> None:
         elif isinstance(event, TextFinished):
             assert text_open, "a text block ended that was not open"
             text_open = False
+        elif isinstance(event, MarkupDelta):
+            assert event.text, "an empty MarkupDelta"
+            found.append(event.text)
+        elif isinstance(event, ReasoningDelta):
+            assert not text_open, "reasoning inside a text block"
+            found += [event.text] if with_reasoning else []
         elif isinstance(event, ToolCallStarted):
             assert not text_open, "a call started inside a text block"
             assert event.call_id not in names, f"call {event.call_id} started twice"

@@ -1,0 +1,1 @@
+"""The tool-call dialects of open models: one frame, four call grammars, one table."""

@@ -1,0 +1,314 @@
+"""Literals as Python, JSON and Gemma write them, read as they come.
+
+    [1, 2.5, True, null, 'it\\'s', {"a": None}]        Python and JSON, mixed as models mix them
+    {k:<|"|>text<|"|>,l:[1,2],o:{a:true}}             Gemma: keys without quotes, strings between tokens
+
+A reader is given a `Source` and reports each piece with its path. Strings grow as they come. What is no literal raises
+BadLiteral: the caller knows what that means where it stands.
+
+Strings between tokens (`raw`) have no escapes, so that a token in the text is told from the closing one by what follows:
+a comma, a closing bracket, or the next key. A whole call that is quoted in such a string is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from joey.events import ArgumentPath
+from joey.protocols.dialects.source import Markers, Source, Wait
+from joey.wire import JsonValue
+
+MAX_DEPTH = 100
+Piece: TypeAlias = Callable[[ArgumentPath, str, str, bool], None]
+
+_WORD = re.compile(r"[^\s,\])}:=(\[{]*")
+_BARE = re.compile(r"[^,\]}]*")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
+_RUN = {quote: re.compile(rf"[^{quote}\\]*") for quote in "'\""}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}
+_CODES = {"x": 2, "u": 4, "U": 8}
+_NEXT_KEY = re.compile(r"\s*(?:[,}\])]|[A-Za-z_]\w*\s*[:=])")
+_AFTER_COMMA = re.compile(r"\s*(?:,\s*(?:[A-Za-z_\"'\[{<]|-?[0-9])|[}\])]|[A-Za-z_]\w*\s*[:=])")
+
+
+class BadLiteral(Exception):
+    """The text is no literal of the language."""
+
+
+class LiteralReader:
+    """Reads values. `raw` are the tokens between which strings stand without escapes; `nesting` opens and closes a call."""
+
+    def __init__(
+        self, source: Source, piece: Piece, raw: Sequence[str] = (), nesting: tuple[Sequence[str], Sequence[str]] = ((), ())
+    ) -> None:
+        self._source, self._piece = source, piece
+        self._raw = Markers(raw)
+        self._tokens = tuple(raw)
+        self._inside = Markers((*raw, *nesting[0], *nesting[1]))
+        self._nesting = nesting
+        self._depth = 0
+
+    def value(self, path: ArgumentPath) -> Wait[JsonValue]:
+        yield from self.space()
+        if self._tokens and (yield from self._source.here(self._raw)):
+            return (yield from self.raw_string(path))
+        first = yield from self._source.peek(1)
+        if first in ("'", '"') and not self._tokens:
+            return (yield from self.string(path))
+        if first in ("[", "(", "{"):
+            self._depth += 1
+            if self._depth > MAX_DEPTH:
+                raise BadLiteral(f"it is nested deeper than {MAX_DEPTH} levels")
+            found = yield from (self._object(path) if first == "{" else self._list(path))
+            self._depth -= 1
+            return found
+        return (yield from self._scalar(path))
+
+    def space(self) -> Wait[None]:
+        end = yield from self._source.space()
+        self.skip(end)
+
+    def skip(self, length: int) -> str:
+        """Take characters that are mere markup."""
+        taken = self._source.take(length)
+        if taken:
+            self._piece((), "", taken, False)
+        return taken
+
+    # Containers
+
+    def _list(self, path: ArgumentPath) -> Wait[JsonValue]:
+        closing = "]" if self.skip(1) == "[" else ")"
+        items: list[JsonValue] = []
+        while True:
+            yield from self.space()
+            if (yield from self._source.peek(1)) == closing:
+                self.skip(1)
+                return items
+            items.append((yield from self.value((*path, len(items)))))
+            yield from self._separator(closing)
+
+    def _object(self, path: ArgumentPath) -> Wait[JsonValue]:
+        self.skip(1)
+        return (yield from self.members(path, "}", ":"))
+
+    def members(self, path: ArgumentPath, closing: str, equals: str) -> Wait[dict[str, JsonValue]]:
+        """Keys and values up to the closing bracket, which is taken."""
+        found: dict[str, JsonValue] = {}
+        while True:
+            yield from self.space()
+            if (yield from self._source.peek(1)) == closing:
+                self.skip(1)
+                return found
+            key = yield from self._key()
+            yield from self.space()
+            sign = yield from self._source.peek(1)
+            if sign not in (":", "=") or (sign != equals and closing == "}" and not self._tokens):
+                raise BadLiteral(f"expected {equals!r} after {key!r}, got {sign!r}")
+            self.skip(1)
+            found[key] = yield from self.value((*path, key))
+            yield from self._separator(closing)
+
+    def _separator(self, closing: str) -> Wait[None]:
+        yield from self.space()
+        sign = yield from self._source.peek(1)
+        if sign == ",":
+            self.skip(1)
+        elif sign != closing and not (self._tokens and sign.isidentifier()):
+            raise BadLiteral(f"expected ',' or {closing!r}, got {sign!r}")
+
+    def _key(self) -> Wait[str]:
+        if self._tokens and (yield from self._source.here(self._raw)):
+            return str((yield from self.raw_string(())))
+        first = yield from self._source.peek(1)
+        if first in ("'", '"'):
+            return str((yield from self.string(())))
+        word = yield from self._run(_WORD)
+        if not word:
+            raise BadLiteral(f"expected a name, got {first!r}")
+        return word
+
+    def _run(self, pattern: re.Pattern[str], limit: int = 4096) -> Wait[str]:
+        """The text that a pattern takes here, which ends before the text does; taken."""
+        source = self._source
+        while True:
+            match = pattern.match(source.text, source.at)
+            end = match.end() if match else source.at
+            if end < len(source.text) or end - source.at > limit or not (yield from source.more()):
+                break
+        if end - source.at > limit:
+            raise BadLiteral("a name or number is too long")
+        return self.skip(end - source.at)
+
+    # Scalars
+
+    def _scalar(self, path: ArgumentPath) -> Wait[JsonValue]:
+        source = self._source
+        start = source.at
+        word = ""
+        while True:  # looked at, and taken only when it is known what it is
+            match = (_BARE if self._tokens else _WORD).match(source.text, source.at)
+            word = match.group() if match else ""
+            if source.at + len(word) < len(source.text) or len(word) > 4096 or not (yield from source.more()):
+                break
+        del start
+        plain = word.strip()
+        value: JsonValue
+        if plain in _CONSTANTS:
+            value = _CONSTANTS[plain]
+        elif _NUMBER.fullmatch(plain) and len(plain) < 400:
+            value = number(plain)
+        elif self._tokens and plain:
+            source.at += len(word)
+            self._piece(path, plain, word, False)
+            return plain
+        else:
+            raise BadLiteral(f"expected a value, got {plain[:40]!r}")
+        source.at += len(word)
+        self._piece(path, _json_scalar(value), word, True)
+        return value
+
+    def string(self, path: ArgumentPath) -> Wait[str]:
+        """A string in quotes, with escapes."""
+        source = self._source
+        quote = yield from source.peek(1)
+        if (yield from source.peek(3)) == quote * 3:
+            return (yield from self._long_string(path, quote * 3))
+        self._piece(path, "", source.take(1), False)
+        parts: list[str] = []
+        while True:
+            match = _RUN[quote].match(source.text, source.at)
+            stop = match.end() if match else source.at
+            self._grow(path, stop, parts)
+            if source.at == len(source.text):
+                if not (yield from source.more()):
+                    raise BadLiteral("a string does not end")
+            elif source.text[source.at] == quote:
+                self.skip(1)
+                return _joined(parts)
+            else:
+                raw, decoded = yield from self._escape()
+                parts.append(decoded)
+                self._piece(path, decoded, raw, False)
+
+    def _long_string(self, path: ArgumentPath, quotes: str) -> Wait[str]:
+        self._piece(path, "", self._source.take(3), False)
+        parts: list[str] = []
+
+        def give(text: str) -> None:
+            parts.append(text)
+            self._piece(path, text, text, False)
+
+        ends = Markers((quotes, "\\"))
+        while True:
+            found = yield from self._source.until(ends, give)
+            if found is None:
+                raise BadLiteral("a string does not end")
+            if found == quotes:
+                self._piece((), "", found, False)
+                return _joined(parts)
+            self._source.at -= 1
+            raw, decoded = yield from self._escape()
+            parts.append(decoded)
+            self._piece(path, decoded, raw, False)
+
+    def _grow(self, path: ArgumentPath, stop: int, parts: list[str]) -> None:
+        text = self._source.take(stop - self._source.at)
+        if text:
+            parts.append(text)
+            self._piece(path, text, text, False)
+
+    def _escape(self) -> Wait[tuple[str, str]]:
+        """An escape: as it is written, and what it means. Halves of a surrogate pair are read together."""
+        source = self._source
+        two = yield from source.peek(2)
+        if len(two) < 2:
+            raise BadLiteral("a string does not end")
+        digits = _CODES.get(two[1], 0)
+        code = (yield from source.peek(digits, 2)) if digits else ""
+        if digits and len(code) == digits and all(char in "0123456789abcdefABCDEF" for char in code):
+            number_ = int(code, 16)
+            if two[1] == "u" and 0xD800 <= number_ < 0xDC00:
+                low = yield from source.peek(6, 6)
+                if re.fullmatch(r"\\u[dD][c-fC-F][0-9a-fA-F]{2}", low):
+                    pair = 0x10000 + ((number_ - 0xD800) << 10) + (int(low[2:], 16) - 0xDC00)
+                    return source.take(12), chr(pair)
+            return source.take(2 + digits), chr(number_) if number_ < 0x110000 else "\ufffd"
+        raw = source.take(2)
+        known = two[1] in _ESCAPES or two[1] in "\\'\"/"
+        return raw, _ESCAPES.get(two[1], two[1]) if known else raw
+
+    def raw_string(self, path: ArgumentPath) -> Wait[str]:
+        """A string between two tokens."""
+        source = self._source
+        opening = yield from source.here(self._raw)
+        assert opening is not None
+        self._piece(path, "", source.take(len(opening)), False)
+        parts: list[str] = []
+
+        def give(text: str) -> None:
+            parts.append(text)
+            self._piece(path, text, text, False)
+
+        nested = 0
+        while True:
+            found = yield from source.until(self._inside, give)
+            if found is None:
+                raise BadLiteral("a string does not end")
+            if found in self._nesting[0]:
+                nested += yield from self._quotes_call()
+            elif found in self._nesting[1]:
+                nested -= nested > 0
+            elif not nested and (yield from self._ends_here()):
+                self._piece((), "", found, False)
+                return "".join(parts)
+            give(found)
+
+    def _quotes_call(self) -> Wait[bool]:
+        ahead = yield from self._source.peek(80)
+        return re.match(r"(?:call:)?[\w.:-]+\{", ahead) is not None
+
+    def _ends_here(self) -> Wait[bool]:
+        start = yield from self._source.space()
+        ahead = yield from self._source.peek(64, start)
+        return _AFTER_COMMA.match(ahead) is not None or not ahead
+
+
+def number(text: str) -> JsonValue:
+    """A number, whole if it is written so."""
+    return float(text) if set(".eE") & set(text) else int(text)
+
+
+def _json_scalar(value: JsonValue) -> str:
+    return {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else repr(value)
+
+
+def _joined(parts: list[str]) -> str:
+    return "".join(parts)
+
+
+def read_literal(text: str) -> tuple[bool, JsonValue]:
+    """A whole text as one literal of Python or JSON; whether it is one, and its value."""
+    source = Source()
+    source.feed(text)
+    source.end()
+    reader = LiteralReader(source, lambda path, new, raw, literal: None)
+    steps = _whole(reader, source)
+    try:
+        next(steps)
+    except StopIteration as done:
+        found: tuple[bool, JsonValue] = done.value
+        return found
+    return False, None
+
+
+def _whole(reader: LiteralReader, source: Source) -> Wait[tuple[bool, JsonValue]]:
+    try:
+        value = yield from reader.value(())
+        rest = yield from source.space()
+    except (BadLiteral, ValueError, OverflowError):
+        return False, None
+    return source.at + rest == len(source.text), value

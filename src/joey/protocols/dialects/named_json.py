@@ -1,0 +1,148 @@
+"""The call grammar `named_json`: a header with the name, then the arguments as one JSON object.
+
+    <|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.py"}<|tool_call_end|>
+
+The header is short and is read whole; a regular expression of the table says where the name and the id are. Arguments
+end where their JSON ends. A name that is none of the tools is kept as it is, unless the table says that the model's
+headers drift (`guess`): then prefix and counter are taken off, and a header without any name is read by its arguments:
+the one tool that they fit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from joey.protocols.dialects.calls import OpenCall, Sink, known
+from joey.protocols.dialects.source import Markers, Source, Wait
+from joey.protocols.dialects.spec import NamedJson
+from joey.protocols.json.relaxed.reader import RelaxedReader
+from joey.schema.references import properties, required
+from joey.wire import JsonValue
+
+MAX_HEADER = 300
+_TAIL = Markers(("```", "}", "]"))
+
+
+class NamedJsonReader:
+    """Reads one call behind its opener."""
+
+    def __init__(self, sink: Sink, source: Source, spec: NamedJson) -> None:
+        self._sink, self._source, self._spec = sink, source, spec
+        self._header = re.compile(spec.header, re.DOTALL)
+        self._header_ends = Markers((*spec.args, *("{" if spec.brace else ""), *spec.close, *spec.open))
+        self._close = Markers(spec.close)
+
+    def read(self, opener: str, lead: str = "") -> Wait[bool]:
+        """What follows an opener that was taken, with the space before it. False if it was none: then it is text."""
+        source = self._source
+        opener = lead + opener
+        header, end = yield from source.within(self._header_ends, MAX_HEADER)
+        match = self._header.fullmatch(header.strip())
+        if end is None or end in self._spec.open or not match:
+            self._sink.text(opener)
+            return False
+        if self._spec.text_name and match["name"] == self._spec.text_name:
+            self._sink.markup(opener + source.take(len(header) + len(end)))
+            return True
+        if self._spec.known_only and not known(self._sink, match["name"]):
+            self._sink.text(opener)
+            return False
+        call = OpenCall(self._sink)
+        call.markup(opener + source.take(len(header) + (len(end) if end in self._spec.args else 0)))
+        call.given_id = (match.groupdict().get("id") or "").strip()
+        self._name(call, match["name"].strip(), header.strip())
+        yield from self.arguments(call)
+        return True
+
+    def _name(self, call: OpenCall, name: str, header: str) -> None:
+        if not self._spec.guess:
+            call.start(name)
+            return
+        call.given_id = header
+        if re.fullmatch(r"functions\.[\w.-]+:\d+", header) or known(self._sink, name):
+            call.start(name)
+            return
+        for tool in self._sink.tools:
+            if re.fullmatch(rf"(?:functions?)?[._]?{re.escape(tool)}[:_.]?\d*", header):
+                call.repair("the name was written in another form")
+                call.start(tool)
+                return
+
+    def arguments(self, call: OpenCall) -> Wait[None]:
+        """The arguments and what closes the call."""
+        source = self._source
+        reader = RelaxedReader(duplicates=True, repair=True, stops="")
+        call.snapshot = lambda: reader.snapshot() or {}
+        empty, end = yield from source.after_space(self._close)
+        if empty is not None or (source.last and source.at + end >= len(source.text)):
+            call.markup(source.take(end))
+            call.fail("the call has no arguments" if empty else "the reply ended before the arguments")
+            return
+        while not reader.done and reader.fault is None:
+            if source.at >= len(source.text) and not (yield from source.more()):
+                reader.finish()
+                break
+            pieces, source.at = reader.read(source.text, source.at)
+            for path, text, raw, literal in pieces:
+                call.piece(path, text, raw, literal)
+        if reader.fault is not None:
+            yield from self._skip(call, reader.fault)
+            return
+        for repair in reader.repairs:
+            call.repair(repair)
+        yield from self._end(call, reader.value)
+
+    def _end(self, call: OpenCall, arguments: JsonValue) -> Wait[None]:
+        source, close = self._source, self._spec.close
+        while close:
+            found, end = yield from source.after_space(self._close)
+            if found is not None:
+                call.markup(source.take(end))
+                break
+            extra, end = yield from source.after_space(_TAIL)
+            if extra is None:
+                if source.last and source.at + end >= len(source.text):
+                    call.markup(source.take(end))
+                    if self._sink.stop_reason == "length":
+                        call.fail(f"the reply ended before {close[0].strip()}")
+                        return
+                    call.repair("the closing marker is missing")
+                break
+            if extra != "```":
+                call.repair("an extra closing bracket")
+            call.markup(source.take(end))
+        self._finish(call, {} if arguments is None else arguments)
+
+    def _finish(self, call: OpenCall, arguments: JsonValue) -> None:
+        if call.name is None:
+            name = self._guess(arguments)
+            if name is None:
+                call.fail("the call has no name")
+                return
+            call.repair("the name was inferred from the arguments")
+            call.start(name)
+            if arguments.get("name") == name and isinstance(arguments.get("arguments"), dict):
+                arguments = arguments["arguments"]
+        call.finish(arguments)
+
+    def _guess(self, arguments: JsonValue) -> str | None:
+        """The one tool that the arguments fit."""
+        if not isinstance(arguments, dict):
+            return None
+        if isinstance(arguments.get("name"), str) and known(self._sink, arguments["name"]):
+            return str(arguments["name"])
+        fitting = [
+            name
+            for name, tool in self._sink.tools.items()
+            if set(arguments) <= set(properties(tool.schema)) and set(required(tool.schema)) <= set(arguments)
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _skip(self, call: OpenCall, fault: str) -> Wait[None]:
+        """The JSON is broken: the call ends with its closer, or before the next opener."""
+        found = yield from self._source.until(Markers((*self._spec.close, *self._spec.open)), call.markup)
+        if found in self._spec.close:
+            call.markup(found or "")
+        elif found is not None:
+            self._source.at -= len(found)
+        call.fail(f"the call cannot be read: {fault}")

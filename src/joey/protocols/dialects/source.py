@@ -1,0 +1,167 @@
+"""Text that comes in pieces, for readers that are written as if it were all there.
+
+A reader is a generator. Where the text ends it yields, and it goes on when more has come: `Wait[T]` is the type of such
+a step with the answer T. So a grammar reads like a recursive descent parser, and yet every character is reported as
+soon as it is certain.
+
+Chunk-independent by construction: a step decides only by characters that it has waited for, never by where a piece
+ended. Linear: `at` only moves forward, what lies before it is dropped with the next piece, and what is held back is
+bounded (a marker, a header) or white space, whose pieces are only joined when something else comes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+Wait: TypeAlias = Generator[None, None, T]
+Give: TypeAlias = Callable[[str], None]
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class Markers:
+    """A set of literal markers to look for. Of two at one place the longer wins."""
+
+    __slots__ = ("_firsts", "_max_length", "_pattern", "_prefixes", "words")
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(sorted({word for word in words if word}, key=len, reverse=True))
+        self._max_length = len(self.words[0]) if self.words else 0
+        self._pattern = re.compile("|".join(map(re.escape, self.words)) or r"(?!)")
+        self._firsts = re.compile(f"[{re.escape(''.join({word[0] for word in self.words}))}]" if self.words else r"(?!)")
+        self._prefixes = frozenset(word[:end] for word in self.words for end in range(1, len(word)))
+
+    def find(self, text: str, at: int, last: bool) -> tuple[int, str | None]:
+        """How far the text is certainly free of markers, and the marker that begins there, if it is whole."""
+        match = self._pattern.search(text, at)
+        keep = len(text) if last else self._partial(text, at)
+        if match and match.start() < keep:
+            return match.start(), match.group()
+        return keep, None
+
+    def here(self, text: str, at: int, last: bool) -> tuple[str | None, bool]:
+        """The marker at this very place, and whether that is certain."""
+        match = self._pattern.match(text, at)
+        certain = last or len(text) - at >= self._max_length or text[at:] not in self._prefixes
+        return (match.group() if match else None), certain and (at < len(text) or last)
+
+    def _partial(self, text: str, at: int) -> int:
+        """Where the longest suffix begins that may grow into a marker, or into a longer one."""
+        for first in self._firsts.finditer(text, max(at, len(text) - self._max_length + 1)):
+            if text[first.start() :] in self._prefixes:
+                return first.start()
+        return len(text)
+
+
+class Source:
+    """The text of one reply. `scanned` counts the characters that were passed, for the tests."""
+
+    __slots__ = ("_new", "at", "ended", "scanned", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.at = 0
+        self.ended = False
+        self.scanned = 0
+        self._new: list[str] = []
+
+    # What the parser does
+
+    def feed(self, piece: str) -> None:
+        self._new.append(piece)
+
+    def end(self) -> None:
+        self.ended = True
+
+    # What a reader does
+
+    @property
+    def last(self) -> bool:
+        """Whether nothing will come after what is there."""
+        return self.ended and not self._new
+
+    def more(self) -> Wait[bool]:
+        """Wait for more text. False if there is none."""
+        if not self._new:
+            if self.ended:
+                return False
+            yield
+        return self._pull()
+
+    def _pull(self) -> bool:
+        if not self._new:
+            return False
+        self.scanned += self.at
+        self.text = self.text[self.at :] + "".join(self._new)
+        self.at = 0
+        self._new.clear()
+        return True
+
+    def take(self, length: int) -> str:
+        """The next characters, which are known to be there."""
+        taken = self.text[self.at : self.at + length]
+        self.at += len(taken)
+        return taken
+
+    def peek(self, length: int, offset: int = 0) -> Wait[str]:
+        """The next characters, or as many of them as there are."""
+        while len(self.text) - self.at < offset + length and (yield from self.more()):
+            pass
+        return self.text[self.at + offset : self.at + offset + length]
+
+    def space(self, offset: int = 0) -> Wait[int]:
+        """Where the white space ends that begins at this offset."""
+        while True:
+            match = _SPACE.match(self.text, self.at + offset)
+            end = match.end() if match else self.at + offset
+            if end < len(self.text):
+                return end - self.at
+            while not self.ended and (not self._new or self._new[-1].isspace()):
+                yield
+            if not self._pull():
+                return end - self.at
+
+    def here(self, markers: Markers, offset: int = 0) -> Wait[str | None]:
+        """The marker that begins at this offset, not taken."""
+        while True:
+            found, certain = markers.here(self.text, self.at + offset, self.last)
+            if certain or not (yield from self.more()):
+                return found
+
+    def after_space(self, markers: Markers, offset: int = 0) -> Wait[tuple[str | None, int]]:
+        """The marker behind white space, and where it ends; not taken."""
+        start = yield from self.space(offset)
+        found = yield from self.here(markers, start)
+        return found, start + len(found or "")
+
+    def until(self, markers: Markers, give: Give) -> Wait[str | None]:
+        """Give away the text up to the next marker and take that; None at the end of the text."""
+        while True:
+            stop, found = markers.find(self.text, self.at, self.last)
+            if stop > self.at:
+                give(self.text[self.at : stop])
+                self.at = stop
+            if found is not None:
+                self.at += len(found)
+                return found
+            if not (yield from self.more()):
+                if self.at < len(self.text):
+                    give(self.take(len(self.text)))
+                return None
+
+    def within(self, ends: Markers, limit: int) -> Wait[tuple[str, str | None]]:
+        """A short text up to the first of these markers and that marker, not taken; None if it is not within reach."""
+        while True:
+            stop, found = ends.find(self.text, self.at, self.last)
+            if found is not None and stop - self.at <= limit:
+                return self.text[self.at : stop], found
+            if stop - self.at > limit or not (yield from self.more()):
+                return self.text[self.at : stop][:limit], None
+
+
+def run_length(text: str, at: int, words: Sequence[str]) -> int:
+    """How long the first of these words is that stands here; 0 if none does."""
+    return next((len(word) for word in words if text.startswith(word, at)), 0)

@@ -1,0 +1,115 @@
+"""The recorded cases of the dialects, and how an answer is compared with them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
+from joey.protocols import Reply, collect, get
+from joey.testing import check_laws, read
+from joey.toolspec import ToolSpec
+from vectors_data import ROOT
+
+FOLDER = ROOT / "dialects"
+
+
+def dialect_names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+
+
+@lru_cache(maxsize=None)
+def rows(dialect: str) -> tuple[Any, ...]:
+    with (FOLDER / f"{dialect}.jsonl").open(encoding="utf-8") as lines:
+        return tuple(json.loads(line) for line in lines if line.strip())
+
+
+def cases_of(dialect: str) -> list[Any]:
+    """The cases that are parsed."""
+    return [row for row in rows(dialect) if row.get("kind") != "render"]
+
+
+def renders_of(dialect: str) -> list[Any]:
+    return [row for row in rows(dialect) if row.get("kind") == "render"]
+
+
+@lru_cache(maxsize=None)
+def _named_tools() -> dict[str, tuple[ToolSpec, ...]]:
+    named = json.loads((FOLDER / "tools.json").read_text(encoding="utf-8"))
+    return {name: tuple(ToolSpec.read(tool) for tool in tools) for name, tools in named.items()}
+
+
+def tools_of(case: Any) -> Sequence[ToolSpec]:
+    tools = case["tools"]
+    return _named_tools()[tools] if isinstance(tools, str) else [ToolSpec.read(tool) for tool in tools or ()]
+
+
+def _random_cut(case: Any, rng: random.Random) -> list[str]:
+    text = case["text"]
+    places = sorted(rng.randint(0, len(text)) for _ in range(rng.randint(1, 6)))
+    return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+CUTS: dict[str, Callable[[Any, random.Random], list[str]]] = {
+    "whole": lambda case, _: [case["text"]],
+    "character": lambda case, _: list(case["text"]),
+    "chunks": lambda case, _: case.get("chunks") or [case["text"]],
+    "random": _random_cut,
+}
+
+
+def reply_of(case: Any, pieces: Sequence[str]) -> Reply:
+    tail = case.get("prompt_tail")
+    protocol = get(case["dialect"])
+    protocol = protocol.with_options(prompt_tail=tail) if tail else protocol
+    events = read(protocol.parser(tools_of(case)), pieces)
+    check_laws(events, case["text"], with_reasoning=True)
+    return collect(events)
+
+
+def answer(case: Any, pieces: Sequence[str]) -> list[dict[str, Any]]:
+    """What Joey makes of a case, in the form of `expected`."""
+    reply = reply_of(case, pieces)
+    given = {call.call_id: call.given_id or call.call_id for call in reply.calls}
+    content: list[dict[str, Any]] = []
+    for block in reply.content:
+        if isinstance(block, TextBlock):
+            content.append({"type": "text", "text": block.text})
+        elif isinstance(block, ReasoningBlock):
+            content.append({"type": "reasoning", "text": block.text})
+        elif isinstance(block, ToolUseBlock):
+            content.append({"type": "tool_call", "name": block.name, "input": block.arguments, "id": given[block.id]})
+    return content
+
+
+def right(case: Any, got: list[dict[str, Any]]) -> bool:
+    """Whether an answer is the expected one: text and reasoning joined without white space, calls exactly."""
+    expected = case["expected"]["content"]
+    if any(_joined(got, kind) != _joined(expected, kind) for kind in ("text", "reasoning")):
+        return False
+    calls = [part for part in got if part["type"] == "tool_call"]
+    wanted = [part for part in expected if part["type"] == "tool_call"]
+    return len(calls) == len(wanted) and all(map(_same_call, calls, wanted))
+
+
+def _same_call(call: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    same_id = "id" not in wanted or call["id"] == wanted["id"]
+    return same_id and call["name"] == wanted["name"] and _same(call["input"], wanted["input"])
+
+
+def _same(left: Any, right_: Any) -> bool:
+    if isinstance(left, bool) or isinstance(right_, bool):
+        return left is right_
+    if isinstance(left, dict) and isinstance(right_, dict):
+        return left.keys() == right_.keys() and all(_same(left[key], right_[key]) for key in left)
+    if isinstance(left, list) and isinstance(right_, list):
+        return len(left) == len(right_) and all(map(_same, left, right_))
+    return bool(left == right_)
+
+
+def _joined(content: list[dict[str, Any]], kind: str) -> str:
+    return re.sub(r"\s", "", "".join(part["text"] for part in content if part["type"] == kind))
