@@ -30,6 +30,7 @@ class Sink(Interface):
     def call_begins(self, given_id: str) -> str:
         """Close what is open; the answer is the id of the new call."""
 
+    def own_id(self, given_id: str) -> str: ...
     def call_started(self, call: OpenCall) -> None: ...
     def call_finished(self, call: OpenCall, arguments: JsonValue) -> None: ...
     def call_failed(self, call: OpenCall, message: str) -> None: ...
@@ -86,6 +87,7 @@ class OpenCall:
     def finish(self, arguments: JsonValue) -> None:
         assert self.name is not None
         self.ended = True
+        self.given_id = self._sink.own_id(self.given_id) if self.given_id else ""
         self._sink.emit(
             ToolCallFinished(self.call_id, self.name, arguments, self.source, tuple(self.repairs), self.given_id)
         )

@@ -42,6 +42,12 @@ class FunctionReader:
         yield from self._calls(opener + self._source.take(start), listed)
         return True
 
+    def follows(self, opener: str) -> Wait[bool]:
+        """Whether a call follows an opener that was taken. Nothing more is taken."""
+        del opener
+        start, _ = yield from self._list_start()
+        return self._name.match((yield from self._source.peek(_MAX_NAME, start))) is not None
+
     def read_bare(self, first: str, blank: bool) -> Wait[bool]:
         """Calls without opener, at a bracket that was taken. `blank`: only space came before it."""
         self._source.at -= len(first)

@@ -48,6 +48,11 @@ class JsonCallReader:
         yield from self._values(lead + opener + self._source.take(start))
         return True
 
+    def follows(self, opener: str) -> Wait[bool]:
+        """Whether a call follows an opener that was taken. Nothing more is taken."""
+        del opener
+        return (yield from self._body_start()) is not None
+
     def read_bare(self, first: str, blank: bool) -> Wait[bool]:
         """A call without opener, at a bracket or fence that was taken. `blank`: only space came before it."""
         source = self._source

@@ -31,7 +31,7 @@ _RUN = {quote: re.compile(rf"[^{quote}\\]*") for quote in "'\""}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}
 _CODES = {"x": 2, "u": 4, "U": 8}
 _NEXT_KEY = re.compile(r"\s*(?:[,}\])]|[A-Za-z_]\w*\s*[:=])")
-_AFTER_COMMA = re.compile(r"\s*(?:,\s*(?:[A-Za-z_\"'\[{<]|-?[0-9])|[}\])]|[A-Za-z_]\w*\s*[:=])")
+_AFTER_COMMA = re.compile(r"\s*(?::|,\s*(?:[A-Za-z_\"'\[{<]|-?[0-9])|[}\])]|[A-Za-z_]\w*\s*[:=])")
 
 
 class BadLiteral(Exception):
@@ -56,7 +56,7 @@ class LiteralReader:
         if self._tokens and (yield from self._source.here(self._raw)):
             return (yield from self.raw_string(path))
         first = yield from self._source.peek(1)
-        if first in ("'", '"') and not self._tokens:
+        if first == '"' or (first == "'" and not self._tokens):
             return (yield from self.string(path))
         if first in ("[", "(", "{"):
             self._depth += 1

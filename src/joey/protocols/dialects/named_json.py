@@ -54,6 +54,12 @@ class NamedJsonReader:
         yield from self.arguments(call)
         return True
 
+    def follows(self, opener: str) -> Wait[bool]:
+        """Whether a call follows an opener that was taken. Nothing more is taken."""
+        del opener
+        header, end = yield from self._source.within(self._header_ends, MAX_HEADER)
+        return end is not None and end not in self._spec.open and self._header.fullmatch(header.strip()) is not None
+
     def _name(self, call: OpenCall, name: str, header: str) -> None:
         if not self._spec.guess:
             call.start(name)
@@ -76,7 +82,11 @@ class NamedJsonReader:
         empty, end = yield from source.after_space(self._close)
         if empty is not None or (source.last and source.at + end >= len(source.text)):
             call.markup(source.take(end))
-            call.fail("the call has no arguments" if empty else "the reply ended before the arguments")
+            if empty is None or call.name is None:
+                call.fail("the reply ended before the arguments")
+            else:
+                call.repair("the arguments are missing")
+                call.finish({})
             return
         while not reader.done and reader.fault is None:
             if source.at >= len(source.text) and not (yield from source.more()):
@@ -85,7 +95,7 @@ class NamedJsonReader:
             pieces, source.at = reader.read(source.text, source.at)
             for path, text, raw, literal in pieces:
                 call.piece(path, text, raw, literal)
-        if reader.fault is not None:
+        if reader.fault is not None and not reader.done:
             yield from self._skip(call, reader.fault)
             return
         for repair in reader.repairs:

@@ -48,6 +48,7 @@ class Marks:
         self.call_open = {form: opening for opening in openers for form in _forms(opening, before=True, sep=frame.sep)}
         self.section_open = {form for opening in frame.section[0] for form in _forms(opening, before=True, sep=frame.sep)}
         self.section_close = set(frame.section[1])
+        self.call_openers = set(openers)
         closes = () if isinstance(calls, Channels) else calls.close
         self.closers = {*closes, *(calls.wrap[1] if isinstance(calls, Tagged) else ()), *self.section_close}
         self.bare = _bare_marks(calls)
@@ -63,12 +64,13 @@ class Marks:
 
     @cached_property
     def in_reasoning(self) -> Markers:
-        openers = (*self.call_open, *self.section_open) if self.dialect.frame.call_ends_think else ()
-        return Markers((*self.think_close, *openers))
+        frame = self.dialect.frame
+        openers = (*self.call_open, *self.section_open) if frame.call_ends_think else ()
+        return Markers((*self.think_close, *openers, *frame.think_ends))
 
     @cached_property
     def in_section(self) -> Markers:
-        return Markers((*(opening for opening in self.call_open.values()), *self.section_close))
+        return Markers((*self.call_openers, *self.section_close))
 
 
 def _forms(marker: str, *, before: bool = False, after: bool = False, sep: str = "") -> list[str]:
@@ -114,6 +116,7 @@ class DialectParser(BaseParser):
         self._open: OpenCall | None = None
         self._finished_arguments: dict[str, JsonValue] = {}
         self._ids: set[str] = set()
+        self._given: list[str] = []
         self._blank = True  # nothing but space and markup came
         self._behind_call = False  # nothing but space and markup came since a call
         self._prompt_tail = prompt_tail
@@ -177,9 +180,17 @@ class DialectParser(BaseParser):
     def call_begins(self, given_id: str) -> str:
         self._close_reasoning()
         self._close_text()
-        call_id = given_id if given_id and given_id not in self._ids else self._new_call_id()
+        call_id = self._new_call_id()
+        call_id = given_id if given_id and given_id not in self._ids else call_id
         self._ids.add(call_id)
         return call_id
+
+    def own_id(self, given_id: str) -> str:
+        """The id that the model wrote. One that counts calls and was given before is counted on."""
+        if given_id in self._given and given_id.isdigit():
+            given_id = str(len(self._given))
+        self._given.append(given_id)
+        return given_id
 
     def call_started(self, call: OpenCall) -> None:
         self._open = call
@@ -208,10 +219,14 @@ class DialectParser(BaseParser):
         elif isinstance(self._dialect.calls, NamedJson) and self._dialect.calls.prompt_opens:
             yield from self._call_reader.read("")
         while True:
-            found = yield from self._source.until(self._marks.in_text, self.text)
+            found = yield from self._source.until(self._marks.in_text, self.text, self._cut_marker)
             if found is None:
                 return
             yield from self._marker(found)
+
+    def _cut_marker(self, text: str) -> None:
+        """The reply ended with what may be the beginning of a marker: behind a call it is one."""
+        (self.markup if self._behind_call and len(text) > 1 else self.text)(text)
 
     def _marker(self, found: str) -> Wait[None]:
         marks = self._marks
@@ -236,6 +251,8 @@ class DialectParser(BaseParser):
 
     def _one_call(self, found: str) -> Wait[None]:
         opener = self._marks.call_open[found]
+        if not found.endswith(opener):
+            opener = found
         yield from self._call_reader.read(opener, found.removesuffix(opener))
 
     def _bare_call(self, found: str) -> Wait[None]:
@@ -283,11 +300,15 @@ class DialectParser(BaseParser):
         if found is not None:
             self.markup(found)
 
-    def _call_follows(self, opener: str) -> Wait[bool]:
+    def _call_follows(self, found: str) -> Wait[bool]:
         """Whether an opener inside reasoning begins a call, and is not merely mentioned there."""
-        start = yield from self._source.space()
-        ahead = yield from self._source.peek(1, start)
-        return bool(ahead) and (ahead in "<[{" or re.match(r"[\w｜|]", ahead) is not None)
+        marks = self._marks
+        if found in self._dialect.frame.think_ends:
+            return True
+        if found in marks.section_open:
+            opener, _ = yield from self._source.after_space(marks.in_section)
+            return opener in marks.call_openers
+        return (yield from self._call_reader.follows(marks.call_open[found]))
 
     # Messages with headers
 

@@ -137,31 +137,35 @@ class Source:
         found = yield from self.here(markers, start)
         return found, start + len(found or "")
 
-    def until(self, markers: Markers, give: Give) -> Wait[str | None]:
-        """Give away the text up to the next marker and take that; None at the end of the text."""
+    def until(self, markers: Markers, give: Give, cut: Give | None = None) -> Wait[str | None]:
+        """Give away the text up to the next marker and take that; None at the end of the text, where `cut` is given what
+        may be the beginning of a marker."""
         while True:
-            stop, found = markers.find(self.text, self.at, self.last)
+            last = self.last
+            stop, found = markers.find(self.text, self.at, last)
+            if last and found is None and cut is not None:
+                stop, _ = markers.find(self.text, self.at, False)
             if stop > self.at:
                 give(self.text[self.at : stop])
                 self.at = stop
             if found is not None:
                 self.at += len(found)
                 return found
-            if not (yield from self.more()):
-                if self.at < len(self.text):
-                    give(self.take(len(self.text)))
+            if last:
+                if self.at < len(self.text) and cut is not None:
+                    cut(self.take(len(self.text)))
                 return None
+            yield from self.more()
 
-    def within(self, ends: Markers, limit: int) -> Wait[tuple[str, str | None]]:
-        """A short text up to the first of these markers and that marker, not taken; None if it is not within reach."""
+    def within(self, ends: Markers, limit: int, offset: int = 0) -> Wait[tuple[str, str | None]]:
+        """A short text from an offset up to the first of these markers and that marker, not taken; None if it is not
+        within reach."""
         while True:
-            stop, found = ends.find(self.text, self.at, self.last)
-            if found is not None and stop - self.at <= limit:
-                return self.text[self.at : stop], found
-            if stop - self.at > limit or not (yield from self.more()):
-                return self.text[self.at : stop][:limit], None
-
-
-def run_length(text: str, at: int, words: Sequence[str]) -> int:
-    """How long the first of these words is that stands here; 0 if none does."""
-    return next((len(word) for word in words if text.startswith(word, at)), 0)
+            last = self.last
+            start = self.at + offset
+            stop, found = ends.find(self.text, start, last)
+            if found is not None and stop - start <= limit:
+                return self.text[start:stop], found
+            if stop - start > limit or last:
+                return "", None
+            yield from self.more()

@@ -28,6 +28,8 @@ class Frame:
     """Whether the prompt may end with the opening marker, so that the reply begins inside reasoning."""
     call_ends_think: bool = False
     """Whether a call's opener ends reasoning that was not closed."""
+    think_ends: Marks = ()
+    """Other markers that end reasoning that was not closed."""
     removed: Marks = ()
     """Wrappers of text: no part of it."""
     sep: str = ""

@@ -18,16 +18,19 @@ White space inside a value is kept, but for one line break at each side where th
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from joey.protocols.dialects import nested
 from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import Tagged
 from joey.protocols.dialects.values import any_value, is_text, parameter_kinds, typed
 from joey.protocols.xml.values import leaves
+from joey.schema.references import properties
 from joey.wire import JsonObject, JsonValue
 
 MAX_HEADER = 200
@@ -48,10 +51,12 @@ class Header(NamedTuple):
 def read_header(text: str) -> Header | None:
     """What stands between an opener and its end: `path`, `"path" string="true"`, `key="path" type="string"`."""
     text = text.strip()
+    if "\n" in text or "<" in text:
+        return None
     attributes = {name: _unescape(a or b) for name, a, b in _ATTRIBUTE.findall(text)}
     for key in _NAME_ATTRIBUTES:
         if key in attributes:
-            return Header(attributes[key], attributes)
+            return Header(attributes[key], attributes) if attributes[key] else None
     quoted = re.match(r"\"([^\"]*)\"|'([^']*)'", text)
     name = (quoted[1] or quoted[2] or "") if quoted else text.split(None, 1)[0] if text else ""
     name = name.strip()
@@ -79,19 +84,26 @@ class TaggedReader:
 
     def __init__(self, sink: Sink, source: Source, spec: Tagged, section_close: tuple[str, ...] = ()) -> None:
         self._sink, self._source, self._spec = sink, source, spec
-        breaks = ("\r\n", "\n", "") if spec.trim else ("",)
-        self._value_ends = {lead + end: end for end in spec.value_end for lead in breaks}
-        self._in_value = Markers((*self._value_ends, *spec.open))
-        self._in_quoted = Markers((*self._value_ends, *spec.open, *spec.close))
-        self._cdata_ends = Markers((*(CDATA_END + end for end in self._value_ends), CDATA_SPLIT))
+        self._watch(spec.value_end)
         self._next = Markers((*spec.key, *spec.close, *spec.wrap[1], *section_close))
         self._after_call = Markers((*spec.wrap[1], *spec.wrap[0], *spec.open, *section_close))
         self._opens, self._wrap_close = Markers(spec.open), Markers(spec.wrap[1])
         self._name_ends = Markers((*spec.name_end, *spec.key, *spec.close, *([] if spec.name_end else ["\n"])))
         self._key_ends = Markers(spec.key_end)
         self._value_opens, self._kind_opens = Markers(spec.value), Markers(spec.kind[:1] if spec.kind else ())
+        self._closers = Markers((*spec.close, *spec.wrap[1], *section_close))
         self._section_close = section_close
         self.openers = spec.open
+
+    def _watch(self, value_end: tuple[str, ...]) -> None:
+        """Values end with these tags."""
+        spec = self._spec
+        breaks = ("\r\n", "\n", "") if spec.trim else ("",)
+        self._value_ends = {lead + end for end in value_end for lead in breaks}
+        line_keys = () if spec.nested else tuple(lead + key for key in spec.key for lead in ("\r\n", "\n"))
+        self._in_value = Markers((*self._value_ends, *spec.open, *spec.close, *line_keys))
+        self._in_quoted = Markers((*self._value_ends, *spec.open, *spec.close))
+        self._cdata_ends = Markers((*(CDATA_END + end for end in self._value_ends), CDATA_SPLIT))
 
     # Headers
 
@@ -107,7 +119,8 @@ class TaggedReader:
                 return False
             lead += source.take(end)
         header, length = yield from self._header(0)
-        if header is None or (self._spec.loose and not wrapped and not in_section and not known(self._sink, header.name)):
+        loose = self._spec.loose and not wrapped and not in_section
+        if header is None or (loose and not (yield from self._is_certain(header, length))):
             self._sink.text(lead)
             return False
         call = OpenCall(self._sink)
@@ -116,26 +129,31 @@ class TaggedReader:
         yield from self.body(call, wrapped)
         return True
 
+    def _is_certain(self, header: Header, length: int) -> Wait[bool]:
+        """Whether a header that may stand in prose begins a call: it names a tool, or an argument or the close follows."""
+        if known(self._sink, header.name):
+            return True
+        found, _ = yield from self._source.after_space(self._next, length)
+        return found in self._spec.key or found in self._spec.close
+
+    def follows(self, opener: str) -> Wait[bool]:
+        """Whether a call follows an opener that was taken. Nothing more is taken."""
+        end = 0
+        if opener in self._spec.wrap[0]:
+            found, end = yield from self._source.after_space(self._opens)
+            if found is None:
+                return False
+        header, _ = yield from self._header(end)
+        return header is not None
+
     def _header(self, offset: int) -> Wait[tuple[Header | None, int]]:
         """The name behind an opener, and where the header ends."""
         source = self._source
-        text, found = yield from self._within(self._name_ends, offset)
+        text, found = yield from source.within(self._name_ends, MAX_HEADER, offset)
         if found is None or (self._spec.name_end and found not in self._spec.name_end):
             return None, 0
         length = offset + len(text) + (len(found) if found in self._spec.name_end else 0)
-        del source
         return read_header(text), length
-
-    def _within(self, ends: Markers, offset: int) -> Wait[tuple[str, str | None]]:
-        """A short text from an offset up to one of these markers, and the marker."""
-        source = self._source
-        while True:
-            stop, found = ends.find(source.text, source.at + offset, source.last)
-            length = stop - source.at - offset
-            if found is not None and length <= MAX_HEADER:
-                return source.text[source.at + offset : stop], found
-            if length > MAX_HEADER or not (yield from source.more()):
-                return "", None
 
     # The body
 
@@ -156,16 +174,19 @@ class TaggedReader:
                 call.markup(source.take(length))
                 value = self._begin(header, schema)
                 current[:] = [value]
-                ended = yield from self._value(call, value, arguments, wrapped)
+                if spec.nested:
+                    value.streams = value.streams and not (yield from self._has_elements())
+                    self._watch((f"{spec.value_end[0]}{header.name}>",))
+                ended = yield from self._value(call, value, arguments, schema, wrapped)
                 if not ended:
                     call.fail(f"the reply ended inside the argument {header.name!r}")
                     return
-                arguments[header.name] = self._end_value(call, value, header)
+                arguments[header.name] = self._end_value(call, value, schema)
                 current.clear()
                 continue
             if found in spec.close:
                 call.markup(source.take(end))
-                yield from self._close_wrapper(call, wrapped)
+                yield from self._close_wrapper(call)
                 call.finish(arguments)
                 return
             if found is not None:
@@ -181,12 +202,16 @@ class TaggedReader:
             yield from self._skip(call, "expected an argument or the call's close")
             return
 
-    def _close_wrapper(self, call: OpenCall, wrapped: bool) -> Wait[None]:
+    def _has_elements(self) -> Wait[bool]:
+        key = self._spec.key[0]
+        ahead = yield from self._source.peek(len(key) + 1)
+        return ahead.startswith(key) and not ahead.endswith("/")
+
+    def _close_wrapper(self, call: OpenCall) -> Wait[None]:
         if self._spec.wrap[1]:
             found, end = yield from self._source.after_space(self._wrap_close)
             if found is not None:
                 call.markup(self._source.take(end))
-        del wrapped
 
     def _skip(self, call: OpenCall, message: str) -> Wait[None]:
         """The call cannot be read: it ends with its close, or before the next opener."""
@@ -194,7 +219,7 @@ class TaggedReader:
         found = yield from self._source.until(ends, call.markup)
         if found in self._spec.close:
             call.markup(found or "")
-            yield from self._close_wrapper(call, True)
+            yield from self._close_wrapper(call)
         elif found is not None:
             self._source.at -= len(found)
         call.fail(f"the call cannot be read: {message}")
@@ -202,7 +227,7 @@ class TaggedReader:
     def _key(self, offset: int) -> Wait[tuple[Header | None, int]]:
         """The name of an argument behind its opener, and where its value begins."""
         source, spec = self._source, self._spec
-        text, found = yield from self._within(self._key_ends, offset)
+        text, found = yield from source.within(self._key_ends, MAX_HEADER, offset)
         if found is None:
             return None, 0
         header, length = read_header(text), offset + len(text) + len(found)
@@ -211,7 +236,7 @@ class TaggedReader:
         if spec.kind is not None:
             kind, end = yield from source.after_space(self._kind_opens, length)
             if kind is not None:
-                text, found = yield from self._within(Markers(spec.kind[1:]), end)
+                text, found = yield from source.within(Markers(spec.kind[1:]), MAX_HEADER, end)
                 header = Header(header.name, {"type": text.strip()})
                 length = end + len(text) + len(found or "")
         if spec.value:
@@ -237,7 +262,9 @@ class TaggedReader:
             kinds = ("any",)
         return _Value(header.name, kinds, is_text(kinds))
 
-    def _value(self, call: OpenCall, value: _Value, given: JsonObject, wrapped: bool) -> Wait[bool]:
+    def _value(
+        self, call: OpenCall, value: _Value, given: JsonObject, schema: JsonObject, wrapped: bool
+    ) -> Wait[bool]:
         """Read a value and its close tag. False if the reply ended before."""
         source = self._source
 
@@ -250,20 +277,41 @@ class TaggedReader:
 
         if (yield from source.peek(len(CDATA))) == CDATA:
             return (yield from self._cdata(call, value))
-        nested = 0
+        quoted = 0
         while True:
-            found = yield from source.until(self._in_quoted if nested else self._in_value, give)
+            found = yield from source.until(self._in_quoted if quoted else self._in_value, give)
             if found is None:
                 return False
             if found in self._spec.open:
-                nested += yield from self._quotes_call()
+                quoted += yield from self._quotes_call()
             elif found in self._value_ends:
-                if (yield from self._ends_here(given, value.key, wrapped, to_the_end=nested > 0)):
+                if (yield from self._ends_here(wrapped, to_the_end=quoted > 0)):
                     call.markup(found)
                     return True
-            else:
-                nested -= 1
+            elif quoted:
+                quoted -= found in self._spec.close
+            elif (yield from self._close_is_missing(found, given, value.key, schema)):
+                call.repair(f"the end of the argument {value.key!r} is missing")
+                source.at -= len(found)
+                return True
             give(found)
+
+    def _close_is_missing(self, found: str, given: JsonObject, key: str, schema: JsonObject) -> Wait[bool]:
+        """Whether a value ends without its close tag: at the call's close, if nothing but closers follows to the end
+        of the reply; or at a line that opens another argument which the tool declares and which was not given."""
+        if found in self._spec.close:
+            return (yield from self._only_closers_follow(0))
+        header, _ = yield from self._key(0)
+        declared = header is not None and header.name in properties(schema)
+        return declared and header is not None and header.name != key and header.name not in given
+
+    def _only_closers_follow(self, offset: int) -> Wait[bool]:
+        source = self._source
+        while True:
+            found, end = yield from source.after_space(self._closers, offset)
+            if found is None:
+                return bool(source.last and source.at + end >= len(source.text))
+            offset = end
 
     def _cdata(self, call: OpenCall, value: _Value) -> Wait[bool]:
         source = self._source
@@ -293,37 +341,43 @@ class TaggedReader:
         found, _ = yield from self._source.after_space(self._next, length)
         return int(found in self._spec.key or found in self._spec.close)
 
-    def _ends_here(self, given: JsonObject, key: str, wrapped: bool, to_the_end: bool) -> Wait[bool]:
-        """Whether a close tag that was taken ends its value, by what follows it."""
+    def _ends_here(self, wrapped: bool, to_the_end: bool) -> Wait[bool]:
+        """Whether a close tag that was taken ends its value, by what follows it. `to_the_end`: a call is quoted here that
+        was not closed, so that only the end of the reply can tell."""
         source, spec = self._source, self._spec
+        if to_the_end:
+            return (yield from self._only_closers_follow(0))
         found, end = yield from source.after_space(self._next)
         if found in spec.key:
-            if to_the_end:
-                return False
             header, _ = yield from self._key(end)
-            return header is not None and header.name != key and header.name not in given
+            return header is not None
         if found is None:
-            return not to_the_end and source.last and source.at + end >= len(source.text)
-        if found in spec.close and (wrapped or to_the_end):
+            return bool(source.last and source.at + end >= len(source.text))
+        if found in spec.close and wrapped:
             after, stop = yield from source.after_space(self._after_call, end)
-            if after is None:
-                return bool(source.last and source.at + stop >= len(source.text))
-            if to_the_end:
-                stop = yield from source.space(stop)
-                return bool(source.last and source.at + stop >= len(source.text))
+            return after is not None or bool(source.last and source.at + stop >= len(source.text))
         return True
 
-    def _end_value(self, call: OpenCall, value: _Value, header: Header) -> JsonValue:
+    def _end_value(self, call: OpenCall, value: _Value, schema: JsonObject) -> JsonValue:
         text = "".join(value.parts)
         if value.streams:
             if not text:
                 call.piece((value.key,), "", "")
             return text
-        result = any_value(text) if value.kinds == ("any",) else typed(text, value.kinds)
+        result = self._typed(value, text, schema)
         for path, new, literal in leaves(result, (value.key,)):
             call.piece(path, new, "", literal)
-        del header
         return result
+
+    def _typed(self, value: _Value, text: str, schema: JsonObject) -> JsonValue:
+        if value.kinds == ("any",):
+            return any_value(text)
+        node = nested.tree(text, self._spec.key[0][:-1]) if self._spec.nested else None
+        if node is None:
+            return typed(text, value.kinds, python=self._spec.python)
+        if is_text(value.kinds) and node.children and value.kinds:
+            return json.dumps(nested.value_of(node, {}, schema), ensure_ascii=False)
+        return nested.value_of(node, properties(schema).get(value.key), schema)
 
     def _so_far(self, arguments: JsonObject, current: list[_Value]) -> JsonValue:
         partial: Iterator[tuple[str, str]] = ((value.key, "".join(value.parts)) for value in current if value.streams)

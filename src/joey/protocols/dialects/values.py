@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from joey.protocols.dialects.literals import read_literal
 from joey.schema.kinds import kinds_of
@@ -19,7 +19,7 @@ from joey.schema.references import properties
 from joey.wire import JsonObject, JsonValue
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?")
-_ORDER = ("null", "integer", "number", "boolean", "object", "array", "string")
+_ORDER = ("null", "integer", "number", "boolean", "object", "array")
 
 
 def parameter_kinds(schema: JsonObject, name: str) -> tuple[str, ...]:
@@ -33,8 +33,8 @@ def is_text(kinds: Sequence[str]) -> bool:
     return not kinds or set(kinds) == {"string"}
 
 
-def typed(text: str, kinds: Sequence[str]) -> JsonValue:
-    """The value that a text stands for."""
+def typed(text: str, kinds: Sequence[str], *, python: bool = False) -> JsonValue:
+    """The value that a text stands for. `python`: the template writes None for null."""
     if is_text(kinds):
         return text
     for kind in _ORDER:
@@ -42,19 +42,20 @@ def typed(text: str, kinds: Sequence[str]) -> JsonValue:
             found, value = _READERS[kind](text)
             if found:
                 return value
-    if "string" not in kinds and text.strip() in ("None", "null"):
+    if text.strip() == "None" and (python or "string" not in kinds):
         return None
-    return text
+    found, value = _json(text) if "string" not in kinds else (False, None)
+    return value if found else text
 
 
 def any_value(text: str) -> JsonValue:
-    """The value of a text that is known to be no string: JSON, or else the text."""
+    """The value of a text that is stated to be no string: JSON, or else the text."""
     found, value = _json(text)
-    return value if found else typed(text, ("null", "number", "boolean", "object", "array"))
+    return value if found else text
 
 
 def _null(text: str) -> tuple[bool, JsonValue]:
-    return text.strip().lower() in ("null", "none"), None
+    return text.strip() == "null", None
 
 
 def _number(text: str) -> tuple[bool, JsonValue]:
@@ -85,7 +86,7 @@ def _no_constant(word: str) -> JsonValue:
     raise ValueError(word)
 
 
-def _container(kind: type) -> object:
+def _container(kind: type) -> Callable[[str], tuple[bool, JsonValue]]:
     def read(text: str) -> tuple[bool, JsonValue]:
         found, value = _json(text)
         if not found:
@@ -95,16 +96,11 @@ def _container(kind: type) -> object:
     return read
 
 
-def _string(text: str) -> tuple[bool, JsonValue]:
-    return True, text
-
-
-_READERS: dict[str, object] = {
+_READERS: dict[str, Callable[[str], tuple[bool, JsonValue]]] = {
     "null": _null,
     "integer": _number,
     "number": _number,
     "boolean": _boolean,
     "object": _container(dict),
     "array": _container(list),
-    "string": _string,
 }
