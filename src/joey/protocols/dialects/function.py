@@ -50,7 +50,7 @@ class FunctionReader:
 
     def read_bare(self, first: str, blank: bool) -> Wait[bool]:
         """Calls without opener, at a bracket that was taken. `blank`: only space came before it."""
-        self._source.at -= len(first)
+        self._source.unread(first)
         ahead = yield from self._source.peek(_MAX_NAME)
         match = _BARE.match(ahead)
         if not match or not (blank or known(self._sink, match[1])):
@@ -116,7 +116,7 @@ class FunctionReader:
         source, spec = self._source, self._spec
         start = yield from source.space()
         sign = yield from source.peek(1, start)
-        if sign == "," and (listed or spec.list):
+        if sign == "," and (listed or spec.list or spec.lines):
             end = yield from source.space(start + 1)
             if (yield from source.peek(1, end)) != "]":
                 return source.take(start + 1), ""
@@ -140,5 +140,5 @@ class FunctionReader:
         if found in self._spec.close:
             call.markup(found or "")
         elif found is not None:
-            self._source.at -= len(found)
+            self._source.unread(found)
         call.fail(f"the call cannot be read: {fault}")

@@ -60,7 +60,7 @@ class JsonCallReader:
         if first in FENCES:
             lead, start = first, (yield from source.space())
         else:
-            source.at -= len(first)
+            source.unread(first)
         ahead = yield from source.peek(_MAX_PEEK, start)
         if not self._first_key.match(ahead):
             self._sink.text(first if lead else source.take(len(first)))
@@ -128,7 +128,7 @@ class JsonCallReader:
         if found in self._spec.close:
             call.markup(found or "")
         elif found is not None:
-            self._source.at -= len(found)
+            self._source.unread(found)
         call.fail(f"the call cannot be read: {value.fault}")
 
 

@@ -12,6 +12,7 @@ a comma, a closing bracket, or the next key. A whole call that is quoted in such
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -25,7 +26,7 @@ Piece: TypeAlias = Callable[[ArgumentPath, str, str, bool], None]
 
 _WORD = re.compile(r"[^\s,\])}:=(\[{]*")
 _BARE = re.compile(r"[^,\]}]*")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
 _RUN = {quote: re.compile(rf"[^{quote}\\]*") for quote in "'\""}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}
@@ -57,7 +58,10 @@ class LiteralReader:
             return (yield from self.raw_string(path))
         first = yield from self._source.peek(1)
         if first == '"' or (first == "'" and not self._tokens):
-            return (yield from self.string(path))
+            return (yield from self._strings(path))
+        if first in ("r", "R") and not self._tokens and (yield from self._source.peek(2))[1:] in ("'", '"'):
+            self.skip(1)
+            return (yield from self.string(path, escapes=False))
         if first in ("[", "(", "{"):
             self._depth += 1
             if self._depth > MAX_DEPTH:
@@ -147,14 +151,12 @@ class LiteralReader:
 
     def _scalar(self, path: ArgumentPath) -> Wait[JsonValue]:
         source = self._source
-        start = source.at
         word = ""
         while True:  # looked at, and taken only when it is known what it is
             match = (_BARE if self._tokens else _WORD).match(source.text, source.at)
             word = match.group() if match else ""
             if source.at + len(word) < len(source.text) or len(word) > 4096 or not (yield from source.more()):
                 break
-        del start
         plain = word.strip()
         value: JsonValue
         if plain in _CONSTANTS:
@@ -171,8 +173,19 @@ class LiteralReader:
         self._piece(path, _json_scalar(value), word, True)
         return value
 
-    def string(self, path: ArgumentPath) -> Wait[str]:
-        """A string in quotes, with escapes."""
+    def _strings(self, path: ArgumentPath) -> Wait[str]:
+        """A string, or several that stand beside each other, as Python joins them."""
+        text = yield from self.string(path)
+        while not self._tokens:
+            start = yield from self._source.space()
+            if (yield from self._source.peek(1, start)) not in ("'", '"'):
+                break
+            self.skip(start)
+            text += yield from self.string(path)
+        return text
+
+    def string(self, path: ArgumentPath, *, escapes: bool = True) -> Wait[str]:
+        """A string in quotes."""
         source = self._source
         quote = yield from source.peek(1)
         if (yield from source.peek(3)) == quote * 3:
@@ -191,6 +204,7 @@ class LiteralReader:
                 return _joined(parts)
             else:
                 raw, decoded = yield from self._escape()
+                decoded = decoded if escapes else raw
                 parts.append(decoded)
                 self._piece(path, decoded, raw, False)
 
@@ -210,7 +224,7 @@ class LiteralReader:
             if found == quotes:
                 self._piece((), "", found, False)
                 return _joined(parts)
-            self._source.at -= 1
+            self._source.unread("\\")
             raw, decoded = yield from self._escape()
             parts.append(decoded)
             self._piece(path, decoded, raw, False)
@@ -279,7 +293,12 @@ class LiteralReader:
 
 def number(text: str) -> JsonValue:
     """A number, whole if it is written so."""
-    return float(text) if set(".eE") & set(text) else int(text)
+    if not set(".eE") & set(text):
+        return int(text)
+    value = float(text)
+    if math.isinf(value):
+        raise BadLiteral(f"the number {text[:40]} is too large")
+    return value
 
 
 def _json_scalar(value: JsonValue) -> str:

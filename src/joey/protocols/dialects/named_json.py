@@ -154,5 +154,5 @@ class NamedJsonReader:
         if found in self._spec.close:
             call.markup(found or "")
         elif found is not None:
-            self._source.at -= len(found)
+            self._source.unread(found)
         call.fail(f"the call cannot be read: {fault}")

@@ -292,7 +292,7 @@ class DialectParser(BaseParser):
         while found is not None and found not in marks.think_close:
             if (yield from self._call_follows(found)):
                 self._close_reasoning()
-                self._source.at -= len(found)
+                self._source.unread(found)
                 return
             self.reasoning(found)
             found = yield from self._source.until(marks.in_reasoning, self.reasoning)
@@ -329,7 +329,7 @@ class DialectParser(BaseParser):
                 if found in spec.ends:
                     self.markup(found)
                     continue
-                source.at -= len(found)
+                source.unread(found)
             header, message = yield from source.within(messages, MAX_MESSAGE_HEADER)
             if message is None or message in spec.ends:
                 self.text(source.take(max(1, len(opening or ""))))
@@ -346,7 +346,7 @@ class DialectParser(BaseParser):
                 self._close_text()
                 self._blank = True
                 if found is not None and found not in spec.ends:
-                    source.at -= len(found)
+                    source.unread(found)
                 else:
                     self.markup(found or "")
 

@@ -106,6 +106,14 @@ class Source:
         self.at += len(taken)
         return taken
 
+    def unread(self, text: str) -> None:
+        """Put back what was taken last."""
+        start = self.at - len(text)
+        if start >= 0 and self.text.startswith(text, start):
+            self.at = start
+        else:
+            self.text, self.at = text + self.text[self.at :], 0
+
     def peek(self, length: int, offset: int = 0) -> Wait[str]:
         """The next characters, or as many of them as there are."""
         while len(self.text) - self.at < offset + length and (yield from self.more()):

@@ -100,7 +100,7 @@ class TaggedReader:
         spec = self._spec
         breaks = ("\r\n", "\n", "") if spec.trim else ("",)
         self._value_ends = {lead + end for end in value_end for lead in breaks}
-        line_keys = () if spec.nested else tuple(lead + key for key in spec.key for lead in ("\r\n", "\n"))
+        line_keys = tuple(lead + key for key in spec.key for lead in ("\r\n", "\n")) if spec.trim else ()
         self._in_value = Markers((*self._value_ends, *spec.open, *spec.close, *line_keys))
         self._in_quoted = Markers((*self._value_ends, *spec.open, *spec.close))
         self._cdata_ends = Markers((*(CDATA_END + end for end in self._value_ends), CDATA_SPLIT))
@@ -221,7 +221,7 @@ class TaggedReader:
             call.markup(found or "")
             yield from self._close_wrapper(call)
         elif found is not None:
-            self._source.at -= len(found)
+            self._source.unread(found)
         call.fail(f"the call cannot be read: {message}")
 
     def _key(self, offset: int) -> Wait[tuple[Header | None, int]]:
@@ -292,13 +292,14 @@ class TaggedReader:
                 quoted -= found in self._spec.close
             elif (yield from self._close_is_missing(found, given, value.key, schema)):
                 call.repair(f"the end of the argument {value.key!r} is missing")
-                source.at -= len(found)
+                source.unread(found)
                 return True
             give(found)
 
     def _close_is_missing(self, found: str, given: JsonObject, key: str, schema: JsonObject) -> Wait[bool]:
         """Whether a value ends without its close tag: at the call's close, if nothing but closers follows to the end
-        of the reply; or at a line that opens another argument which the tool declares and which was not given."""
+        of the reply; or, where values stand on lines of their own, at a line that opens another argument which the
+        tool declares and which was not given."""
         if found in self._spec.close:
             return (yield from self._only_closers_follow(0))
         header, _ = yield from self._key(0)
@@ -373,7 +374,8 @@ class TaggedReader:
         if value.kinds == ("any",):
             return any_value(text)
         node = nested.tree(text, self._spec.key[0][:-1]) if self._spec.nested else None
-        if node is None:
+        other = value.kinds and set(value.kinds) != {"string"} and {"object", "array"}.isdisjoint(value.kinds)
+        if node is None or other:
             return typed(text, value.kinds, python=self._spec.python)
         if is_text(value.kinds) and node.children and value.kinds:
             return json.dumps(nested.value_of(node, {}, schema), ensure_ascii=False)
