@@ -1,7 +1,7 @@
 """How many of the recorded dialect cases Joey answers right, per dialect.
 
-    python scripts/dialect_vectors.py                 all dialects, whole and by character
-    python scripts/dialect_vectors.py kimi_k2 -v      one, with what is wrong
+python scripts/dialect_vectors.py                 all dialects, whole and by character
+python scripts/dialect_vectors.py kimi_k2 -v      one, with what is wrong
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from dialect_cases import CUTS, answer, cases_of, dialect_names, right  # noqa: E402
+from dialect_cases import CUTS, answer, cases_of, dialect_names, right
 
 
 def main() -> int:

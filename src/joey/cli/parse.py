@@ -8,7 +8,9 @@ The output is the content: text and tool calls in order, and errors; or, with --
 it happens.
 
 --batch reads one reply per line, {"id", "protocol", "tools", "chunks"}, and writes one line for each:
-{"id", "content": [{"type": "text", "text"} or {"type": "tool_call", "name", "input", "id"}], "errors": [...]}.
+{"id", "content": [{"type": "text", "text"}, {"type": "reasoning", "text"} or {"type": "tool_call", "name", "input",
+"id"}], "errors": [...]}. The protocol may be a dialect of an open model (docs/protocols/dialects.md); "prompt_tail" is then what
+the prompt ended with, such as "<think>" where the reply begins inside reasoning.
 A line may also hold "options" of its protocol: for json_mix other tags, {"start": "<call>", "end": "</call>"}; for
 morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are those
 that a parser's error callback gets. A json_mix call cut off by the end of the reply is not an error: it stays in the
@@ -40,7 +42,7 @@ from typing import Any, BinaryIO
 from joey import protocols
 from joey.chunks import CHUNKS, Chunk, ToolCallChunk
 from joey.errors import JoeyError, UsageError, WireError
-from joey.messages import TextBlock, ToolUseBlock
+from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
 from joey.protocols import ParseError, Parser, Protocol, Reply, collect, debug
 from joey.system.outlet import unfiltered
 from joey.toolspec import ToolSpec
@@ -93,7 +95,7 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
         return _print_events(parser, chunks)
     reply = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
     errors = [ParseError(call.message, call.source, call.name) for call in reply.malformed]
-    print(json.dumps(as_json(reply, errors), indent=2, ensure_ascii=False))
+    print(json.dumps(as_json(reply, errors, with_reasoning=protocol.thinks_in_text), indent=2, ensure_ascii=False))
     if protocol.in_text and args.tools is None and not (reply.calls or reply.malformed or args.debug):
         print("note: no call was found; name the tools that were offered with --tools FILE", file=sys.stderr)
     return 1 if errors else 0
@@ -212,13 +214,11 @@ def _parse_request(request: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(tools, list):
         raise UsageError('expected "tools": a JSON array of tool objects')
     errors: list[ParseError] = []
+    protocol = _protocol_of(request)
     reply = protocols.parse(
-        [chunk_from_json(chunk) for chunk in chunks],
-        protocol=_protocol_of(request),
-        tools=tools,
-        on_error=errors.append,
+        [chunk_from_json(chunk) for chunk in chunks], protocol=protocol, tools=tools, on_error=errors.append
     )
-    return as_json(reply, errors)
+    return as_json(reply, errors, with_reasoning=protocol.thinks_in_text)
 
 
 def _protocol_of(request: dict[str, Any]) -> Protocol:
@@ -227,20 +227,26 @@ def _protocol_of(request: dict[str, Any]) -> Protocol:
         raise UsageError(f'expected "protocol": one of {", ".join(protocols.names())}')
     if not isinstance(options, dict):
         raise UsageError('expected "options": a JSON object of the protocol\'s options')
+    if request.get("prompt_tail"):
+        options = {"prompt_tail": request["prompt_tail"], **options}
     return protocols.get(name).with_options(**options)
 
 
-def as_json(reply: Reply, errors: Iterable[ParseError]) -> dict[str, Any]:
+def as_json(reply: Reply, errors: Iterable[ParseError], *, with_reasoning: bool = False) -> dict[str, Any]:
     """A reply's text and calls in the form that `joey parse` writes."""
     repairs = {call.call_id: {"repairs": list(call.repairs)} for call in reply.calls if call.repairs}
+    given = {call.call_id: call.given_id for call in reply.calls if call.given_id}
     parts: list[dict[str, Any]] = []
     for block in reply.content:
         if isinstance(block, TextBlock) and parts and parts[-1]["type"] == "text":
-            parts[-1]["text"] += block.text  # only reasoning stood between them
+            parts[-1]["text"] += block.text  # only reasoning that is not shown stood between them
         elif isinstance(block, TextBlock):
             parts.append({"type": "text", "text": block.text})
+        elif isinstance(block, ReasoningBlock) and with_reasoning:
+            parts.append({"type": "reasoning", "text": block.text})
         elif isinstance(block, ToolUseBlock):
-            call = {"type": "tool_call", "name": block.name, "input": block.arguments, "id": block.id}
+            own_id = given.get(block.id, block.id)
+            call = {"type": "tool_call", "name": block.name, "input": block.arguments, "id": own_id}
             parts.append({**call, **repairs.get(block.id, {})})
     return {"content": parts, "errors": [dataclasses.asdict(error) for error in errors]}
 

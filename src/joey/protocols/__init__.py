@@ -6,20 +6,22 @@
     for event in parser.finish(): ...
 
 `parse` does it for a whole reply. The table is open: `register` adds a protocol of your own.
+
+Beside Joey's own protocols there are the dialects of open models (`dialects`), which `get` knows by name as well. They
+are loaded when the first one is asked for: most programs need none of them.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from joey.chunks import Chunk
 from joey.errors import UsageError
 from joey.events import StreamEvent
 from joey.protocols.base import BaseParser, OnError, ParseError, Parser, Protocol
-from joey.protocols.dialects.protocol import DialectProtocol
-from joey.protocols.dialects.table import DIALECTS
 from joey.protocols.json_mix.protocol import JsonMixProtocol
 from joey.protocols.morph_xml.protocol import MorphXmlProtocol
 from joey.protocols.native import NativeProtocol
@@ -36,6 +38,7 @@ __all__ = [
     "Reply",
     "ReplyBuilder",
     "collect",
+    "dialect_names",
     "get",
     "names",
     "parse",
@@ -54,11 +57,26 @@ def register(protocol: Protocol) -> None:
 
 def get(name: str) -> Protocol:
     """The protocol of this name."""
-    if name not in _PROTOCOLS:
-        near = difflib.get_close_matches(str(name), _PROTOCOLS, n=1)
+    if name in _PROTOCOLS:
+        return _PROTOCOLS[name]
+    dialects = _dialects()
+    if name not in dialects:
+        near = difflib.get_close_matches(str(name), [*_PROTOCOLS, *dialects], n=1)
         hint = f"did you mean {near[0]!r}? Known: " if near else "choose one of "
-        raise UsageError(f"there is no protocol {name!r}; {hint}{', '.join(_PROTOCOLS)}")
-    return _PROTOCOLS[name]
+        others = f"and {len(dialects)} dialects of open models (joey protocols)"
+        raise UsageError(f"there is no protocol {name!r}; {hint}{', '.join(_PROTOCOLS)}, {others}")
+    return dialects[name]
+
+
+def dialect_names() -> tuple[str, ...]:
+    """The names of the dialects of open models."""
+    return tuple(_dialects())
+
+
+def _dialects() -> Mapping[str, Protocol]:
+    """The dialects, imported with the first call: their table costs more than the rest of this package."""
+    found: Mapping[str, Protocol] = importlib.import_module("joey.protocols.dialects.protocol").PROTOCOLS
+    return found
 
 
 def names() -> tuple[str, ...]:
@@ -96,6 +114,3 @@ def parse(
 
 for _protocol in (NativeProtocol(), XmlProtocol(), JsonMixProtocol(), MorphXmlProtocol(), ToolChoiceProtocol()):
     register(_protocol)
-
-for _dialect in DIALECTS.values():
-    register(DialectProtocol(_dialect))

@@ -193,6 +193,8 @@ class Protocol(ABC):
     """Whether calls are written in the answer's text. If not, the provider carries them."""
     forced: ClassVar[bool] = False
     """Whether a reply is one call and nothing else, for requests that force a tool. No task is held in it."""
+    thinks_in_text: ClassVar[bool] = False
+    """Whether reasoning is written in the answer's text too, between markers."""
     options: ClassVar[Sequence[str]] = ()
     """The names that `with_options` takes."""
 

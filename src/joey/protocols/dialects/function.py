@@ -1,7 +1,7 @@
 """The call grammar `function`: `[read_file(path='a.py'), ping()]`, or `call:read_file{path:<|"|>a.py<|"|>}`.
 
-Calls stand in a list, on lines, or each between its own markers. A call is complete with its closing bracket. Values are
-literals (`literals`); where every value is written as text (`escaped`), the schema says what it is.
+Calls stand in a list, on lines, or each between its own markers. A call is complete with its closing bracket. Values
+are literals (`literals`); where every value is written as text (`escaped`), the schema says what it is.
 
 Without an opener (`bare`) a bracket begins calls only if a name and a parenthesis follow, and the name is one of the
 tools; at the very beginning of a reply any name will do.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of
-from joey.protocols.dialects.literals import BadLiteral, LiteralReader
+from joey.protocols.dialects.literals import LiteralError, LiteralReader
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import Function
 from joey.protocols.dialects.values import parameter_kinds, typed
@@ -99,7 +99,7 @@ class FunctionReader:
         reader = LiteralReader(source, call.piece, raw, (spec.open, spec.close))
         try:
             arguments = yield from reader.members((), ")" if bracket == "(" else "}", spec.equals)
-        except BadLiteral as error:
+        except LiteralError as error:
             yield from self._skip(call, str(error))
             return None
         return self._typed(name, arguments) if spec.escaped else arguments

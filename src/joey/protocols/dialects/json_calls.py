@@ -7,8 +7,8 @@ not. A value ends where JSON ends, so markers in strings are text, and a missing
 reply that was not cut by its length, complete JSON is a call.
 
 Without an opener (`bare`) a brace or bracket begins a call only if the first key may be one of a call, and the name is
-one of the tools; at the very beginning of a reply an unknown name will do, if arguments follow. Everything else is text,
-and is read to its end as such: what is quoted in it is no call.
+one of the tools; at the very beginning of a reply an unknown name will do, if arguments follow. Everything else is
+text, and is read to its end as such: what is quoted in it is no call.
 """
 
 from __future__ import annotations
@@ -206,8 +206,9 @@ class _Value:
         name = self._name_in(given)
         if name is None or (self._bare and not self._is_call(name, given)):
             return
+        keys = list(given)
         for key in self._spec.id:
-            if given.get(key) not in (None, ""):
+            if given.get(key) and not any(name_key in keys[: keys.index(key)] for name_key in self._spec.names):
                 call.given_id = str(given[key])
         self._any_started = True
         call.start(name)

@@ -4,10 +4,10 @@
     {k:<|"|>text<|"|>,l:[1,2],o:{a:true}}             Gemma: keys without quotes, strings between tokens
 
 A reader is given a `Source` and reports each piece with its path. Strings grow as they come. What is no literal raises
-BadLiteral: the caller knows what that means where it stands.
+LiteralError: the caller knows what that means where it stands.
 
-Strings between tokens (`raw`) have no escapes, so that a token in the text is told from the closing one by what follows:
-a comma, a closing bracket, or the next key. A whole call that is quoted in such a string is passed over.
+Strings between tokens (`raw`) have no escapes, so that a token in the text is told from the closing one by what
+follows: a comma, a closing bracket, or the next key. A whole call that is quoted in such a string is passed over.
 """
 
 from __future__ import annotations
@@ -35,15 +35,19 @@ _NEXT_KEY = re.compile(r"\s*(?:[,}\])]|[A-Za-z_]\w*\s*[:=])")
 _AFTER_COMMA = re.compile(r"\s*(?::|,\s*(?:[A-Za-z_\"'\[{<]|-?[0-9])|[}\])]|[A-Za-z_]\w*\s*[:=])")
 
 
-class BadLiteral(Exception):
+class LiteralError(Exception):
     """The text is no literal of the language."""
 
 
 class LiteralReader:
-    """Reads values. `raw` are the tokens between which strings stand without escapes; `nesting` opens and closes a call."""
+    """Reads values. `raw`: tokens between which strings stand without escapes; `nesting` opens and closes a call."""
 
     def __init__(
-        self, source: Source, piece: Piece, raw: Sequence[str] = (), nesting: tuple[Sequence[str], Sequence[str]] = ((), ())
+        self,
+        source: Source,
+        piece: Piece,
+        raw: Sequence[str] = (),
+        nesting: tuple[Sequence[str], Sequence[str]] = ((), ()),
     ) -> None:
         self._source, self._piece = source, piece
         self._raw = Markers(raw)
@@ -65,7 +69,7 @@ class LiteralReader:
         if first in ("[", "(", "{"):
             self._depth += 1
             if self._depth > MAX_DEPTH:
-                raise BadLiteral(f"it is nested deeper than {MAX_DEPTH} levels")
+                raise LiteralError(f"it is nested deeper than {MAX_DEPTH} levels")
             found = yield from (self._object(path) if first == "{" else self._list(path))
             self._depth -= 1
             return found
@@ -111,7 +115,7 @@ class LiteralReader:
             yield from self.space()
             sign = yield from self._source.peek(1)
             if sign not in (":", "=") or (sign != equals and closing == "}" and not self._tokens):
-                raise BadLiteral(f"expected {equals!r} after {key!r}, got {sign!r}")
+                raise LiteralError(f"expected {equals!r} after {key!r}, got {sign!r}")
             self.skip(1)
             found[key] = yield from self.value((*path, key))
             yield from self._separator(closing)
@@ -122,7 +126,7 @@ class LiteralReader:
         if sign == ",":
             self.skip(1)
         elif sign != closing and not (self._tokens and sign.isidentifier()):
-            raise BadLiteral(f"expected ',' or {closing!r}, got {sign!r}")
+            raise LiteralError(f"expected ',' or {closing!r}, got {sign!r}")
 
     def _key(self) -> Wait[str]:
         if self._tokens and (yield from self._source.here(self._raw)):
@@ -132,7 +136,7 @@ class LiteralReader:
             return str((yield from self.string(())))
         word = yield from self._run(_WORD)
         if not word:
-            raise BadLiteral(f"expected a name, got {first!r}")
+            raise LiteralError(f"expected a name, got {first!r}")
         return word
 
     def _run(self, pattern: re.Pattern[str], limit: int = 4096) -> Wait[str]:
@@ -144,7 +148,7 @@ class LiteralReader:
             if end < len(source.text) or end - source.at > limit or not (yield from source.more()):
                 break
         if end - source.at > limit:
-            raise BadLiteral("a name or number is too long")
+            raise LiteralError("a name or number is too long")
         return self.skip(end - source.at)
 
     # Scalars
@@ -168,7 +172,7 @@ class LiteralReader:
             self._piece(path, plain, word, False)
             return plain
         else:
-            raise BadLiteral(f"expected a value, got {plain[:40]!r}")
+            raise LiteralError(f"expected a value, got {plain[:40]!r}")
         source.at += len(word)
         self._piece(path, _json_scalar(value), word, True)
         return value
@@ -198,7 +202,7 @@ class LiteralReader:
             self._grow(path, stop, parts)
             if source.at == len(source.text):
                 if not (yield from source.more()):
-                    raise BadLiteral("a string does not end")
+                    raise LiteralError("a string does not end")
             elif source.text[source.at] == quote:
                 self.skip(1)
                 return _joined(parts)
@@ -220,7 +224,7 @@ class LiteralReader:
         while True:
             found = yield from self._source.until(ends, give)
             if found is None:
-                raise BadLiteral("a string does not end")
+                raise LiteralError("a string does not end")
             if found == quotes:
                 self._piece((), "", found, False)
                 return _joined(parts)
@@ -240,7 +244,7 @@ class LiteralReader:
         source = self._source
         two = yield from source.peek(2)
         if len(two) < 2:
-            raise BadLiteral("a string does not end")
+            raise LiteralError("a string does not end")
         digits = _CODES.get(two[1], 0)
         code = (yield from source.peek(digits, 2)) if digits else ""
         if digits and len(code) == digits and all(char in "0123456789abcdefABCDEF" for char in code):
@@ -248,7 +252,7 @@ class LiteralReader:
             if two[1] == "u" and 0xD800 <= number_ < 0xDC00:
                 low = yield from source.peek(6, 6)
                 if re.fullmatch(r"\\u[dD][c-fC-F][0-9a-fA-F]{2}", low):
-                    pair = 0x10000 + ((number_ - 0xD800) << 10) + (int(low[2:], 16) - 0xDC00)
+                    pair = 0x10000 + ((number_ - 0xD800) << 10) + (int(low.removeprefix("\\u"), 16) - 0xDC00)
                     return source.take(12), chr(pair)
             return source.take(2 + digits), chr(number_) if number_ < 0x110000 else "\ufffd"
         raw = source.take(2)
@@ -271,7 +275,7 @@ class LiteralReader:
         while True:
             found = yield from source.until(self._inside, give)
             if found is None:
-                raise BadLiteral("a string does not end")
+                raise LiteralError("a string does not end")
             if found in self._nesting[0]:
                 nested += yield from self._quotes_call()
             elif found in self._nesting[1]:
@@ -297,16 +301,22 @@ def number(text: str) -> JsonValue:
         return int(text)
     value = float(text)
     if math.isinf(value):
-        raise BadLiteral(f"the number {text[:40]} is too large")
+        raise LiteralError(f"the number {text[:40]} is too large")
     return value
 
 
 def _json_scalar(value: JsonValue) -> str:
-    return {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else repr(value)
+    return (
+        {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else repr(value)
+    )
 
 
 def _joined(parts: list[str]) -> str:
     return "".join(parts)
+
+
+def _unheard(*_: object) -> None:
+    """Where nobody wants the pieces."""
 
 
 def read_literal(text: str) -> tuple[bool, JsonValue]:
@@ -314,7 +324,7 @@ def read_literal(text: str) -> tuple[bool, JsonValue]:
     source = Source()
     source.feed(text)
     source.end()
-    reader = LiteralReader(source, lambda path, new, raw, literal: None)
+    reader = LiteralReader(source, _unheard)
     steps = _whole(reader, source)
     try:
         next(steps)
@@ -328,6 +338,6 @@ def _whole(reader: LiteralReader, source: Source) -> Wait[tuple[bool, JsonValue]
     try:
         value = yield from reader.value(())
         rest = yield from source.space()
-    except (BadLiteral, ValueError, OverflowError):
+    except (LiteralError, ValueError, OverflowError):
         return False, None
     return source.at + rest == len(source.text), value

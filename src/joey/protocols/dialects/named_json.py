@@ -141,12 +141,12 @@ class NamedJsonReader:
             return None
         if isinstance(arguments.get("name"), str) and known(self._sink, arguments["name"]):
             return str(arguments["name"])
-        fitting = [
+        matching = [
             name
             for name, tool in self._sink.tools.items()
             if set(arguments) <= set(properties(tool.schema)) and set(required(tool.schema)) <= set(arguments)
         ]
-        return fitting[0] if len(fitting) == 1 else None
+        return matching[0] if len(matching) == 1 else None
 
     def _skip(self, call: OpenCall, fault: str) -> Wait[None]:
         """The JSON is broken: the call ends with its closer, or before the next opener."""

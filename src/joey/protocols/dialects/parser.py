@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import TypeAlias
 
 from joey.errors import UsageError
@@ -46,7 +46,9 @@ class Marks:
         wraps = calls.wrap[0] if isinstance(calls, Tagged) else ()
         openers = () if isinstance(calls, Channels) else (*wraps, *calls.open)
         self.call_open = {form: opening for opening in openers for form in _forms(opening, before=True, sep=frame.sep)}
-        self.section_open = {form for opening in frame.section[0] for form in _forms(opening, before=True, sep=frame.sep)}
+        self.section_open = {
+            form for opening in frame.section[0] for form in _forms(opening, before=True, sep=frame.sep)
+        }
         self.section_close = set(frame.section[1])
         self.call_openers = set(openers)
         closes = () if isinstance(calls, Channels) else calls.close
@@ -57,10 +59,8 @@ class Marks:
     @cached_property
     def in_text(self) -> Markers:
         frame = self.dialect.frame
-        return Markers(
-            (*self.think_open, *self.think_close, *self.call_open, *self.section_open, *self.closers, *self.bare)
-            + (*frame.removed, *self.stops)
-        )
+        openers = (*self.think_open, *self.call_open, *self.section_open, *self.bare)
+        return Markers((*openers, *self.think_close, *self.closers, *frame.removed, *self.stops))
 
     @cached_property
     def in_reasoning(self) -> Markers:
@@ -87,7 +87,7 @@ def _bare_marks(calls: object) -> tuple[str, ...]:
     return ("[",) if isinstance(calls, Function) and calls.bare else ()
 
 
-@lru_cache(maxsize=None)
+@cache
 def marks_of(dialect: Dialect) -> Marks:
     return Marks(dialect)
 

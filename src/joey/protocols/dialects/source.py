@@ -12,7 +12,7 @@ bounded (a marker, a header) or white space, whose pieces are only joined when s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -31,7 +31,9 @@ class Markers:
         self.words = tuple(sorted({word for word in words if word}, key=len, reverse=True))
         self._max_length = len(self.words[0]) if self.words else 0
         self._pattern = re.compile("|".join(map(re.escape, self.words)) or r"(?!)")
-        self._firsts = re.compile(f"[{re.escape(''.join({word[0] for word in self.words}))}]" if self.words else r"(?!)")
+        self._firsts = re.compile(
+            f"[{re.escape(''.join({word[0] for word in self.words}))}]" if self.words else r"(?!)"
+        )
         self._prefixes = frozenset(word[:end] for word in self.words for end in range(1, len(word)))
 
     def find(self, text: str, at: int, last: bool) -> tuple[int, str | None]:
@@ -146,7 +148,7 @@ class Source:
         return found, start + len(found or "")
 
     def until(self, markers: Markers, give: Give, cut: Give | None = None) -> Wait[str | None]:
-        """Give away the text up to the next marker and take that; None at the end of the text, where `cut` is given what
+        """Give away the text up to the next marker and take that; None at the end of the text, where `cut` gets what
         may be the beginning of a marker."""
         while True:
             last = self.last

@@ -57,14 +57,6 @@ class Json:
     """Whether a bare call may stand in a code fence."""
     between: str = ""
     """What may stand between two bare calls."""
-    write: str = '{"name": N, "arguments": A}'
-    """One call; N, A and I stand for the name, the arguments and the id."""
-    several: str = "[, ]"
-    """How calls are put together inside one pair of markers: before, between, after them, split at the commas' place."""
-    each: bool = False
-    """Whether each call has its own pair of markers."""
-    join: str = ""
-    """Between two pairs of markers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +79,6 @@ class NamedJson:
     """Whether the first opener stands in the prompt."""
     text_name: str = ""
     """The name that says that text follows, not a call."""
-    write: str = ""
-    join: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +102,12 @@ class Tagged:
     typing: Literal["schema", "attribute"] = "schema"
     python: bool = False
     """Whether the template writes Python literals."""
+    cdata: bool = False
+    """Whether the template itself writes CDATA blocks; elsewhere such a block is a string, whatever the schema says."""
     nested: bool = False
     """Whether objects and lists are written as nested elements, each argument under a tag of its own name."""
     loose: bool = True
     """Whether the opener is plain text that occurs in prose: without its wrapper it must name a tool."""
-    write: str = ""
-    argument: str = ""
-    join: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +131,8 @@ class Function:
     lines: bool = False
     """Whether calls stand on lines of their own."""
     literals: Literal["python", "json"] = "python"
-    join: str = ", "
+    json_objects: bool = False
+    """Whether objects are JSON among Python literals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +150,6 @@ class Channels:
     """A regular expression of the header with the group `name`: the message is a call."""
     reasoning: str
     """A regular expression of headers whose message is reasoning; all others are text."""
-    write: str = ""
-    join: str = ""
 
 
 Grammar: TypeAlias = Json | NamedJson | Tagged | Function | Channels

@@ -130,7 +130,7 @@ class TaggedReader:
         return True
 
     def _is_certain(self, header: Header, length: int) -> Wait[bool]:
-        """Whether a header that may stand in prose begins a call: it names a tool, or an argument or the close follows."""
+        """Whether a header that may stand in prose begins a call: it names a tool, or a key or the close follows."""
         if known(self._sink, header.name):
             return True
         found, _ = yield from self._source.after_space(self._next, length)
@@ -262,9 +262,7 @@ class TaggedReader:
             kinds = ("any",)
         return _Value(header.name, kinds, is_text(kinds))
 
-    def _value(
-        self, call: OpenCall, value: _Value, given: JsonObject, schema: JsonObject, wrapped: bool
-    ) -> Wait[bool]:
+    def _value(self, call: OpenCall, value: _Value, given: JsonObject, schema: JsonObject, wrapped: bool) -> Wait[bool]:
         """Read a value and its close tag. False if the reply ended before."""
         source = self._source
 
@@ -276,6 +274,8 @@ class TaggedReader:
                 call.markup(text)
 
         if (yield from source.peek(len(CDATA))) == CDATA:
+            if not self._spec.cdata and ("string" in value.kinds or not value.kinds):
+                value.kinds, value.streams = (), True
             return (yield from self._cdata(call, value))
         quoted = 0
         while True:
@@ -343,8 +343,8 @@ class TaggedReader:
         return int(found in self._spec.key or found in self._spec.close)
 
     def _ends_here(self, wrapped: bool, to_the_end: bool) -> Wait[bool]:
-        """Whether a close tag that was taken ends its value, by what follows it. `to_the_end`: a call is quoted here that
-        was not closed, so that only the end of the reply can tell."""
+        """Whether a close tag that was taken ends its value, by what follows it. `to_the_end`: a call is quoted here
+        that was not closed, so that only the end of the reply can tell."""
         source, spec = self._source, self._spec
         if to_the_end:
             return (yield from self._only_closers_follow(0))

@@ -1,9 +1,9 @@
 """Values that are written as text, typed by the schema.
 
-A string stays as it stands: never null, never unquoted, never trimmed. For every other type JSON is read, and the Python
-literals that several official templates write (`True`, `None`, `{'a': 1}`). What cannot be read as the schema asks stays
-text: saying what is wrong with it is the validator's business. A union is tried in the order null, integer, number,
-boolean, object, array, string.
+A string stays as it stands: never null, never unquoted, never trimmed. For every other type JSON is read, and the
+Python literals that several official templates write (`True`, `None`, `{'a': 1}`). What cannot be read as the schema
+asks stays text: saying what is wrong with it is the validator's business. A union is tried in the order null, integer,
+number, boolean, object, array, string.
 """
 
 from __future__ import annotations

@@ -1,0 +1,130 @@
+"""Random replies in a dialect: its markers, pieces of good calls, and noise, in any order."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+from joey.messages import ToolUseBlock
+from joey.protocols import collect, get
+from joey.protocols.dialects.protocol import DialectProtocol
+from joey.protocols.dialects.spec import Channels, Function, NamedJson, Tagged
+from joey.protocols.dialects.table import DIALECTS
+from joey.testing import check_laws, cut_at, read
+from joey.toolspec import ToolSpec
+
+TOOLS = (
+    ToolSpec(
+        "get_weather",
+        "Weather of a city.",
+        {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "tags": {"type": "array"}},
+        },
+    ),
+    ToolSpec("ping", "Is it there?"),
+)
+NOISE = (
+    "Hello. ",
+    "\n",
+    " ",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    '"',
+    "'",
+    "\\",
+    ",",
+    ":",
+    "=",
+    "<",
+    ">",
+    "/",
+    "get_weather",
+    "ping",
+    "city",
+    "Paris",
+    "3",
+    "null",
+    "True",
+    '{"city": "Paris"}',
+    '"name"',
+    "```",
+    "```json\n",
+    "é",
+    "日本",
+    "\ud83c",
+    "\x00",
+    "<![CDATA[",
+    "]]>",
+    "functions.",
+    ":0",
+    ' name="city"',
+    " to=",
+    "call:",
+)
+
+
+@cache
+def markers_of(name: str) -> tuple[str, ...]:
+    """Every marker of a dialect that is short enough to occur in a text."""
+    dialect = DIALECTS[name]
+    frame, calls = dialect.frame, dialect.calls
+    found = [*frame.section[0][:3], *frame.section[1][:3], *frame.stops, *frame.removed, *(frame.think or ())]
+    if isinstance(calls, Channels):
+        found += [*calls.start, *calls.message, *calls.ends]
+    part = calls.body if isinstance(calls, Channels) else calls
+    found += [*part.open[:3], *part.close[:3]]
+    if isinstance(part, Tagged):
+        found += [
+            *part.key[:3],
+            *part.key_end,
+            *part.value,
+            *part.value_end[:3],
+            *part.name_end,
+            *part.wrap[0],
+            *part.wrap[1],
+        ]
+    elif isinstance(part, NamedJson):
+        found += [*part.args]
+    elif isinstance(part, Function):
+        found += [*part.quotes]
+    return tuple(dict.fromkeys(mark for mark in found if mark)) or ("{",)
+
+
+@cache
+def _good(name: str) -> str:
+    protocol = get(name)
+    assert isinstance(protocol, DialectProtocol)
+    calls = [ToolUseBlock("c1", "get_weather", {"city": "Köln", "days": 2}), ToolUseBlock("c2", "ping", {})]
+    return protocol.encode_calls(calls, TOOLS).text
+
+
+def random_reply(name: str, rng: random.Random) -> str:
+    """Anything between noise and a good reply."""
+    parts: list[str] = []
+    for _ in range(rng.randint(1, 12)):
+        choice = rng.random()
+        if choice < 0.45:
+            parts.append(rng.choice(markers_of(name)))
+        elif choice < 0.8:
+            parts.append(rng.choice(NOISE))
+        else:
+            good = _good(name)
+            start = rng.randint(0, len(good))
+            parts.append(good[start : rng.randint(start, len(good))] if rng.random() < 0.6 else good)
+    return "".join(parts)
+
+
+def assert_laws(name: str, text: str, rng: random.Random) -> None:
+    """No exception, no character lost, the same outcome whole, by character and at a random cut."""
+    places = [rng.randint(0, len(text)) for _ in range(rng.randint(1, 5))]
+    outcomes = []
+    for pieces in ([text], list(text), cut_at(text, places)):
+        events = read(get(name).parser(TOOLS), pieces)
+        check_laws(events, text, with_reasoning=True)
+        outcomes.append(collect(events))
+    assert outcomes[0] == outcomes[1] == outcomes[2], f"{name} {text!r} cut at {places}"

@@ -1,0 +1,109 @@
+"""The law of the dialects: any call, written and read at any cut, comes back equal, with the dialect's own markers in
+its strings; and whatever text comes, no exception, no character lost, the same outcome for every cut."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from dialect_fuzz import assert_laws, markers_of, random_reply
+from joey.messages import ToolUseBlock
+from joey.protocols import collect, get
+from joey.protocols.dialects.protocol import DialectProtocol
+from joey.protocols.dialects.table import DIALECTS
+from joey.testing import cut_at, read
+from joey.toolspec import ToolSpec
+from joey.wire import JsonValue
+
+TOOLS = (
+    ToolSpec(
+        "save",
+        "Save it.",
+        {
+            "type": "object",
+            "properties": {
+                "text": {"type": "string"},
+                "path": {"type": "string"},
+                "count": {"type": "integer"},
+                "ratio": {"type": "number"},
+                "flag": {"type": "boolean"},
+                "tags": {"type": "array"},
+                "options": {"type": "object"},
+                "note": {"type": ["string", "null"]},
+            },
+        },
+    ),
+    ToolSpec("ping", "Is it there?"),
+)
+TYPED_BY_TEXT = ("minicpm5", "functiongemma")
+"""Dialects in which the text "null" of a parameter that may be null can only be null."""
+
+
+def texts(dialect: str) -> SearchStrategy[str]:
+    """Text with the dialect's own markers in it, alone on a line or inside one."""
+    piece = st.one_of(
+        st.sampled_from(markers_of(dialect)),
+        st.sampled_from(
+            ["\n", "\n\n", " ", "\r\n", "'", '"', "\\", "null", "True", "3", "]]>", "<![CDATA[", "```", "{", "}"]
+        ),
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    )
+    return st.lists(piece, max_size=6).map("".join)
+
+
+def values(dialect: str) -> SearchStrategy[JsonValue]:
+    numbers = st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)
+    leaf = st.none() | st.booleans() | numbers | texts(dialect)
+    return st.recursive(
+        leaf, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=6
+    )
+
+
+KEYS = st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True)
+
+
+def arguments(dialect: str) -> SearchStrategy[dict[str, JsonValue]]:
+    note = st.none() | texts(dialect)
+    if dialect in TYPED_BY_TEXT:
+        note = note.filter(lambda text: text is None or text.strip() not in ("null", "None"))
+    floats = st.floats(allow_nan=False, allow_infinity=False)
+    optional = {
+        "text": texts(dialect),
+        "path": texts(dialect),
+        "count": st.integers(-(10**15), 10**15),
+        "ratio": floats | st.integers(-1000, 1000),
+        "flag": st.booleans(),
+        "tags": st.lists(values(dialect), max_size=3),
+        "options": st.dictionaries(KEYS, values(dialect), max_size=3),
+        "note": note,
+    }
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_any_call_comes_back_equal(name: str) -> None:
+    protocol = get(name)
+    assert isinstance(protocol, DialectProtocol)
+
+    @settings(max_examples=12, deadline=None)
+    @given(st.lists(arguments(name), min_size=1, max_size=2), st.lists(st.integers(0, 400), max_size=5))
+    def holds(given_arguments: list[dict[str, JsonValue]], places: list[int]) -> None:
+        calls = [ToolUseBlock(f"c{number}", "save", each) for number, each in enumerate(given_arguments)]
+        text = protocol.encode_calls(calls, TOOLS).text
+        for pieces in ([text], list(text), cut_at(text, places)):
+            reply = collect(read(protocol.parser(TOOLS), pieces))
+            assert [call.arguments for call in reply.calls] == given_arguments, text
+            assert not reply.malformed and all(call.name == "save" for call in reply.calls)
+
+    holds()
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_whatever_comes_is_read_without_loss(name: str) -> None:
+    rng = random.Random(name)
+    for _ in range(25):
+        assert_laws(name, random_reply(name, rng), rng)
