@@ -364,7 +364,8 @@ class TodosChanged:
 
 @dataclass(frozen=True, slots=True)
 class ContextShortened:
-    """Old turns are no longer sent: the window was nearly full, or the user wanted it. Nothing is deleted.
+    """Old turns are no longer sent, or large results only in part: the window was nearly full, or the user wanted it.
+    Nothing is deleted. `hidden_messages` are all that are hidden by now.
 
     The tokens are what a request took before and will take now, the latter judged by how much text is left; 0 where
     the provider counts none. Usage and cost are those of the summary.
@@ -376,6 +377,8 @@ class ContextShortened:
     tokens_after: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+    shortened_results: int = 0
+    """How many results are sent in part, if that is what was done."""
 
 
 @dataclass(frozen=True, slots=True)

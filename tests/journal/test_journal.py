@@ -16,6 +16,7 @@ from joey.journal.records import (
     MessagesHidden,
     ModeSet,
     Record,
+    ResultsShortened,
     RunBegan,
     RunEnded,
     TaskEnded,
@@ -41,6 +42,7 @@ RECORDS: list[Record] = [
     ModeSet("ask"),
     TodosSet((Todo("1", "write it", "pending"),)),
     MessagesHidden(2, "they talked"),
+    ResultsShortened(5000, 900),
     ChildOpened("t2", "c2"),
     TaskEnded("completed", "done"),
 ]

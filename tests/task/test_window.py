@@ -11,10 +11,11 @@ from joey.chunks import UsageChunk
 from joey.commands import Answer, Cancel, Condense
 from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, TurnFinished
 from joey.journal.records import MessageAdded, TurnEnded
-from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.providers import EngineOptions
 from joey.providers.local.provider import LocalProvider
+from joey.task.large_results import limit_for, result_sizes, shortened
 from joey.task.task import TaskHandle
 from joey.task.window import KEPT_MESSAGES
 from joey.testing.script import Failure, Faults, Scripted, reply
@@ -210,3 +211,107 @@ async def test_a_task_that_outgrows_the_window_of_a_real_model_goes_on(tmp_path:
     (turn,) = kit.of(TurnFinished)
     assert 0 < turn.usage.input_tokens + turn.usage.cache_read_tokens < 1280 and turn.usage.output_tokens
     assert finished.outcome in ("limit", "completed")
+
+
+# Large results, and long answers
+
+
+def reads(number: int) -> Scripted:
+    return reply(call(f"r{number}", "read_file", path=f"{number}.txt"), usage=UsageChunk(1000, 1))
+
+
+def text(lines: int, letter: str = "x") -> str:
+    return "\n".join(["the beginning", *[letter * 99] * lines, "the end"])
+
+
+def too_long(tokens: int = 250_000) -> Failure:
+    return Failure(400, f"prompt is too long: {tokens} tokens > 200000 maximum", "invalid_request_error")
+
+
+def results(kit: Kit) -> list[str]:
+    blocks = (block for message in kit.sent for block in message.content if isinstance(block, ToolResultBlock))
+    return ["".join(part.text for part in block.content if isinstance(part, TextBlock)) for block in blocks]
+
+
+async def test_a_large_result_is_sent_in_part_before_anything_is_hidden(tmp_path: Path) -> None:
+    """In the first turns there is nothing to hide, and the task would end."""
+    kit = Kit(tmp_path, [reads(0), reads(1), too_long(), done()])
+    (kit.workspace / "0.txt").write_text(text(900))
+    (kit.workspace / "1.txt").write_text("small")
+    assert (await kit.run()).outcome == "completed"
+    (event,) = kit.of(ContextShortened)
+    assert (event.hidden_messages, event.shortened_results, event.summary) == (0, 1, None)
+    large, small = results(kit)[:2]
+    assert "the beginning" in large and "the end" in large and "characters of this result are left out" in large
+    assert len(large) < 85_000 and "small" in small
+    assert kit.task is not None and str(kit.task.state.messages).count("x" * 99) == 900, "nothing is deleted"
+    again = TaskHandle.resume(kit.config, kit.task.id)
+    assert again.state.result_limit == kit.task.state.result_limit
+    again.close()
+
+
+async def test_results_are_shortened_until_it_is_enough_and_then_turns_are_hidden(tmp_path: Path) -> None:
+    again = Failure(400, "context length exceeded", "invalid_request_error")
+    kit = Kit(tmp_path, [*(reads(number) for number in range(5)), *[again] * 40], headless=True)
+    for number in range(5):
+        (kit.workspace / f"{number}.txt").write_text(text(900, str(number)))
+    assert (await kit.run()).outcome == "error"
+    cuts = [event for event in kit.of(ContextShortened) if event.shortened_results]
+    assert 2 <= len(cuts) <= 10 and len(kit.of(ContextShortened)) > len(cuts)
+    assert kit.of(ContextShortened)[0].shortened_results == 5
+
+
+@pytest.mark.parametrize(
+    ("refusal", "sent"),
+    [
+        ("input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000", 5000),
+        ("max_tokens is too large: 8192. This model supports at most 4096 completion tokens", 4096),
+    ],
+)
+async def test_where_only_the_answer_is_too_long_it_may_have_less(tmp_path: Path, refusal: str, sent: int) -> None:
+    failure = Failure(400, refusal, "invalid_request_error")
+    kit = Kit(tmp_path, [reads(0), failure, reads(1), done()], max_tokens=8192)
+    (kit.workspace / "0.txt").write_text(text(900))
+    assert (await kit.run()).outcome == "completed"
+    assert [request.max_tokens for request in kit.provider.requests] == [8192, 8192, sent, sent]
+    assert not kit.of(ContextShortened)
+    (retried,) = kit.of(RetryScheduled)
+    assert f"the answer may have {sent:,} tokens" in retried.reason
+
+
+async def test_an_answer_without_room_shortens_the_conversation(tmp_path: Path) -> None:
+    full = Failure(400, "input length and `max_tokens` exceed context limit: 199900 + 8192 > 200000", "x")
+    kit = Kit(tmp_path, [reads(0), full, done()], max_tokens=8192)
+    (kit.workspace / "0.txt").write_text(text(900))
+    assert (await kit.run()).outcome == "completed"
+    assert kit.of(ContextShortened) and kit.provider.requests[-1].max_tokens == 8192
+
+
+@pytest.mark.parametrize(
+    ("sizes", "total", "share", "limit"),
+    [
+        ([], 10_000, 0.5, None),
+        ([3_000] * 20, 80_000, 0.5, None),
+        ([90_000, 100], 100_000, 0.5, 35_000),
+        ([50_000, 40_000], 100_000, 0.5, 17_500),
+        ([50_000, 10_000], 100_000, None, 10_000),
+        ([2_500], 3_000, 0.1, 2_000),
+    ],
+)
+def test_a_limit_takes_what_it_must_from_the_largest(
+    sizes: list[int], total: int, share: float | None, limit: int | None
+) -> None:
+    assert limit_for(sizes, total, share) == limit
+
+
+@pytest.mark.parametrize("limit", [2_000, 12_345])
+def test_a_shortened_result_is_no_longer_than_its_limit_and_keeps_what_is_no_text(limit: int) -> None:
+    image = ImageBlock("image/png", "AA==")
+    long = ToolResultBlock("a", (TextBlock("x" * 40_000), image, TextBlock("y" * 40_000)), is_error=True)
+    short = ToolResultBlock("b", (TextBlock("x"),))
+    message = Message("user", (long, short, TextBlock("z" * 40_000)))
+    made = shortened(message, limit)
+    assert result_sizes([made])[0] <= limit and made.content[1:] == message.content[1:]
+    cut = made.content[0]
+    assert isinstance(cut, ToolResultBlock) and cut.is_error and image in cut.content
+    assert shortened(made, limit) is made

@@ -194,6 +194,17 @@ class MessagesHidden:
 
 
 @dataclass(frozen=True, slots=True)
+class ResultsShortened:
+    """Of results with more than `limit` characters only the beginning and the end are sent from now on.
+
+    `tokens` is about what a request takes from now on, 0 if that is not known.
+    """
+
+    limit: int
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ChildOpened:
     """A subtask was opened for this call."""
 
@@ -234,6 +245,7 @@ Record: TypeAlias = (
     | PermissionRevoked
     | TodosSet
     | MessagesHidden
+    | ResultsShortened
     | ChildOpened
     | CheckpointMade
     | TaskEnded

@@ -17,6 +17,7 @@ from joey.journal.records import (
     PermissionGranted,
     PermissionRevoked,
     Record,
+    ResultsShortened,
     RunBegan,
     RunConfined,
     RunEnded,
@@ -40,6 +41,8 @@ class TaskState:
     messages: list[Message] = field(default_factory=list)
     hidden: int = 0
     """How many messages after the first are no longer sent."""
+    result_limit: int | None = None
+    """How many characters of a result are sent."""
     queued: list[UserSaid] = field(default_factory=list)
     """What the user wrote since the last message that was sent."""
     summary: str | None = None
@@ -94,6 +97,9 @@ class TaskState:
                 self.todos = todos
             case MessagesHidden():
                 self._hide(record)
+            case ResultsShortened(limit, tokens):
+                self.result_limit = limit
+                self.last_usage = Usage(tokens) if tokens else self.last_usage
             case ChildOpened(child_id, call_id):
                 self.children[call_id] = child_id
             case CheckpointMade(checkpoint):

@@ -7,10 +7,13 @@ from typing import TypeVar
 
 from joey.events import RetryScheduled
 from joey.journal.replay import TaskState
+from joey.messages import Message
 from joey.providers.base import ModelRequest
+from joey.providers.encoding.memo import Memo
 from joey.providers.retry import Retry, with_retries
 from joey.task.config import TaskConfig
 from joey.task.history import HistoryEncoder, visible
+from joey.task.large_results import shortened
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 from joey.task.prompt import PromptContext
@@ -29,6 +32,7 @@ class RequestBuilder:
         self._toolbox = toolbox
         self._supervisor = supervisor
         self._history = HistoryEncoder(config.model.protocol)
+        self._shortened = Memo(shortened)
 
     def build(self, state: TaskState | None = None) -> ModelRequest:
         """The next request, of the task as it is or of a state of it.
@@ -42,7 +46,7 @@ class RequestBuilder:
         callable_tools = self._supervisor.callable_tools(specs) if constrained else specs
         return ModelRequest(
             model=model.name,
-            messages=self._history.encode(visible(state or self._log.state), specs),
+            messages=self._history.encode(self.sent(state or self._log.state), specs),
             system=self.system_prompt(),
             tools=() if model.protocol.in_text else specs,
             tool_choice=choice,
@@ -51,6 +55,14 @@ class RequestBuilder:
             grammar=model.protocol.grammar(callable_tools, choice) if constrained else None,
             conversation=self._log.task_id,
         )
+
+    def sent(self, state: TaskState) -> tuple[Message, ...]:
+        """The messages that are still sent, large results in part if they have to be."""
+        messages, limit = visible(state), state.result_limit
+        if limit is None:
+            return messages
+        self._shortened.next_round()
+        return tuple(self._shortened(message, limit) for message in messages)
 
     def system_prompt(self) -> str:
         config, specs = self._config, self._toolbox.registry.specs

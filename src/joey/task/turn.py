@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from joey.events import StreamEvent, TurnFinished, TurnStarted
+from joey.events import RetryScheduled, StreamEvent, TurnFinished, TurnStarted
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import Message
 from joey.protocols.first_call import FirstCallOnly
 from joey.protocols.reply import Reply, ReplyBuilder
-from joey.providers.errors import ContextTooLongError
+from joey.providers.base import ModelRequest
+from joey.providers.errors import BadRequestError, ContextTooLongError
 from joey.task.call_ids import CallIds
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder, persist
 from joey.task.toolbox import Toolbox
 from joey.task.window import KEPT_MESSAGES, Window
+
+MIN_ANSWER = 1024
+"""Tokens that an answer needs to be of use; for less room the conversation is shortened."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +32,8 @@ class Turns:
     _toolbox: Toolbox
     _requests: RequestBuilder
     _window: Window
+    _max_tokens: int | None = field(default=None, init=False)
+    """How long an answer may be by what the provider answered, if it may be less than is set."""
 
     async def take(self) -> Reply:
         """Ask the model, and record what it answered. Raises ProviderError when there is no answer."""
@@ -43,19 +49,40 @@ class Turns:
         return reply
 
     async def _with_shorter_context(self) -> Reply:
-        """The reply; if the provider finds the conversation too long, it is shortened, each time to fewer messages."""
+        """The reply. If only the answer would be too long, it may be less; if the conversation is, large results are
+        sent in part, then old turns are hidden, each time so that fewer remain."""
         keep = KEPT_MESSAGES
         while True:
             try:
                 return await persist(self._attempt, self._config, self._log)
-            except ContextTooLongError:
+            except BadRequestError as error:
+                if self._lower_max_tokens(error):
+                    continue
+                if not isinstance(error, ContextTooLongError):
+                    raise
+                self._max_tokens = None
+                if self._window.shorten_results(error.share):
+                    continue
                 if keep < 1 or not await self._window.shorten(keep=keep):
                     raise
                 keep //= 2
 
+    def _lower_max_tokens(self, error: BadRequestError) -> bool:
+        """Whether the same request is worth another attempt with a shorter answer."""
+        allowed, now = error.max_tokens, self._max_tokens or self._config.model.replies.max_tokens
+        if allowed is None or not MIN_ANSWER <= allowed < now:
+            return False
+        self._max_tokens = allowed
+        self._log.emit(RetryScheduled(1, 0.0, f"{error.reason.rstrip('.')}; the answer may have {allowed:,} tokens"))
+        return True
+
+    def _request(self) -> ModelRequest:
+        request = self._requests.build()
+        return request if self._max_tokens is None else replace(request, max_tokens=self._max_tokens)
+
     async def _attempt(self) -> Reply:
         """One reply. Where it should be one call, and no grammar sees to that, it ends with the first."""
-        model, request = self._config.model, self._requests.build()
+        model, request = self._config.model, self._request()
         parser = self._config.hooks.wrap_parser(model.protocol.parser(self._toolbox.registry.specs))
         one_call = model.replies.tool_choice == "required" and model.protocol.in_text and request.grammar is None
         reader = FirstCallOnly(parser) if one_call else parser

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from joey.chunks import TextChunk, UsageChunk
 from joey.events import ContextKept, ContextShortened
 from joey.frames import below_heading
-from joey.journal.records import MessagesHidden
+from joey.journal.records import MessagesHidden, ResultsShortened
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import ModelRequest
 from joey.providers.errors import ProviderError
 from joey.task.config import TaskConfig
 from joey.task.history import hideable, visible
+from joey.task.large_results import limit_for, result_sizes
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder, persist, size_of
 from joey.usage import Usage
@@ -85,6 +86,21 @@ class Window:
         except ProviderError:
             summary = _Summary()
         self._hide(count, summary)
+        return True
+
+    def shorten_results(self, share: float | None) -> bool:
+        """Send large results in part from now on, so that about a share of the conversation remains. False: there are
+        none."""
+        state = self._log.state
+        sizes, size = result_sizes(self._requests.sent(state)), size_of(self._requests.build(state))
+        limit = limit_for(sizes, size, share)
+        if limit is None:
+            return False
+        before, shorter = state.last_usage.total, replace(state, result_limit=limit)
+        after = before * size_of(self._requests.build(shorter)) // size
+        self._log.record(ResultsShortened(limit, after))
+        cut = sum(each > limit for each in sizes)
+        self._log.emit(ContextShortened(state.hidden, None, before, after, shortened_results=cut))
         return True
 
     async def compact(self) -> None:

@@ -33,9 +33,8 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
             return f"Subtask {child_id} started in {mode} mode.", "note"
         case SubtaskClosed(child_id):
             return f"Subtask {child_id} ended.", "note"
-        case ContextShortened(hidden, summary, before, after):
-            gained = f" The next request takes about {after:,} tokens instead of {before:,}." if before else ""
-            return f"{hidden} earlier messages {'summarized' if summary else 'hidden'}.{gained}", "note"
+        case ContextShortened():
+            return _shortened(event), "note"
         case ContextKept(reason):
             return f"Not summarized: {reason}", "warning"
         case SandboxReported(level, _, message):
@@ -53,3 +52,11 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
             return f"The task ended: {outcome}. {message}", "error" if outcome in ("error", "limit") else "note"
         case _:
             return None
+
+
+def _shortened(event: ContextShortened) -> str:
+    before, after, results = event.tokens_before, event.tokens_after, event.shortened_results
+    gained = f" The next request takes about {after:,} tokens instead of {before:,}." if before else ""
+    if results:
+        return f"{results} large {'result is' if results == 1 else 'results are'} sent in part.{gained}"
+    return f"{event.hidden_messages} earlier messages {'summarized' if event.summary else 'hidden'}.{gained}"
