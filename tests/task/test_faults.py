@@ -6,6 +6,7 @@ Whatever happens: the task ends, its last event says how, that has an exit code,
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from joey.providers.base import Provider
 from joey.providers.openai_chat import OpenAIProvider
 from joey.task.task import TaskHandle
 from joey.testing import wire_formats
-from joey.testing.script import Failure, Faults, Scripted, reply
+from joey.testing.script import Failure, Faults, RawAnswer, Scripted, reply
 from joey.testing.server import LocalServer
 from task_kit import Kit, call, changed, done
 
@@ -173,3 +174,31 @@ def test_the_points_are_where_they_should_be() -> None:
     for wire in (Wire("anthropic"), Wire("openai")):
         points = list(wire.points().values())
         assert points == sorted(set(points))
+
+
+@pytest.mark.parametrize(
+    ("written", "reported"),
+    [
+        ('{"name": "write_to_file", "arguments": {"wrong": 1}}', "path"),
+        ("<function=write_to_file>a.txt</function>", "name"),
+        ("", "Your reply was empty"),
+    ],
+    ids=["a call that does not match its tool", "no call at all", "nothing"],
+)
+@pytest.mark.parametrize("status", [400, 200], ids=["as the answer", "inside the stream"])
+async def test_a_call_that_the_provider_refuses_goes_back_to_the_model(
+    tmp_path: Path, written: str, reported: str, status: int
+) -> None:
+    error = {
+        "error": {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": written}
+    }
+    body = json.dumps(error) if status == 400 else f"event: error\ndata: {json.dumps(error)}\n\n"
+    refused = RawAnswer((body.encode(),), status, "application/json" if status == 400 else "text/event-stream")
+    async with LocalServer([refused, done()]) as server:
+        kit = Kit(tmp_path, [], headless=True)
+        provider = OpenAIProvider(api_key="k", base_url=server.openai_url)
+        task = TaskHandle.start(changed(kit.config, provider=provider, name="m"), "Do it.")
+        assert (await task.run()).outcome == "completed"
+        await provider.close()
+        last = server.requests[1].body["messages"][-1]["content"]
+    assert not kit.of(RetryScheduled) and reported in str(last)

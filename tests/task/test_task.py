@@ -15,9 +15,11 @@ from joey.events import (
     Request,
     RetryScheduled,
     SubtaskClosed,
+    SubtaskOpened,
     TaskAborted,
     TaskCompleted,
     TaskFinished,
+    TaskStarted,
     TodosChanged,
     ToolCallMalformed,
     ToolRunFinished,
@@ -366,6 +368,16 @@ async def test_a_subtask_hands_its_result_to_its_parent(tmp_path: Path) -> None:
     assert "must be the last call" in text_of(skipped)
     assert kit.of(SubtaskClosed)
     assert len({task_id for task_id, _ in kit.by_task}) == 2
+
+
+async def test_what_a_subtask_is_given_to_do_is_reported_after_it_was_opened(tmp_path: Path) -> None:
+    opens = call("n", "new_task", mode="code", message="Write b.txt", todos="[ ] write it")
+    kit = Kit(tmp_path, [reply(opens), done("c", "b.txt is there"), done("p", "all there")])
+    assert (await kit.run()).message == "all there"
+    child = kit.of(SubtaskOpened)[0].child_id
+    kinds = [type(event) for task_id, event in kit.by_task if task_id == child or isinstance(event, SubtaskOpened)]
+    assert kinds[:3] == [SubtaskOpened, TaskStarted, TodosChanged]
+    assert [todo.content for todo in kit.of(TodosChanged)[0].todos] == ["write it"]
 
 
 async def test_the_same_call_with_the_same_result_is_refused_in_the_end(tmp_path: Path) -> None:

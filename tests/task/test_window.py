@@ -298,7 +298,7 @@ async def test_an_answer_without_room_shortens_the_conversation(tmp_path: Path) 
         ([2_500], 3_000, 0.1, 2_000),
     ],
 )
-def test_a_limit_takes_what_it_must_from_the_largest(
+def test_a_limit_takes_what_it_must_from_the_large_results(
     sizes: list[int], total: int, share: float | None, limit: int | None
 ) -> None:
     assert limit_for(sizes, total, share) == limit

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from joey.errors import JoeyError
-from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted
+from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted, TodosChanged
 from joey.journal.journal import JournalError
 from joey.journal.records import TaskEnded
 from joey.messages import Block
@@ -91,11 +91,12 @@ class Lifecycle:
     def _announce(self) -> None:
         state, opened = self._log.state, self._log.state.opened
         assert opened is not None
+        resumed = bool(state.messages)
         self._log.emit(
-            TaskStarted(
-                opened.text, state.mode, self._model, opened.protocol, opened.parent_id, resumed=bool(state.messages)
-            )
+            TaskStarted(opened.text, state.mode, self._model, opened.protocol, opened.parent_id, resumed=resumed)
         )
+        if state.todos and not resumed:  # those it was given
+            self._log.emit(TodosChanged(state.todos))
 
     async def _stop(self, finished: TaskFinished) -> TaskFinished:
         """Close what tools opened, which may have something to report, and then write down the end."""

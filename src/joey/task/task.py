@@ -19,7 +19,7 @@ from joey.effects import SubtaskStarted, Todo
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.journal.journal import read_journal
-from joey.journal.records import ModeSet, TaskOpened, path_text
+from joey.journal.records import ModeSet, TaskOpened, TodosSet, path_text
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
 from joey.permissions import Granted
@@ -71,7 +71,7 @@ class TaskHandle:
             log.record(opened)
             task._parts.supervisor.new_request(text)
             if todos:
-                log.change_todos(todos)
+                log.record(TodosSet(todos))
         return task
 
     @classmethod

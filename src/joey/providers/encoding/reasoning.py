@@ -17,7 +17,7 @@ class ReasoningDetails:
     """The details of one reply, as they come."""
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[Any, Any], dict[str, Any]] = {}
+        self._entries: dict[str, dict[str, Any]] = {}
 
     def add(self, pieces: Any) -> None:
         for piece in pieces if isinstance(pieces, list) else ():
@@ -27,10 +27,11 @@ class ReasoningDetails:
                 self._add(piece)
 
     def _add(self, piece: Mapping[str, Any]) -> None:
-        entry = self._entries.setdefault((piece.get("index"), piece.get("type")), {})
+        entry = self._entries.setdefault(repr((piece.get("index"), piece.get("type"))), {})
         for name, value in piece.items():
             if name in _JOINED and isinstance(value, str):
-                entry[name] = entry.get(name, "") + value
+                before = entry.get(name)
+                entry[name] = before + value if isinstance(before, str) else value
             elif value is not None or name not in entry:
                 entry[name] = value
 
