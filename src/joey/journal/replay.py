@@ -95,11 +95,8 @@ class TaskState:
                 self.permissions = (*others, permission) if isinstance(record, PermissionGranted) else others
             case TodosSet(todos):
                 self.todos = todos
-            case MessagesHidden():
-                self._hide(record)
-            case ResultsShortened(limit, tokens):
-                self.result_limit = limit
-                self.last_usage = Usage(tokens) if tokens else self.last_usage
+            case MessagesHidden() | ResultsShortened():
+                self._shorten(record)
             case ChildOpened(child_id, call_id):
                 self.children[call_id] = child_id
             case CheckpointMade(checkpoint):
@@ -142,9 +139,12 @@ class TaskState:
         self.last_usage = usage
         self._spend(usage, cost)
 
-    def _hide(self, record: MessagesHidden) -> None:
-        self.hidden, self.summary = record.count, record.summary
-        self._spend(record.usage, record.cost)
+    def _shorten(self, record: MessagesHidden | ResultsShortened) -> None:
+        if isinstance(record, ResultsShortened):
+            self.result_limit = record.limit
+        else:
+            self.hidden, self.summary = record.count, record.summary
+            self._spend(record.usage, record.cost)
         if record.tokens:
             self.last_usage = Usage(record.tokens)
 
