@@ -9,8 +9,8 @@ it happens.
 
 --batch reads one reply per line, {"id", "protocol", "tools", "chunks"}, and writes one line for each:
 {"id", "content": [{"type": "text", "text"}, {"type": "reasoning", "text"} or {"type": "tool_call", "name", "input",
-"id"}], "errors": [...]}. The protocol may be a dialect of an open model (docs/protocols/dialects.md); "prompt_tail" is then what
-the prompt ended with, such as "<think>" where the reply begins inside reasoning.
+"id"}], "errors": [...]}. The protocol may be a dialect of an open model; "prompt_tail" is then what the prompt ended
+with, such as "<think>" where the reply begins inside reasoning.
 A line may also hold "options" of its protocol: for json_mix other tags, {"start": "<call>", "end": "</call>"}; for
 morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are those
 that a parser's error callback gets. A json_mix call cut off by the end of the reply is not an error: it stays in the
