@@ -16,6 +16,7 @@ from joey.events import Event
 from joey.messages import ImageBlock
 from joey.policy import Workspace
 from joey.prompts import Library
+from joey.system.place import Place
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.terminal.screen.app import Interactive
@@ -45,6 +46,12 @@ class ScratchServices(Services):
     @property
     def storage(self) -> Path:
         return self.kit.workspace.parent
+
+    def place(self) -> Place:
+        return Place("~/project", "main")
+
+    def profile(self) -> str:
+        return "ask"
 
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from joey.cli import COMMANDS, main
+from joey.cli import COMMANDS, main, with_command
 from joey.config import read_config
 from joey.mcp.config import load_servers
 from joey.modes.files import read_mode_file
@@ -114,7 +114,7 @@ def commands(text: str) -> Iterator[list[str]]:
 @pytest.mark.parametrize("text", blocks("sh", "console"))
 def test_commands_that_are_shown_are_understood(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in commands(text):
-        command, *rest = arguments if arguments and not arguments[0].startswith("-") else ["interactive", *arguments]
+        command, *rest = with_command(arguments)
         assert command in COMMANDS, arguments
         module = importlib.import_module(f"joey.cli.{command}")
         parser = argparse.ArgumentParser()

@@ -488,7 +488,7 @@ async def test_a_task_is_resumed_with_its_conversation(tmp_path: Path) -> None:
         await until(pilot, "Enter accepts", gone=True)
     second = terminal(tmp_path, done("d2", "More."))
     async with second.run_test(size=(100, 40)) as pilot:
-        await command(pilot, "/resume", "It is finished; type a message to continue.")
+        await command(pilot, "/resume last", "It is finished; type a message to continue.")
         screen = on_screen(second)
         assert "› write it" in screen
         assert "✓ write_to_file  a.py" in screen

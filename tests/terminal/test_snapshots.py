@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -18,7 +19,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from joey.app.services import Choices
+from joey.app.services import Choices, TaskLine
 from joey.effects import Suggestion, Todo
 from joey.events import (
     ApprovalRequested,
@@ -53,6 +54,7 @@ from joey.journal.replay import TaskState
 from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.picker import TaskPicker
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.testing.screenshot import rows, svg
@@ -322,11 +324,25 @@ async def settled(app: Interactive, pilot: Pilot[None]) -> str:
     before = ""
     for _ in range(100):
         await pilot.pause(0.06)
-        panel, now = app.query_one(RequestPanel), svg(app)
+        panel, now = app.screen_stack[0].query_one(RequestPanel), svg(app)
         if now == before and (panel.request is None or panel.gate.is_ready("")):
             return now
         before = now
     raise AssertionError("the screen does not come to rest")
+
+
+PICKED = [
+    TaskLine("1", "open", "Add a /hello endpoint", Path("/home/ada/project"), 1_794_000_000.0),
+    TaskLine("2", "completed", "Rename the parser", Path("/home/ada/project"), 1_793_900_000.0),
+    TaskLine("3", "cancelled", "Translate the manual", Path("/home/ada/books"), 1_793_800_000.0),
+]
+
+
+async def choosing(app: Interactive, _pilot: Pilot[None]) -> None:
+    app.push_screen(TaskPicker(PICKED, "/home/ada/project", time.gmtime))
+
+
+STATES["choosing-a-task"] = choosing
 
 
 async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: str = "dark") -> list[str]:
@@ -410,7 +426,7 @@ def test_a_difference_is_reported_in_words_and_then_in_looks() -> None:
         one.read_text(), two.read_text()
     )
     assert "their looks are not" in difference(one.read_text(), one.read_text().replace("font-weight:bold", ""))
-    assert rows(one.read_text())[0].strip() == "Joey. Type a task; /help lists the commands."
+    assert rows(one.read_text())[0].strip() == "Joey. Type a task."
 
 
 def test_images_fetch_nothing() -> None:

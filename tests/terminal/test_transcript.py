@@ -393,7 +393,7 @@ def test_the_footer_tells_mode_model_tokens_cache_cost_and_context() -> None:
 @pytest.mark.parametrize("width", [10, 20, 40, 80, 200])
 def test_the_footer_keeps_to_any_width(width: int) -> None:
     usage = Usage(10**7, 10**5, 0, 10**6)
-    status = Status("orchestrator", "provider/a-long-model-name", "execute_command", usage, usage, 12.5, 10**8, 1, 2)
+    status = Status("orchestrator", "provider/a-long-model-name", "edits", "writing", usage, usage, 12.5, 10**8, 1, 2)
     line = status_line(status, width)
     assert line.cell_len <= width
     assert line.plain.startswith("orchestr"[:width])

@@ -158,7 +158,7 @@ async def test_an_alias_does_the_same_as_the_command(tmp_path: Path) -> None:
         await say(pilot, "/clear")
         await until(pilot, "Your next message starts a new task.")
         await say(pilot, "/sessions")
-        await until(pilot, "no tasks yet")
+        await until(pilot, "0 of 0 tasks")
 
 
 # Large pastes

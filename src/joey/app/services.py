@@ -18,7 +18,7 @@ from typing import Any
 
 from joey.app.checkpoints import Step, step_files
 from joey.app.permissions import granted_in, revoke
-from joey.app.settings import default_model, located_at, notices, settings_in_force
+from joey.app.settings import approvals_in_force, default_model, located_at, notices, settings_in_force
 from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
 from joey.app.tools import discover, tool_choices
 from joey.app.users_commands import UsersCommands
@@ -31,6 +31,7 @@ from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.system.folders import state_folder, user_folder
+from joey.system.place import Place, place_of
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
@@ -57,6 +58,8 @@ class TaskLine:
     text: str
     folder: Path | None = None
     """The folder that it works in; None if nothing says so any more."""
+    changed: float = 0.0
+    """When something happened in it last."""
 
 
 class Services:
@@ -100,7 +103,7 @@ class Services:
         """The tasks that people started: those of this folder first, and the newest first."""
         entries = [entry for entry in self._store.entries() if not entry.parent_id]
         entries.sort(key=lambda entry: not entry.works_in(self.folder))
-        return [TaskLine(entry.task_id, entry.status, entry.text, entry.folder) for entry in entries]
+        return [TaskLine(each.task_id, each.status, each.text, each.folder, each.changed) for each in entries]
 
     def state(self, start: str) -> tuple[str, TaskState]:
         """The id and the state of the task whose id begins like this (`last`: the newest of this folder)."""
@@ -138,6 +141,14 @@ class Services:
         return UsersCommands(self.folder, settings_in_force(self.folder, self._options.flags))
 
     # What there is
+
+    def place(self) -> Place:
+        """The workspace as a person names it, with its branch."""
+        return place_of(self.folder)
+
+    def profile(self) -> str:
+        """What may be done without asking, by its name."""
+        return approvals_in_force(settings_in_force(self.folder, self._options.flags)).settings.profile
 
     def notices(self) -> Sequence[str]:
         """What the user should know about the configuration before anything starts."""

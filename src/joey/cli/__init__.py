@@ -118,8 +118,7 @@ def _run(args: list[str]) -> int:
     if args[:1] in (["-h"], ["--help"], ["help"]):
         print(_help())
         return 0
-    if not args or args[0].startswith("-"):
-        args = ["interactive", *args]
+    args = with_command(args)
     name = args[0]
     if name not in COMMANDS:
         raise UsageError(_unknown(name))
@@ -144,6 +143,16 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     return parser
 
 
+def with_command(args: list[str]) -> list[str]:
+    """The arguments with the command that they leave out. A single word is never a prompt: it may be a command that was
+    mistyped, and a prompt costs money."""
+    if args and args[0] in COMMANDS:
+        return args
+    if any(each in ("-p", "--print") for each in args):
+        return ["run", *(each for each in args if each not in ("-p", "--print"))]
+    return ["interactive", *args] if not args or args[0].startswith("-") or " " in args[0].strip() else args
+
+
 def _with_hint(message: str, parser: argparse.ArgumentParser) -> str:
     """A complaint of argparse, with the option that was probably wanted, or where all of them are listed."""
     import difflib
@@ -165,7 +174,9 @@ def _help() -> str:
         for title, group in GROUPS.items()
     )
     return (
-        "usage: joey [options]          open the interactive terminal\n"
+        'usage: joey [options] ["PROMPT"]    open the interactive terminal\n'
+        '       joey -p "PROMPT"             print the result of one task; same as `joey run`\n'
+        "       joey -c, joey -r [ID]        continue the last task of this folder; choose or name one\n"
         "       joey COMMAND [options]\n\n"
         "Joey is a coding agent for the terminal.\n\n"
         f"{groups}\n\n"
@@ -177,5 +188,6 @@ def _unknown(name: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"did you mean `joey {near[0]}`?" if near else "`joey --help` lists the commands"
+    others = '`joey --help` lists the commands; a prompt of one word needs joey -p or joey -- "…"'
+    hint = f"did you mean `joey {near[0]}`?" if near else others
     return f"unknown command {name!r}; {hint}"

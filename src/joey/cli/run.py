@@ -39,7 +39,12 @@ _PIPE_TIMEOUT = 5.0
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", help="what to do; - reads it from stdin")
     parser.add_argument("--file", "-f", metavar="FILE", help="read the prompt from a file")
-    parser.add_argument("--resume", metavar="ID", help="resume a task; `last` is the most recent one of this folder")
+    parser.add_argument(
+        "--continue", "-c", dest="resume", action="store_const", const="last", help="continue the last task here"
+    )
+    parser.add_argument(
+        "--resume", "-r", metavar="ID", help="resume a task; `last` is the most recent one of this folder"
+    )
     add_workspace_flag(parser)
     add_setting_flags(parser, "run")
     configure_headless(parser)

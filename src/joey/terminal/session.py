@@ -21,7 +21,7 @@ class Session:
         self.services = services
         self.history = InputHistory(services.storage / "said.jsonl", services.folder)
         self.choices = choices or Choices()
-        self.status = Status(mode=self.choices.mode or "code", model=self.choices.model or "")
+        self.status = Status(self.choices.mode or "code", self.choices.model or "", services.profile())
         self.task: TaskHandle | None = None
         """The task that runs, or waits for the next message."""
         self._when_ended: list[Callable[[], object]] = []
@@ -80,7 +80,7 @@ class Session:
 
     def begin_new(self) -> None:
         self.choices = Choices(self.status.mode, self.choices.model)
-        self.status = Status(self.status.mode, self.status.model)
+        self.status = Status(self.status.mode, self.status.model, self.status.profile)
 
     def resume(self, start: str) -> TaskState:
         """Resume a task with the next message. JoeyError if there is none."""
@@ -88,7 +88,7 @@ class Session:
         task_id, state = self.services.state(start)
         self.choices = replace(self.choices, resume=task_id, mode=None)
         model = self.choices.model or (state.opened.model if state.opened else "")
-        self.status = Status(state.mode, model, "", state.usage, state.last_usage, state.cost)
+        self.status = Status(state.mode, model, self.status.profile, "", state.usage, state.last_usage, state.cost)
         return state
 
     def tools(self) -> list[tuple[str, str]]:

@@ -41,6 +41,10 @@ class Front(Protocol):
         """Show the conversation of a task that is resumed."""
         ...
 
+    def choose_task(self) -> object:
+        """Let the user choose a task to resume."""
+        ...
+
     def compact(self) -> None:
         """Compact the conversation of the task that is not running; the outcome is shown when it is there."""
         ...
@@ -147,7 +151,12 @@ def _task_title(task: TaskLine, here: Path) -> str:
 
 
 def _resume(front: Front, start: str) -> str:
-    return _BUSY if front.busy else resume_task(front, start or "last")
+    if front.busy:
+        return _BUSY
+    if start:
+        return resume_task(front, start)
+    front.choose_task()
+    return ""
 
 
 def resume_task(front: Front, start: str) -> str:
@@ -275,7 +284,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "model": ("show the model, or switch to another", _model),
     "new": ("start a new task", _new),
     "tasks": ("task history", _tasks),
-    "resume": ("resume a task", _resume),
+    "resume": ("choose a task to resume, or name one", _resume),
     "compact": ("summarize the old part of the conversation, to make room", _compact),
     "cost": ("tokens, cache and cost", _cost),
     "tools": ("the tools of this mode", _tools),
@@ -287,7 +296,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "help": ("the commands; /help keys: the keys", _help),
     "quit": ("quit; the task can be resumed", _quit),
 }
-ALIASES = {"clear": "new", "exit": "quit", "sessions": "tasks", "history": "tasks", "summarize": "compact"}
+ALIASES = {"clear": "new", "exit": "quit", "sessions": "resume", "history": "tasks", "summarize": "compact"}
 """What the same commands are called elsewhere."""
 QUITTING = ("exit", "quit", ":q")
 """Whole messages that mean this program, and not the model."""

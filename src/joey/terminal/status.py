@@ -37,6 +37,8 @@ class Status:
 
     mode: str = "code"
     model: str = ""
+    profile: str = ""
+    """What may be done without asking."""
     activity: str = ""
     """What is going on; empty when nothing is."""
     usage: Usage = field(default_factory=Usage)
@@ -89,8 +91,8 @@ def added(total: float | None, cost: float | None) -> float | None:
 def status_line(status: Status, width: int) -> Text:
     """The footer, in one line: what matters least is left out where the terminal is narrow."""
     parts = [part for part in _parts(status) if part[1].plain]
-    while len(parts) > 1 and _width(parts) > width:
-        parts.remove(max(parts, key=lambda part: part[0]))
+    while _width(parts) > width and (least := max(parts, key=lambda part: part[0]))[0]:
+        parts.remove(least)
     line = Text("  ", no_wrap=True, overflow="ellipsis").join(text for _, text in parts)
     line.truncate(width, overflow="ellipsis")
     return line
@@ -104,6 +106,7 @@ def _parts(status: Status) -> list[tuple[int, Text]]:
     """The pieces in their order, each with its rank: the highest is left out first."""
     return [
         (0, Text(one_line(status.mode), "bold")),
+        (0, Text(one_line(status.profile), "magenta")),
         (3, Text(one_line(status.model), "cyan")),
         (1, Text(f"● {status.activity}" if status.activity else "", "yellow")),
         (7, Text(f"todo {status.todos_done}/{status.todos}" if status.todos else "")),

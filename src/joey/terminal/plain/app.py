@@ -39,18 +39,20 @@ from joey.terminal.slash import is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after
 from joey.terminal.transcript import ModelText, UserText, entries_of
 from joey.terminal.users_commands import is_command
+from joey.terminal.welcome import welcome
 
 _CHUNK = 65536
-_HELLO = "Joey. Type a task; /help lists the commands."
 
 
 class Plain:
     """A sitting in lines."""
 
-    def __init__(self, services: Services, choices: Choices, out: TextIO) -> None:
+    def __init__(self, services: Services, choices: Choices, out: TextIO, *, first: str = "") -> None:
+        """`first` is a line that counts as typed."""
         self.session = Session(services, choices)
         self._out = out
         self._talk: Conversation | None = None
+        self._first = first
         self._closing = False
         self._compacting = False
         self._code = 0
@@ -63,6 +65,9 @@ class Plain:
         """Run until /quit or the end of the input. The exit code tells how the last task of a script ended."""
         lines = LineSource(source)
         self._begin()
+        if self._first:
+            self._print(f"> {self._first}")
+            await self._heard(self._first, lines)
         while not self._closing and (line := await self._ask(lines)) is not None:
             await self._heard(line.strip(), lines)
         await self.session.close()
@@ -70,7 +75,9 @@ class Plain:
 
     def _begin(self) -> None:
         choices = self.session.choices
-        self._print(resume_task(self, choices.resume) if choices.resume else _HELLO)
+        services, status = self.session.services, self.session.status
+        hello = welcome(services.place(), status.model, status.profile)
+        self._print(resume_task(self, choices.resume) if choices.resume else hello)
         if choices.resume and choices.mode:
             self.session.choose(mode=choices.mode)
         for notice in self.session.services.notices():
@@ -157,6 +164,10 @@ class Plain:
         sent = [f"> {entry.text}" for entry in entries if isinstance(entry, UserText)][-1:]
         replies = [entry.words.text for entry in entries if isinstance(entry, ModelText)][-1:]
         self._print("\n".join([*sent, *replies]))
+
+    def choose_task(self) -> None:
+        """In lines there is nothing to choose from: it is the last one, and `/tasks` lists the others."""
+        self._print(resume_task(self, "last"))
 
     def compact(self) -> None:
         self._compacting = True

@@ -24,6 +24,7 @@ from rich.theme import Theme
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.content import Content
 from textual.events import Resize
 from textual.filter import LineFilter
 from textual.message import Message
@@ -37,6 +38,7 @@ from joey.events import Event, TaskFinished, ToolRunFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.system.signals import handled_signals, release_terminal
+from joey.system.visible import one_line
 from joey.task.task import TaskHandle
 from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
 from joey.terminal.activity import after as activity_after
@@ -50,6 +52,7 @@ from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
 from joey.terminal.screen.look import ScreenLook, draw_attached
 from joey.terminal.screen.menu import draw_menu
+from joey.terminal.screen.picker import TaskPicker
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
@@ -59,14 +62,15 @@ from joey.terminal.scrollback import print_conversation
 from joey.terminal.session import Session
 from joey.terminal.slash import KEYS, command_hints, is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after, status_line
+from joey.terminal.title import WindowTitle
 from joey.terminal.transcript import Entry, Note, Transcript, UserText, entries_of
 from joey.terminal.users_commands import is_command
+from joey.terminal.welcome import welcome
 
 _DRAWINGS_A_SECOND = 20
 _NOTIFY = ("terminal.notify", "terminal.notify_when", "terminal.notify_command")
 _TWICE = 2.0
 """Within how many seconds a second Ctrl+C quits."""
-_HELLO = "Joey. Type a task; /help lists the commands."
 
 
 @dataclass
@@ -100,9 +104,14 @@ class Interactive(SurvivingApp):
         Binding("pagedown", "page(1)", priority=True),
     ]
 
-    def __init__(self, services: Services, choices: Choices | None = None, gate: KeyGate | None = None) -> None:
+    def __init__(
+        self, services: Services, choices: Choices | None = None, gate: KeyGate | None = None, *, first: str = ""
+    ) -> None:
+        """`first` is a message, or a command, that counts as sent."""
         super().__init__()
         self._gate = gate or KeyGate()
+        self._first = first
+        self._window_title = WindowTitle(self._write_to_terminal)
         # Rich puts code in a line on black, which is a hole in a light background.
         self.console.push_theme(Theme({"markdown.code": "bold cyan"}))
         self.session = Session(services, choices)
@@ -165,12 +174,17 @@ class Interactive(SurvivingApp):
         self._begin(self.session.choices)
         self._look_for_files()
         self.reports_errors = True
+        if self._first:
+            self.post_message(Prompt.Sent(self._first))
 
     def show_error(self, line: str) -> None:
         self._note(line, "error")
 
     def _begin(self, choices: Choices) -> None:
-        self._note(resume_task(self, choices.resume) if choices.resume else _HELLO)
+        place, status = self.session.services.place(), self.session.status
+        self.query_one(Prompt).border_subtitle = Content(one_line(str(place)))
+        hello = welcome(place, status.model, status.profile)
+        self._note(resume_task(self, choices.resume) if choices.resume else hello)
         if choices.resume and choices.mode:
             self.session.choose(mode=choices.mode)
         self._show_status()
@@ -207,7 +221,16 @@ class Interactive(SurvivingApp):
         if text:
             self._touch(self.transcript.add(Note(text, kind)))
 
+    def _write_to_terminal(self, codes: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(codes)
+
+    def _show_title(self) -> None:
+        first = next((entry.text for entry in self.transcript.entries if isinstance(entry, UserText)), "")
+        self._window_title.show(first, self.session.services.place().folder)
+
     def _show_status(self) -> None:
+        self._show_title()
         self.query_one("#status", Static).update(status_line(self.session.status, max(10, self.size.width - 2)))
 
     def _show_activity(self) -> None:
@@ -504,6 +527,16 @@ class Interactive(SurvivingApp):
         super().run(*args, **options)
         print_conversation(self.transcript.entries, self.look)
 
+    @work
+    async def choose_task(self) -> None:
+        """Let the user choose a task, and show it."""
+        services = self.session.services
+        tasks = await asyncio.to_thread(services.tasks)
+        chosen = await self.push_screen_wait(TaskPicker(tasks, str(services.folder)))
+        if chosen:
+            self._note(resume_task(self, chosen))
+            self._show_status()
+
     def set_theme(self, which: str) -> str:
         self.theme = f"textual-{which}" if which in ("dark", "light") else which
         return f"The theme is {which}, here and from now on."
@@ -517,6 +550,7 @@ class Interactive(SurvivingApp):
         if self.session.task is not None and self._worker is not None:
             self.session.task.send(Cancel("the terminal was closed"))
             await self._worker.wait()
+        self._window_title.give_back()
         self.exit()
 
     async def on_unmount(self) -> None:

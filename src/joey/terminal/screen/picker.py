@@ -1,0 +1,94 @@
+"""Choosing a task to resume: those of this folder first, each with its date, title and folder. Typing searches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from joey.app.services import TaskLine
+from joey.system.visible import one_line
+from joey.terminal.screen.survival import Survives
+
+Zone: TypeAlias = Callable[[float], time.struct_time]
+"""What makes a date of a time: that of the clock on the wall, or of another zone."""
+_MAX_SHOWN = 200
+_KEYS = "type to search · ↑↓ choose · Enter resumes · Esc goes back"
+
+
+def matching(tasks: Sequence[TaskLine], words: str) -> list[TaskLine]:
+    """The tasks that have every word in their title, folder or id."""
+    wanted = words.casefold().split()
+    texts = [(f"{task.text} {task.folder or ''} {task.task_id}".casefold(), task) for task in tasks]
+    return [task for text, task in texts if all(word in text for word in wanted)]
+
+
+def task_line(task: TaskLine, here: str, zone: Zone = time.localtime) -> Text:
+    """A task in one line. Its folder is named if it is another one."""
+    when = time.strftime("%Y-%m-%d %H:%M", zone(task.changed))
+    line = Text(no_wrap=True, overflow="ellipsis").append(f"{when}  ", "dim").append(f"{task.status:<9} ")
+    line.append(one_line(task.text) or "(no text)", "bold")
+    folder = str(task.folder or "")
+    return line.append(f"  {one_line(folder)}" if folder and folder != here else "", "dim")
+
+
+class TaskPicker(Survives, ModalScreen[str | None]):
+    """The id of the task that was chosen; None if none was."""
+
+    def __init__(self, tasks: Sequence[TaskLine], here: str, zone: Zone = time.localtime) -> None:
+        super().__init__()
+        self._tasks, self._here, self._zone = tasks, here, zone
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield Static("Resume a task", id="picker-title")
+            yield Input(placeholder="search by title, folder or id", id="picker-search")
+            yield OptionList(id="picker-tasks")
+            yield Static(_KEYS, id="picker-keys")
+
+    def on_mount(self) -> None:
+        self._show("")
+        self.query_one(Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._show(event.value)
+
+    def _show(self, words: str) -> None:
+        found = matching(self._tasks, words)
+        listed = self.query_one(OptionList)
+        listed.clear_options()
+        lines = ((task_line(task, self._here, self._zone), task.task_id) for task in found[:_MAX_SHOWN])
+        listed.add_options([Option(line, task_id) for line, task_id in lines])
+        listed.highlighted = 0 if found else None
+        shown = f"{len(found)} of {len(self._tasks)} tasks"
+        self.query_one("#picker-title", Static).update(Text.assemble(("Resume a task", "bold"), (f"  {shown}", "dim")))
+
+    def on_key(self, event: events.Key) -> None:
+        listed = self.query_one(OptionList)
+        match event.key:
+            case "escape":
+                self.dismiss(None)
+            case "up":
+                listed.action_cursor_up()
+            case "down":
+                listed.action_cursor_down()
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def on_input_submitted(self) -> None:
+        listed = self.query_one(OptionList)
+        if listed.highlighted is not None:
+            self.dismiss(listed.get_option_at_index(listed.highlighted).id)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
