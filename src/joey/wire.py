@@ -76,34 +76,40 @@ class Codec:
     def classes(self) -> tuple[type, ...]:
         return tuple(self._by_tag.values())
 
-    def decode(self, data: JsonValue) -> Any:
+    def decode(self, data: JsonValue, unknown: list[str] | None = None) -> Any:
+        """The object that the data describes. With `unknown`, fields that its class does not have are named there and
+        left out; otherwise they are an error."""
         if not isinstance(data, Mapping):
             raise WireError(f"expected a JSON object with a 'type', got {_describe(data)}")
-        cls = self._by_tag.get(data.get("type", ""))
+        name = data.get("type")
+        cls = self._by_tag.get(name) if isinstance(name, str) else None
         if cls is None:
             known = ", ".join(sorted(self._by_tag))
-            raise WireError(f"unknown type {data.get('type')!r}; known: {known}")
-        return _decode_dataclass(cls, data)
+            raise WireError(f"unknown type {name!r}; known: {known}")
+        return _decode_dataclass(cls, data, unknown)
 
 
-def _decode_dataclass(cls: type, data: JsonObject) -> Any:
+def _decode_dataclass(cls: type, data: JsonObject, unknown: list[str] | None) -> Any:
     values: dict[str, Any] = {}
     readers = _readers(cls)
     for field in dataclasses.fields(cls):
         if field.name in data:
             try:
-                values[field.name] = readers[field.name](data[field.name])
+                values[field.name] = readers[field.name](data[field.name], unknown)
             except WireError as error:
                 raise WireError(f"{tag(cls)}.{field.name}: {error}") from None
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise WireError(f"{tag(cls)} needs a {field.name!r}")
-    unknown = set(data) - set(readers) - {"type"}
-    if unknown:
-        raise WireError(f"{tag(cls)} has no field {min(unknown)!r}; it has: {', '.join(readers)}")
+    if extra := set(data) - set(readers) - {"type"}:
+        problem = f"{tag(cls)} has no field {min(extra)!r}; it has: {', '.join(readers)}"
+        if unknown is None:
+            raise WireError(problem)
+        unknown.append(problem)
     return cls(**values)
 
 
-_Reader: TypeAlias = Callable[[Any], Any]
+_Reader: TypeAlias = Callable[[Any, list[str] | None], Any]
+"""From a JSON value; fields that are not known go to the list, if there is one."""
 _READERS: dict[type, dict[str, _Reader]] = {}
 
 
@@ -117,22 +123,22 @@ def _readers(cls: type) -> dict[str, _Reader]:
 def _reader(annotation: Any) -> _Reader:
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation is Any:
-        return lambda value: value
+        return lambda value, _: value
     if origin in (Union, types.UnionType):
         return _union_reader(args)
     if origin is tuple:
         item = _reader(args[0])
-        return lambda value: tuple(item(each) for each in _expect(value, list, tuple))
+        return lambda value, unknown: tuple(item(each, unknown) for each in _expect(value, list, tuple))
     if origin is Literal:
-        return lambda value: _expect_one_of(value, args)
+        return lambda value, _: _expect_one_of(value, args)
     if origin is not None and issubclass(origin, Mapping):
-        return lambda value: _expect(value, dict)
+        return lambda value, _: _expect(value, dict)
     if dataclasses.is_dataclass(annotation):
         codec = Codec(annotation)
         return codec.decode
     if annotation is float:
-        return lambda value: _expect(value, float, int)
-    return lambda value: _expect(value, annotation)
+        return lambda value, _: _expect(value, float, int)
+    return lambda value, _: _expect(value, annotation)
 
 
 def _union_reader(members: tuple[Any, ...]) -> _Reader:
@@ -140,9 +146,9 @@ def _union_reader(members: tuple[Any, ...]) -> _Reader:
     scalars = tuple(member for member in members if isinstance(member, type) and member not in blocks)
     codec = Codec(Union[tuple(blocks)]) if blocks else None  # noqa: UP007 - built at run time
 
-    def read(value: Any) -> Any:
+    def read(value: Any, unknown: list[str] | None) -> Any:
         if codec is not None and isinstance(value, Mapping):
-            return codec.decode(value)
+            return codec.decode(value, unknown)
         return _expect(value, *scalars)
 
     return read

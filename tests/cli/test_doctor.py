@@ -157,7 +157,7 @@ def test_broken_settings_are_a_finding_not_a_crash(
 def test_a_task_that_cannot_be_read_is_reported(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     here.write("state/joey/tasks/one/journal.jsonl", "nonsense\n")
     found = here.findings()["tasks"]
-    assert "1 cannot be read" in found["found"] and "joey tasks show one" in found["advice"]
+    assert "1 damaged" in found["found"] and "joey tasks show one" in found["advice"]
 
 
 def test_a_folder_that_cannot_be_written_is_missing(here: Here) -> None:

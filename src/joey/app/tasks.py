@@ -139,10 +139,13 @@ class TaskSetup:
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know of the task that is resumed."""
-        named = self.options.workspace.absolute()
-        if self.entry is None or self.entry.works_in(named):
+        if self.entry is None:
             return ()
-        return (f"this task works in {quoted(str(self.workspace))}, not in {quoted(str(named))}",)
+        named, left_out = self.options.workspace.absolute(), self.entry.left_out
+        elsewhere = f"this task works in {quoted(str(self.workspace))}, not in {quoted(str(named))}"
+        repair = f"`joey tasks repair {self.entry.task_id}` writes a clean copy"
+        damaged = f"its journal is damaged; left out: {'; '.join(map(str, left_out[:3]))}; {repair}"
+        return (*(() if self.entry.works_in(named) else (elsewhere,)), *((damaged,) if left_out else ()))
 
 
 SettingsReader: TypeAlias = Callable[[Sources, Mapping[str, Any]], Config]
@@ -156,7 +159,8 @@ def prepare_task(
     entry = store.find(options.resume, options.workspace.absolute()) if options.resume else None
     opened = entry.opened if entry else None
     if entry is not None and opened is None:
-        raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
+        advice = f"; `joey tasks repair {entry.task_id}` writes a copy of what is whole" if entry.left_out else ""
+        raise UsageError(f"{entry.problem or f'task {entry.task_id} has nothing to resume; start a new one'}{advice}")
     workspace = opened.folder if opened else options.workspace.absolute()
     if not workspace.is_dir():
         advice = "; a resumed task needs its own folder" if opened else ""

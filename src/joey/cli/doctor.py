@@ -391,10 +391,10 @@ def _tasks(folder: Path) -> Finding:
         entries = TaskStore(folder).entries()
     except OSError as error:
         return Finding("tasks", "missing", f"{folder}: {error.strerror}", "make it readable for your user")
-    bad = [entry.task_id for entry in entries if entry.problem]
+    bad = [entry.task_id for entry in entries if entry.problem or entry.left_out]
     if bad:
-        advice = f"`joey tasks show {bad[0]}` shows the problem"
-        return Finding("tasks", "note", f"{len(entries)}; {len(bad)} cannot be read", advice)
+        advice = f"`joey tasks show {bad[0]}` shows the problem, `joey tasks repair {bad[0]}` writes a clean copy"
+        return Finding("tasks", "note", f"{len(entries)}; {len(bad)} damaged", advice)
     return Finding("tasks", "ok", f"{len(entries)} in {folder}")
 
 

@@ -58,7 +58,8 @@ def _with_subtasks(entry: TaskEntry, subtasks: Mapping[str, Sequence[TaskEntry]]
 
 
 def task_line(entry: TaskEntry) -> str:
-    text = entry.problem or " ".join(entry.text.split())[:_MAX_TEXT]
+    damaged = f" (damaged: {len(entry.left_out)} left out)" if entry.left_out else ""
+    text = entry.problem or " ".join(entry.text.split())[:_MAX_TEXT] + damaged
     return f"{entry.task_id}  {_when(entry.changed)}  {entry.status:<10}  {one_line(text)}"
 
 
@@ -82,4 +83,5 @@ def _as_json(entry: TaskEntry) -> dict[str, object]:
         "turns": state.turns if state else 0,
         "cost": state.cost if state else None,
         "problem": entry.problem,
+        "left_out": [str(each) for each in entry.left_out],
     }

@@ -6,6 +6,7 @@
   joey tasks export ID [FILE]       the same as Markdown
   joey tasks delete ID              delete a task and everything saved with it; asks first, unless --yes
   joey tasks fork ID --turn N       a new task that shares the first N turns
+  joey tasks repair ID              a clean copy of a task whose journal is damaged, as a new task
   joey tasks import FOLDER          import a task of Roo Code or Cline
 
 An ID may be shortened; `last` is the most recent task of this folder. `joey resume ID` resumes a task. Subtasks are
@@ -29,7 +30,7 @@ from joey.journal.store import TaskEntry, TaskStore
 from joey.system.folders import state_folder
 from joey.task.config import new_task_id
 
-ACTIONS = ("list", "search", "show", "export", "delete", "fork", "import")
+ACTIONS = ("list", "search", "show", "export", "delete", "fork", "repair", "import")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,10 +59,14 @@ def run(args: argparse.Namespace) -> int:
         return _delete(store, entry, ask=not args.yes)
     if entry.state is None:
         raise UsageError(entry.problem or "the task cannot be read")
+    for each in entry.left_out:
+        print(f"note: left out: {each}", file=sys.stderr)
     if args.action == "show":
         print(as_markdown(entry.state))
     elif args.action == "export":
         _export(as_markdown(entry.state), args.what[1:])
+    elif args.action == "repair":
+        _repair(store, entry)
     else:
         return _fork(store, entry, args.turn)
     return 0
@@ -101,6 +106,15 @@ def _agreed(entry: TaskEntry, what: str) -> bool:
     except EOFError:
         return False
     return answer.strip().lower() in ("y", "yes")
+
+
+def _repair(store: TaskStore, entry: TaskEntry) -> None:
+    if not entry.left_out:
+        print("nothing to repair: every line of the journal can be read", file=sys.stderr)
+        return
+    task_id = store.repair(entry.task_id, Path.cwd())
+    print(task_id)
+    print(f"`joey resume {task_id}` resumes the copy; {entry.task_id} stays as it is", file=sys.stderr)
 
 
 def _fork(store: TaskStore, entry: TaskEntry, turn: int | None) -> int:

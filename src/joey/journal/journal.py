@@ -9,7 +9,8 @@ reads, so it costs the same at turn 1,000 as at turn 1.
 
 A write that the disk has no room for is taken back, so that the next record does not continue half a line.
 A torn last line (the machine died while it was being written) was never acted upon: it is cut off when the journal is
-opened for writing, and skipped when it is read. A line elsewhere that cannot be read is an error that names it.
+opened for writing, and skipped when it is read. A line elsewhere that cannot be read stays where it is: reading leaves
+it out, names it, and continues with what is whole.
 
 One writer at a time: the file is locked, so that a task cannot be resumed twice at once. A process that was killed
 while it started a command leaves its lock to that command's process until the command itself begins, a moment later;
@@ -19,6 +20,7 @@ so whoever finds the file locked waits a little before giving up.
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import re
@@ -28,10 +30,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from joey.errors import JoeyError, WireError
-from joey.journal.records import RECORDS, VERSION, Record
+from joey.journal.records import RECORDS, VERSION, LeftOut, Record
 from joey.sendable import sendable
 from joey.system.appending import append_lines, append_whole
 from joey.system.folders import make_private
@@ -39,6 +41,10 @@ from joey.wire import encode
 
 FORMAT = "joey-journal"
 _MAY_HOLD_HALVES = re.compile(rb"\\u[dD]|\xed")
+_RECORD_BEGINS = re.compile(r'\{"type":"')
+_MAX_ATTEMPTS = 200
+_END_OF_TIME = 253_402_300_800.0
+"""The year 10000: a time behind it was damaged."""
 _HEADER = json.dumps({"format": FORMAT, "version": VERSION}) + "\n"
 
 
@@ -81,8 +87,11 @@ class Journal:
         self.close()
 
     def _open(self) -> int:
-        make_private(self.path.parent)
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            make_private(self.path.parent)
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
         if not _locked(file, self._timeout):
             os.close(file)
             raise JournalError(f"this task is open elsewhere ({self.path}); close it there first")
@@ -161,50 +170,91 @@ def _cut_torn_line(file: int, size: int) -> None:
 
 
 def read_journal(path: Path) -> Iterator[Record]:
-    """The records of a journal, in order. A torn last line is left out."""
-    for _at, record in read_timed(path):
-        yield record
+    """The records of a journal, in order, without what is damaged."""
+    return (record for _at, record in read_timed(path) if not isinstance(record, LeftOut))
 
 
-def read_timed(path: Path) -> Iterator[tuple[float, Record]]:
-    """The records with the time at which each was written."""
+def read_timed(path: Path) -> Iterator[tuple[float, Record | LeftOut]]:
+    """The records with the time at which each was written, and what had to be left out. A torn last line was never
+    acted upon, and counts for nothing."""
+    found, damage = False, None
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if not line.endswith(b"\n"):
-                    return
-                data = _loads(path, number, line)
-                if number == 1:
-                    _check_header(path, data)
-                else:
-                    yield _record(path, number, data)
+                    break
+                for at, record in _header(path, line) if number == 1 else _records(number, line):
+                    if isinstance(record, LeftOut):
+                        damage = damage or record
+                    else:
+                        found = True
+                    yield at, record
     except OSError as error:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error
+    if damage and not found:
+        raise JournalError(f"{path}, {damage}")
 
 
-def _loads(path: Path, number: int, line: bytes) -> dict[str, Any]:
+_Read: TypeAlias = Iterator[tuple[float, Record | LeftOut]]
+
+
+def _header(path: Path, line: bytes) -> _Read:
+    try:
+        data = _loads(line)
+    except ValueError:
+        data = {}
+    if data.get("format") == FORMAT and data.get("version") != VERSION:
+        raise JournalError(f"{path} is of version {data.get('version')}; this Joey reads version {VERSION}")
+    if data.get("format") != FORMAT:
+        yield 0.0, LeftOut(1, "it is not a journal of Joey's", whole=False)
+        yield from _rescued(line)
+
+
+def _records(number: int, line: bytes) -> _Read:
+    try:
+        data = _loads(line)
+    except ValueError as error:
+        yield 0.0, LeftOut(number, f"not JSON ({error})")
+        yield from _rescued(line)
+        return
+    unknown: list[str] = []
+    try:
+        at, record = _record(data, unknown)
+    except WireError as error:
+        yield 0.0, LeftOut(number, str(error))
+        return
+    for problem in unknown:
+        yield at, LeftOut(number, problem, whole=False)
+    yield at, record
+
+
+def _rescued(line: bytes) -> _Read:
+    """The whole records in a damaged line: half a record and the next one, or two whose line end is gone."""
+    text, decoder, end = line.decode("utf-8", "replace"), json.JSONDecoder(), 0
+    for begin in itertools.islice(_RECORD_BEGINS.finditer(text), _MAX_ATTEMPTS):
+        if begin.start() < end:
+            continue
+        try:
+            data, stop = decoder.raw_decode(text, begin.start())
+            if "at" in data:  # a block within a record has no time
+                yield _record(sendable(data), [])
+                end = stop
+        except (ValueError, RecursionError, WireError):
+            continue
+
+
+def _loads(line: bytes) -> dict[str, Any]:
+    """The object in a line. Raises ValueError."""
     try:
         data = json.loads(line)
-        if _MAY_HOLD_HALVES.search(line):
-            data = sendable(data)
-    except ValueError as error:
-        raise JournalError(f"{path}, line {number}: not JSON ({error})") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if not isinstance(data, dict):
-        raise JournalError(f"{path}, line {number}: expected a JSON object")
-    return data
+        raise ValueError("expected an object")  # noqa: TRY004 - as json.loads does for what is not JSON
+    return sendable(data) if _MAY_HOLD_HALVES.search(line) else data
 
 
-def _check_header(path: Path, data: dict[str, Any]) -> None:
-    if data.get("format") != FORMAT:
-        raise JournalError(f"{path} is not a journal of Joey's")
-    if data.get("version") != VERSION:
-        raise JournalError(f"{path} is of version {data.get('version')}; this Joey reads version {VERSION}")
-
-
-def _record(path: Path, number: int, data: dict[str, Any]) -> tuple[float, Record]:
+def _record(data: dict[str, Any], unknown: list[str]) -> tuple[float, Record]:
     at = data.pop("at", 0.0)
-    try:
-        record: Record = RECORDS.decode(data)
-    except WireError as error:
-        raise JournalError(f"{path}, line {number}: {error}") from None
-    return float(at), record
+    record: Record = RECORDS.decode(data, unknown)
+    return float(at) if isinstance(at, (int, float)) and 0 <= at < _END_OF_TIME else 0.0, record

@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 from joey.effects import Todo
 from joey.events import Outcome
-from joey.messages import ImageBlock, Message, ResultBlock, ToolResult
+from joey.messages import ImageBlock, Message, ResultBlock, TextBlock, ToolResult
 from joey.permissions import Permission
 from joey.sendable import is_sendable
 from joey.system.filenames import quoted, unquoted
@@ -30,6 +30,19 @@ from joey.usage import Usage
 from joey.wire import Codec
 
 VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """No record: what a reader finds where a line is damaged, or was written by a newer version."""
+
+    line: int
+    reason: str
+    whole: bool = True
+    """Whether a whole record is missing; otherwise only a field of the next one."""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.reason}"
 
 
 def path_text(path: Path) -> str:
@@ -60,6 +73,11 @@ class TaskOpened:
     def folder(self) -> Path:
         """The workspace."""
         return Path(unquoted(self.workspace))
+
+    @property
+    def content(self) -> tuple[ResultBlock, ...]:
+        """What the first message begins with."""
+        return (TextBlock(self.text), *self.attached)
 
 
 @dataclass(frozen=True, slots=True)

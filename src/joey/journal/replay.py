@@ -11,6 +11,7 @@ from joey.journal.records import (
     ChildOpened,
     CommandStarted,
     LastMessageReplaced,
+    LeftOut,
     MessageAdded,
     MessagesHidden,
     ModeSet,
@@ -73,9 +74,16 @@ class TaskState:
     checkpoint: int | None = None
     """The last checkpoint of the files."""
     ended: TaskEnded | None = None
+    left_out: list[LeftOut] = field(default_factory=list)
+    """What could not be read."""
+    uncertain: bool = False
+    """Whether a record after the last reply is missing: any call of that reply may have begun."""
 
-    def apply(self, record: Record) -> None:
+    def apply(self, record: Record | LeftOut) -> None:
         match record:
+            case LeftOut():
+                self.left_out.append(record)
+                self.uncertain = self.uncertain or record.whole
             case TaskOpened(mode=mode):
                 self.opened, self.mode = record, mode
             case MessageAdded(message):
@@ -84,7 +92,7 @@ class TaskState:
                 self._replace_last(message)
             case UserSaid() | UserTookBack():
                 self.queued = [*self.queued, record] if isinstance(record, UserSaid) else self.queued[:-1]
-            case RunBegan() | RunConfined() | CommandStarted() | RunEnded():
+            case RunBegan() | RunConfined() | CommandStarted() | ChildOpened() | RunEnded():
                 self._run(record)
             case TurnEnded(usage, cost):
                 self._count(usage, cost)
@@ -97,14 +105,12 @@ class TaskState:
                 self.todos = todos
             case MessagesHidden() | ResultsShortened():
                 self._shorten(record)
-            case ChildOpened(child_id, call_id):
-                self.children[call_id] = child_id
             case CheckpointMade(checkpoint):
                 self.checkpoint = checkpoint
             case TaskEnded():
                 self.ended = record
 
-    def _run(self, record: RunBegan | RunConfined | CommandStarted | RunEnded) -> None:
+    def _run(self, record: RunBegan | RunConfined | CommandStarted | ChildOpened | RunEnded) -> None:
         match record:
             case RunBegan(call_id, name):
                 self.begun[call_id] = name
@@ -114,6 +120,8 @@ class TaskState:
             case CommandStarted(call_id):
                 self.commands.append(record)
                 self.starting.discard(call_id)
+            case ChildOpened(child_id, call_id):
+                self.children[call_id] = child_id
             case RunEnded(call_id, name, result, seen):
                 self.seen.update((file.path, file.version) for file in seen)
                 self.starting.discard(call_id)
@@ -122,9 +130,12 @@ class TaskState:
                 self.counts.setdefault(name, [0, 0])[1] += result.is_error
 
     def _add(self, message: Message) -> None:
+        if message.role == "assistant" and not self.messages and self.opened is not None:
+            self.messages.append(Message("user", self.opened.content))  # the first message was damaged
         self.messages.append(message)
         self.ended = None
         if message.role == "assistant":
+            self.uncertain = False
             self.begun, self.results, self.children = {}, {}, {}
             self.call_ids.update(block.id for block in message.content if isinstance(block, ToolUseBlock))
         else:
@@ -143,7 +154,7 @@ class TaskState:
         if isinstance(record, ResultsShortened):
             self.result_limit = record.limit
         else:
-            self.hidden, self.summary = record.count, record.summary
+            self.hidden, self.summary = max(0, record.count), record.summary
             self._spend(record.usage, record.cost)
         if record.tokens:
             self.last_usage = Usage(record.tokens)
@@ -157,6 +168,11 @@ class TaskState:
     def is_finished(self) -> bool:
         """Whether the task is complete, and the user has added nothing since."""
         return self.ended is not None and self.ended.outcome == "completed" and not self.queued
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether records are missing."""
+        return any(each.whole for each in self.left_out)
 
     @property
     def unanswered(self) -> tuple[ToolUseBlock, ...]:
@@ -175,7 +191,7 @@ class TaskState:
         )
 
 
-def replay(records: Iterable[Record]) -> TaskState:
+def replay(records: Iterable[Record | LeftOut]) -> TaskState:
     state = TaskState()
     for record in records:
         state.apply(record)

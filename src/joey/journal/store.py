@@ -7,9 +7,11 @@ each task when it is opened for writing. Tasks of earlier versions are not in it
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +19,8 @@ from pathlib import Path
 
 from joey.errors import UsageError
 from joey.journal.journal import Journal, JournalError, held, read_timed
-from joey.journal.records import TaskOpened
+from joey.journal.records import LeftOut, TaskOpened
+from joey.journal.repair import repaired
 from joey.journal.replay import TaskState
 from joey.system.filenames import quoted
 from joey.system.folders import private_file
@@ -58,6 +61,11 @@ class TaskEntry:
         return self.opened.parent_id if self.opened else None
 
     @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What could not be read of its journal."""
+        return tuple(self.state.left_out) if self.state else ()
+
+    @property
     def status(self) -> str:
         if self.problem:
             return "unreadable"
@@ -79,9 +87,9 @@ class TaskStore:
     def journal_path(self, task_id: str) -> Path:
         return self.folder(task_id) / JOURNAL
 
-    def open(self, task_id: str) -> Journal:
+    def open(self, task_id: str, *, clock: Callable[[], float] = time.time) -> Journal:
         """The journal of a task, for writing. The task is the newest from now on."""
-        journal = Journal(self.journal_path(task_id))
+        journal = Journal(self.journal_path(task_id), clock=clock)
         with contextlib.suppress(OSError), open(self.root / ORDER, "ab", opener=private_file) as order:
             order.write(os.fsencode(f"{task_id}\n"))
         return journal
@@ -101,6 +109,21 @@ class TaskStore:
             names = ", ".join([*(path.name for path in matching[:5]), *(["…"] if len(matching) > 5 else [])])
             raise UsageError(f"{start!r} is the beginning of {len(matching)} tasks: {names}")
         return read_entry(next((path for path in matching if path.name == start), matching[0]))
+
+    def repair(self, task_id: str, workspace: Path) -> str:
+        """Write a clean copy of a damaged task, with all that is kept with it, as a new task. Returns its id."""
+        new_id = next(each for n in itertools.count(1) if not self.folder(each := f"{task_id}-repaired{n}").exists())
+        with held(self.journal_path(task_id)):
+            records = repaired(read_timed(self.journal_path(task_id)), new_id, workspace)
+            try:
+                shutil.copytree(self.folder(task_id), self.folder(new_id), symlinks=True, ignore=lambda *_: (JOURNAL,))
+            except OSError as error:
+                raise JournalError(f"cannot copy {self.folder(task_id)} to {self.folder(new_id)}: {error}") from None
+            times = iter([at for at, _record in records])
+            with self.open(new_id, clock=lambda: next(times)) as journal:
+                for _at, record in records:
+                    journal.append(record)
+        return new_id
 
     def subtasks(self, task_id: str) -> list[str]:
         """The subtasks of a task, and theirs."""
@@ -173,12 +196,13 @@ def read_entry(path: Path) -> TaskEntry:
     try:
         for at, record in read_timed(path / JOURNAL):
             state.apply(record)
-            changed = at
+            changed = at or changed
             if isinstance(record, TaskOpened):
                 started = at
     except JournalError as error:
         return TaskEntry(path.name, path, changed=_file_time(path / JOURNAL), problem=str(error))
-    return TaskEntry(path.name, path, started, changed or _file_time(path / JOURNAL), state)
+    problem = str(state.left_out[0]) if state.left_out and state.opened is None else None
+    return TaskEntry(path.name, path, started, changed or _file_time(path / JOURNAL), state, problem)
 
 
 def _file_time(path: Path) -> float:

@@ -95,14 +95,15 @@ class Loop:
         """What the task begins with: the user's words, and on resuming the answers that are still owed."""
         state, now, context = self._log.state, self._config.hooks.clock(), self._toolbox.context()
         find_earlier_commands(self._log, context.memory)
-        news = bool(opening or context.memory[Jobs].earlier)
+        damaged = [TextBlock(wording.DAMAGED)] if state.is_damaged else []
+        news = bool(opening or damaged or context.memory[Jobs].earlier)
         owed = [await self._owed(call, opening) for call in state.unanswered]
         details = self._config.profile.opening_details(context, now, state.todos)
         if not state.messages:
             return [*opening, TextBlock(details)]
         if not owed and not news and state.messages[-1].role == "user":
             return []
-        return [*owed, *opening, *([TextBlock(details)] if details else [])]
+        return [*owed, *damaged, *opening, *([TextBlock(details)] if details else [])]
 
     async def _owed(self, call: ToolUseBlock, opening: list[Block]) -> ToolResultBlock:
         """The answer to a call that an interruption left open."""
@@ -113,7 +114,7 @@ class Loop:
             return block_of(call.id, await self._subtasks.resume(state.children[call.id], opening))
         if was_accepted(state, call.name):
             return ToolResultBlock(call.id, (TextBlock(wording.ACCEPTED),))
-        text = wording.INTERRUPTED if call.id in state.begun else wording.NOT_RUN
+        text = wording.INTERRUPTED if call.id in state.begun or state.uncertain else wording.NOT_RUN
         return ToolResultBlock(call.id, (TextBlock(text),), is_error=True)
 
     async def _add_user_message(self, content: list[Block]) -> None:

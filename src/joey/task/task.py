@@ -18,7 +18,7 @@ from joey.commands import Answer, Cancel, Command, Condense, Revoke, Say, TakeBa
 from joey.effects import SubtaskStarted, Todo
 from joey.errors import UsageError
 from joey.events import TaskFinished
-from joey.journal.journal import read_journal
+from joey.journal.journal import read_timed
 from joey.journal.records import ModeSet, TaskOpened, TodosSet, path_text
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
@@ -67,7 +67,7 @@ class TaskHandle:
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
         with _opened_log(config, task_id) as log:
-            task = cls(config, log, _opening(opened), depth)
+            task = cls(config, log, [*opened.content], depth)
             log.record(opened)
             task._parts.supervisor.new_request(text)
             if todos:
@@ -91,12 +91,12 @@ class TaskHandle:
         if mode is not None:
             _check_mode(mode, config)
         with _opened_log(config, task_id) as log:
-            for record in read_journal(config.workspace.store.journal_path(task_id)):
+            for _at, record in read_timed(config.workspace.store.journal_path(task_id)):
                 log.state.apply(record)
             opened = log.state.opened
             if opened is None:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
-            words = [] if log.state.messages else _opening(opened)
+            words: list[Block] = [] if log.state.messages else [*opened.content]
             words += [TextBlock(text)] if text else []
             task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth)
             if mode is not None and mode != log.state.mode:
@@ -185,11 +185,6 @@ def _family(depth: int) -> Family:
         return TaskHandle.resume(config, task_id, opening=opening, depth=depth + 1)
 
     return Family(start, resume, depth)
-
-
-def _opening(opened: TaskOpened) -> list[Block]:
-    """What the first message begins with."""
-    return [TextBlock(opened.text), *opened.attached]
 
 
 def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:

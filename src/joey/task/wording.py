@@ -12,6 +12,10 @@ INTERRUPTED = (
     "itself. Check before you repeat it."
 )
 NOT_RUN = "The task was interrupted before this call was made, so it was not made."
+DAMAGED = (
+    "Parts of the record of this task are damaged and left out of this conversation, so calls may have been made that "
+    "you do not see here. Check how things are before you repeat anything."
+)
 ACCEPTED = "The user accepted the result."
 HEAR_FIRST = "The user said something while you worked that you have not seen yet. It follows; take it into account."
 

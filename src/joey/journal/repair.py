@@ -1,0 +1,41 @@
+"""A clean copy of a damaged journal: what is whole, made to fit together again.
+
+A reply whose record of what ran is missing may have run anything: its calls count as begun, so that none is made again
+unnoticed. Where the first record is missing, what the task was about is taken from its first message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from joey.errors import UsageError
+from joey.journal.foreign import protocol_of
+from joey.journal.records import LeftOut, Record, RunBegan, TaskOpened, path_text
+from joey.journal.replay import TaskState, replay
+from joey.messages import TextBlock
+
+Timed: TypeAlias = tuple[float, Record]
+
+
+def repaired(found: Iterable[tuple[float, Record | LeftOut]], task_id: str, workspace: Path) -> list[Timed]:
+    """The records of a new task that resumes where the damaged one was; `workspace` is for one that lost its own."""
+    entries = [*found]
+    state = replay(record for _at, record in entries)
+    kept = [(at, record) for at, record in entries if not isinstance(record, LeftOut | TaskOpened)]
+    opened = replace(state.opened or _opened(state, workspace), task_id=task_id, parent_id=None, parent_call_id=None)
+    at = entries[-1][0] if entries else 0.0
+    known = {*state.begun, *state.results}
+    uncertain = [call for call in state.unanswered if state.uncertain and call.id not in known]
+    return [(entries[0][0], opened), *kept, *((at, RunBegan(call.id, call.name)) for call in uncertain)]
+
+
+def _opened(state: TaskState, workspace: Path) -> TaskOpened:
+    texts = (block.text for message in state.messages for block in message.content if isinstance(block, TextBlock))
+    text = next(texts, None)
+    if text is None:
+        raise UsageError("nothing of this task can be read; there is nothing to repair")
+    protocol = protocol_of(state.messages)
+    return TaskOpened("", text, path_text(workspace), state.mode or "code", "", protocol)
