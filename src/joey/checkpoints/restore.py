@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from joey.checkpoints.entries import ABSENT, Change, Checkpoint, PathState, stamp_of
 from joey.checkpoints.put import put
-from joey.checkpoints.store import CheckpointStore, Snapshot
+from joey.checkpoints.store import CheckpointStore, Snapshot, under
 from joey.checkpoints.walk import NEVER, WalkResult, walk
 from joey.errors import JoeyError
 from joey.system.filenames import quoted
@@ -73,11 +73,14 @@ def plan_restore(store: CheckpointStore, number: int, seen: WalkResult | None = 
     changes: list[Change] = []
     left: dict[str, str] = {}
     seen = seen or walk(store.workspace, store.limits.paths)
+    own = [path for path in past.entries if PurePosixPath(path).name in NEVER and os.path.lexists(store.place(path))]
     for path, wanted in _worth_a_look(past, seen if past.complete else WalkResult()):
         now = store.look(path)
         if now.same_as(wanted):
             if wanted.extras not in ("", now.extras):
                 left[path] = f"its content is as it was, but not: {wanted.extras}"
+        elif repository := next((each for each in own if under(path, frozenset((each,)))), None):
+            left[repository] = "version control's own folder is there, and what is in it stays"
         elif wanted.kind == "unkept":
             left[path] = f"how it was is not kept: {wanted.content}"
         else:

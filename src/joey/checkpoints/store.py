@@ -26,6 +26,7 @@ from pathlib import Path, PurePosixPath
 
 from joey.bounded.attributes import extras_of
 from joey.bounded.folders import place_of
+from joey.checkpoints.doomed import worth_keeping
 from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathState, mode_of, stamp_of
 from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import WalkResult, walk
@@ -93,9 +94,11 @@ class CheckpointStore:
         call_id: str = "",
         touched: Iterable[str] = (),
         whole: bool = False,
+        doomed: Sequence[Path] = (),
         restores: int | None = None,
     ) -> Checkpoint:
-        """Keep these files (by absolute path, or relative to the workspace), or what is new in the workspace."""
+        """Keep these files (by absolute path, or relative to the workspace), or what is new in the workspace, and of
+        what is left out there what is about to be deleted (`doomed`), where that is cheap."""
         names = [self.name(path) for path in touched]
         named = {each: self._look(each) for name in names for each in (*self._missing_above(name), name)}
         number = self.checkpoints[-1].id + 1 if self.checkpoints else 1
@@ -105,6 +108,8 @@ class CheckpointStore:
             self._sweep(seen)
             fresh = self._fresh(seen)
             entries = {path: entry for path, entry in fresh.items() if entry != self._whole.get(path)}
+            with suppress(OSError):  # something of it went meanwhile
+                named |= {path: self._look(path) for path in worth_keeping(self.workspace, seen, doomed)}
             # A file a tool names is kept even where the workspace's own rules leave it out.
             entries |= {path: entry for path, entry in named.items() if path not in seen.found}
             gone = tuple(path for path in self._whole if path not in seen.found)

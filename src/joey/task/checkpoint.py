@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from joey.actions import Action, CallServer, RunCode, RunCommand, StartSubtask, WritePath
 from joey.checkpoints import Checkpoint, CheckpointStore
+from joey.checkpoints.doomed import deleted_by
 from joey.events import ToolCallFinished, ToolRunProgressed
 from joey.journal.records import CheckpointMade
 from joey.task.log import TaskLog
@@ -43,8 +44,11 @@ def _take(store: CheckpointStore, call: ToolCallFinished, actions: Sequence[Acti
     # A tool writes where a link leads, and may remove the link itself: both are kept.
     led_to = [os.path.realpath(store.workspace / path) for path in named]
     whole = any(isinstance(action, (RunCommand, RunCode, CallServer, StartSubtask)) for action in actions)
+    runs = [action for action in actions if isinstance(action, RunCommand)]
+    doomed = [path for run in runs for path in deleted_by(run.command, store.workspace / (run.cwd or "."))]
+    touched = [*named, *led_to]
     return store.take(
-        label(call.name, actions), turn=turn, call_id=call.call_id, touched=[*named, *led_to], whole=whole
+        label(call.name, actions), turn=turn, call_id=call.call_id, touched=touched, whole=whole, doomed=doomed
     )
 
 
