@@ -201,6 +201,21 @@ class RetryScheduled:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestDelayed:
+    """A request waits for its turn: the provider's limits allow no more for now."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChanged:
+    """The task continues with another model: the one before could not be had. `reason` says why."""
+
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessageQueued:
     """The user wrote something while Joey was busy; the model reads it with the next request."""
 
@@ -437,6 +452,8 @@ TaskEvent: TypeAlias = (
     | TurnStarted
     | TurnFinished
     | RetryScheduled
+    | RequestDelayed
+    | ModelChanged
     | UserMessageQueued
     | UserMessageTakenBack
     | ToolRunStarted

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from joey.app.models import local_servers
 from joey.config import Config, Setting, read_config
 from joey.errors import UsageError
 from joey.modes.files import load_modes
@@ -85,9 +86,12 @@ def _modes_held_back(config: Config) -> tuple[str, ...]:
 
 def _without_a_key(config: Config) -> str | None:
     """That a model on this machine is used although nobody chose it."""
-    if config.value("model") or any(find_key(variable) for variable in _USUAL_MODELS) or not _local_model_is_there():
+    if config.value("model") or any(find_key(variable) for variable in _USUAL_MODELS):
         return None
-    return f"no API key is set; using {default_model()} on this machine, a small model for small tasks"
+    if _local_model_is_there():
+        return f"no API key is set; using {default_model()} on this machine, a small model for small tasks"
+    found = _found_model(os.environ)
+    return f"no API key is set; using {found}, found on this machine; --model chooses another" if found else None
 
 
 @contextmanager
@@ -100,7 +104,8 @@ def located_at(setting: Setting) -> Iterator[None]:
 
 
 def default_model(environment: Mapping[str, str] = os.environ) -> str:
-    """The model to use when none is set: $JOEY_MODEL, the default of a provider with a key, or an installed one."""
+    """The model to use when none is set: $JOEY_MODEL, the default of a provider with a key, an installed one, or one of
+    a server that runs on this machine."""
     if environment.get("JOEY_MODEL"):
         return environment["JOEY_MODEL"]
     for variable, model in _USUAL_MODELS.items():
@@ -108,6 +113,8 @@ def default_model(environment: Mapping[str, str] = os.environ) -> str:
             return model
     if _local_model_is_there():
         return f"{LOCAL}/{LOCAL_MODEL}"
+    if found := _found_model(environment):
+        return found
     raise MissingKeyError(
         "no model is configured. Choose one of:\n\n"
         "  an API key      export ANTHROPIC_API_KEY=…   or OPENAI_API_KEY, or another one listed by `joey models`\n"
@@ -115,6 +122,12 @@ def default_model(environment: Mapping[str, str] = os.environ) -> str:
         "  the demo        joey demo                    one whole task offline, with a scripted model\n\n"
         "`joey doctor` checks what this machine has."
     )
+
+
+def _found_model(environment: Mapping[str, str]) -> str | None:
+    """The first model of a server that answers on this machine at its usual port; None if there is none."""
+    servers = local_servers(environment)
+    return next((f"{provider}/{name}" for provider, found in servers.items() for name in found.models), None)
 
 
 def _local_model_is_there() -> bool:

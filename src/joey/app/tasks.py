@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from joey import protocols
+from joey.app.models import catalogue
+from joey.app.opening import open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
 from joey.app.permissions import project_permissions
 from joey.app.sandbox import check_profile
-from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, key_for, located_at
+from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, located_at
 from joey.app.tools import discover, mcp_offers, sandbox_settings, tools_of
 from joey.bounded.files import read_regular
 from joey.checkpoints import CheckpointLimits
@@ -36,7 +38,7 @@ from joey.prompts import Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, Protocol, debug
 from joey.protocols.resolve import resolve_protocol
-from joey.providers import LOCAL, EngineOptions, Prices, Provider, open_model
+from joey.providers import LOCAL, Prices, Provider
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
 from joey.system.outlet import unfiltered
@@ -217,13 +219,16 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     """The pieces of a task, as the settings choose them."""
     config, workspace = setup.config, setup.workspace
     provider, name, label = _chosen_model(setup)
+    known = catalogue(config)
     abilities = provider.abilities(name)
     around = discover(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
     protocol = _protocol(config, supports_native=abilities.tools)
+    refuse_fallbacks_without_tools(provider, protocol)
     profile = choose_profile(config.value("task.prompt"), abilities.context_window)
-    prices = Prices().extended(({name: _FREE} if provider.name == LOCAL else {}) | config.prices)
+    prices = Prices(known.extended({label: {"price": _FREE}}) if provider.name == LOCAL else known)
+    reasoning = reasoning_of(config, label, known.facts(label), abilities)
     mcp = mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
     sees, given = abilities.images, setup.given.tools
     return TaskConfig(
@@ -233,7 +238,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             protocol,
             label,
             prices,
-            replies_of(config, profile, abilities.context_window),
+            replace(replies_of(config, profile, abilities.context_window), reasoning=reasoning),
             setup.options.flag("base_url"),
         ),
         TaskWorkspace(
@@ -265,7 +270,7 @@ def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:
         return provider, name, f"{provider.name}/{name}"
     before = setup.opened.model if setup.opened else None
     label = setup.options.flag("model") or before or setup.config.value("model") or default_model()
-    return (*open_configured(label, setup.config), label)
+    return (*open_with_fallbacks(label, setup.config), label)
 
 
 def _protocol(config: Config, *, supports_native: bool) -> Protocol:
@@ -279,20 +284,6 @@ def _protocol(config: Config, *, supports_native: bool) -> Protocol:
 def _approvals(setup: TaskSetup) -> Settings:
     approvals = setup.given.approved(approvals_in_force(setup.config).settings)
     return approvals.changed(mcp_allow=(*approvals.servers.allow, *setup.servers.allowed))
-
-
-def open_configured(name: str, config: Config) -> tuple[Provider, str]:
-    """The model of this name, at the address and with the key that are configured for it."""
-    with located_at(config.settings["model"]):
-        return open_model(
-            name,
-            base_url=config.base_url_for(name),
-            api_key=key_for(name),
-            grammar=config.value("grammar"),
-            engine=EngineOptions(**config.part("engine")),
-            api=config.value("api"),
-            custom_tools=config.value("tools.custom_patch"),
-        )
 
 
 def replies_of(config: Config, profile: Profile, context_window: int | None) -> Replies:

@@ -75,7 +75,7 @@ def _get(workspace: Path, name: str, *, as_json: bool) -> int:
     from joey.app.settings import settings_in_force
     from joey.config.files import find_key
 
-    wanted = name if name.startswith("prices.") else find_key(name).name
+    wanted = name if name.startswith(("prices.", "models.")) else find_key(name).name
     rows = {name: value for name, value, _ in _rows(settings_in_force(workspace))}
     if wanted not in rows:
         raise UsageError(f"{wanted} is not set")
@@ -116,7 +116,7 @@ def _list(workspace: Path, *, as_json: bool) -> int:
 
 
 def _rows(config: Config) -> list[tuple[str, Any, str]]:
-    """Every setting in the order of the table of keys, then the user's own prices."""
+    """Every setting in the order of the table of keys, then the user's own prices and models."""
     from joey.app.settings import approvals_in_force
     from joey.config.keys import KEYS
 
@@ -128,7 +128,8 @@ def _rows(config: Config) -> list[tuple[str, Any, str]]:
             rows.append((key.name, approvals.settings.value(name), approvals.places.get(name) or "default"))
         else:
             rows.append(_row(config, key.name))
-    return rows + [_row(config, f"prices.{model}") for model in config.prices]
+    rows += [_row(config, f"prices.{model}") for model in config.prices]
+    return rows + [_row(config, f"models.{model}") for model in config.models]
 
 
 def _row(config: Config, name: str) -> tuple[str, Any, str]:

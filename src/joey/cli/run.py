@@ -94,7 +94,7 @@ async def run_attended(options: TaskOptions, prompt: str) -> int:
 def print_notices(task: TaskHandle, setup: TaskSetup, prompt: str) -> None:
     """What the user should know before the task starts."""
     model = task.config.model
-    unpriced = task.config.approvals.attendance.max_cost is not None and model.prices.of(model.name) is None
+    unpriced = task.config.approvals.attendance.max_cost is not None and model.prices.of(model.full_name) is None
     unlimited = [f"the price of {model.label} is unknown, so max_cost has no effect"] if unpriced else []
     how = f'this task is finished; continue it with a message: joey resume {task.id} "…"'
     finished = [how] if task.state.is_finished and not prompt else []

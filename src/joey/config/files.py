@@ -12,7 +12,7 @@ from typing import Any
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
-from joey.config.keys import BY_NAME, OLD_NAMES, OLD_VALUES, PRICE_PARTS, PRICES, SECTIONS, Key
+from joey.config.keys import BY_NAME, MODEL_PARTS, OLD_NAMES, OLD_VALUES, PRICE_PARTS, PRICES, SECTIONS, TABLES, Key
 from joey.config.lines import Lines
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
@@ -78,9 +78,9 @@ def _current(name: str, value: Any) -> Any:
 
 
 def _flat(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each setting with its path: one level of tables, two for prices."""
+    """Each setting with its path: one level of tables, two for those of models."""
     for name, value in data.items():
-        if name in (*SECTIONS, PRICES) and isinstance(value, dict):
+        if name in (*SECTIONS, *TABLES) and isinstance(value, dict):
             yield from (((name, inner), item) for inner, item in value.items())
         else:
             yield (name,), value
@@ -88,11 +88,11 @@ def _flat(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
     name = ".".join(parts)
-    if secret_in(parts[-1] if parts[0] != PRICES else "", value):
+    if secret_in(parts[-1] if parts[0] not in TABLES else "", value):
         raise UsageError(f"{name} looks like a secret. {ADVICE}")
-    if parts[0] == PRICES and len(parts) == 2:
-        return name, _price(name, value)
-    if name in (*SECTIONS, PRICES):
+    if parts[0] in TABLES and len(parts) == 2:
+        return name, _price(name, value) if parts[0] == PRICES else _model(name, value)
+    if name in (*SECTIONS, *TABLES):
         raise UsageError(f"{name} is a table; write [{name}] with its settings below")
     key = find_key(name)
     return key.name, check_value(key, value)
@@ -155,6 +155,17 @@ def _price(name: str, value: Any) -> dict[str, float]:
     for part, price in value.items():
         if isinstance(price, bool) or not isinstance(price, (int, float)) or price < 0:
             raise UsageError(f"{part} of {name} must be a number of 0 or more, got {_shown(price)}")
+    return dict(value)
+
+
+def _model(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{name} must be a table with any of: {', '.join(MODEL_PARTS)}")
+    for part, given in value.items():
+        if part not in MODEL_PARTS:
+            raise UsageError(f"{name} has no {part!r}; it takes: {', '.join(MODEL_PARTS)}")
+        if not MODEL_PARTS[part].matches(given):
+            raise UsageError(f"{part} of {name} must be {MODEL_PARTS[part].expected}, got {_shown(given)}")
     return dict(value)
 
 

@@ -82,6 +82,9 @@ def _decisions(**about: str) -> tuple[Key, ...]:
     return tuple(Key(f"approvals.{name}", DECISION, text, in_project="stricter") for name, text in about.items())
 
 
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""How much a model may think, from least to most."""
+
 KEYS: tuple[Key, ...] = (
     Key("model", TEXT, "model to use", variable="JOEY_MODEL", flag=Flag("--model", ALL, "PROVIDER/MODEL", "-m")),
     Key(
@@ -105,6 +108,21 @@ KEYS: tuple[Key, ...] = (
         variable="JOEY_PROTOCOL",
         flag=Flag("--protocol", ("interactive", "run", "scratch"), "NAME", "-p"),
     ),
+    Key(
+        "fallback_models",
+        LIST,
+        "models to continue with when the model is overloaded or cannot be reached, in this order",
+        (),
+        flag=Flag("--fallback-model", ALL, "PROVIDER/MODEL"),
+    ),
+    Key(
+        "reasoning.effort",
+        one_of(*EFFORTS),
+        "how much the model thinks; a level that the model does not have becomes the nearest",
+        variable="JOEY_EFFORT",
+        flag=Flag("--effort", ALL),
+    ),
+    Key("reasoning.budget", COUNT, "tokens for thinking, for models that take a budget (older Claude models)"),
     Key(
         "grammar",
         one_of("off", "llama.cpp", "vllm", "vllm-guided"),
@@ -429,3 +447,27 @@ OLD_VALUES = {"task.prompt": {"compact": "small"}}
 PRICES = "prices"
 """`[prices."my-model"]`: dollars for a million tokens, one table a model."""
 PRICE_PARTS = ("input", "output", "cache_write", "cache_read")
+MODELS = "models"
+"""`[models."my-model"]`: what is known of a model, and how it is to think, over what the catalogue has."""
+MODEL_PARTS: dict[str, Kind] = {
+    "window": COUNT,
+    "max_output": COUNT,
+    "tools": SWITCH,
+    "images": SWITCH,
+    "temperature": SWITCH,
+    "streaming": SWITCH,
+    "system": one_of("system", "developer", "none"),
+    "api": one_of("chat", "responses", "messages"),
+    "efforts": Kind(
+        f"a list of {', '.join(EFFORTS)}", lambda value: isinstance(value, list) and set(value) <= set(EFFORTS)
+    ),
+    "effort": one_of(*EFFORTS),
+    "budget": COUNT,
+    "thinking": one_of("budget", "adaptive", "both"),
+    "custom_tools": SWITCH,
+    "namespaces": SWITCH,
+    "echo_reasoning": SWITCH,
+    "dialect": TEXT,
+}
+TABLES = (PRICES, MODELS)
+"""Tables whose settings are named by the user: one for each model."""

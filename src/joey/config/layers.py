@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from joey.config.files import Value, check_value, parse_text, read_settings_file
-from joey.config.keys import BY_NAME, KEYS, PRICES, Key
+from joey.config.keys import BY_NAME, KEYS, MODELS, PRICES, Key
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
 from joey.system.folders import project_folder
@@ -91,7 +91,15 @@ class Config:
     @property
     def prices(self) -> dict[str, Any]:
         """The user's own prices, by model."""
-        start = f"{PRICES}."
+        return self._table(PRICES)
+
+    @property
+    def models(self) -> dict[str, Any]:
+        """What the user knows of models, by model."""
+        return self._table(MODELS)
+
+    def _table(self, table: str) -> dict[str, Any]:
+        start = f"{table}."
         return {name.removeprefix(start): each.value for name, each in self.settings.items() if name.startswith(start)}
 
     def base_url_for(self, model: str) -> str | None:

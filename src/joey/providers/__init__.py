@@ -93,7 +93,7 @@ def open_model(
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
         raise MissingKeyError(f"no API key for {provider}; set {endpoint.key_variable}")
     if api is not None:
-        address, abilities = _for_api(api, endpoint, address), abilities or _through(api, model)
+        address, abilities = _for_api(api, endpoint, address), _through(api, abilities or abilities_of(model))
     connection = Connection(model, address, api_key, endpoint.key_variable, abilities, grammar, engine, custom_tools)
     module = APIS[api] if api else WIRES[endpoint.wire]
     opened: Provider = importlib.import_module(module).connect(connection)
@@ -112,10 +112,9 @@ def _for_api(api: Api, endpoint: Endpoint, address: str | None) -> str | None:
     return address
 
 
-def _through(api: Api, model: str) -> Abilities | None:
+def _through(api: Api, abilities: Abilities) -> Abilities:
     """What a model takes through an API that was chosen for it: without tools, where only another takes them."""
-    abilities = abilities_of(model)
-    return replace(abilities, tools=False) if api == "chat" and abilities.api == "responses" else None
+    return replace(abilities, tools=False) if api == "chat" and abilities.api == "responses" else abilities
 
 
 _LOCAL = Endpoint(LOCAL, key_variable="")

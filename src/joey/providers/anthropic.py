@@ -38,7 +38,7 @@ from joey.providers.encoding.conversation import Preparation, PreparedConversati
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
 from joey.schema.normalise import normalise
-from joey.toolspec import ToolSpec
+from joey.toolspec import ToolChoice, ToolSpec
 
 CACHE_MARK = {"type": "ephemeral"}
 MARKED_USER_MESSAGES = 2
@@ -149,14 +149,20 @@ class AnthropicEncoder:
         if conversation.system:
             parameters["system"] = [{"type": "text", "text": conversation.system, "cache_control": CACHE_MARK}]
         if conversation.tools:
+            choice = request.tool_choice if self._abilities.forced_calls else _unforced(request.tool_choice)
             parameters["tools"] = [self._tool(tool) for tool in conversation.tools]
-            parameters["tool_choice"] = request.tool_choice.to_anthropic()
+            parameters["tool_choice"] = choice.to_anthropic()
         if request.stop_sequences:
             parameters["stop_sequences"] = list(request.stop_sequences)
         _add_reasoning(parameters, request)
         if request.temperature is not None and self._abilities.temperature and "thinking" not in parameters:
             parameters["temperature"] = request.temperature
         return parameters
+
+
+def _unforced(choice: ToolChoice) -> ToolChoice:
+    """The choice for a model that cannot be forced to call: it decides itself."""
+    return choice if choice.mode == "none" else ToolChoice(parallel=choice.parallel)
 
 
 def _add_reasoning(parameters: dict[str, Any], request: ModelRequest) -> None:
@@ -215,7 +221,7 @@ def _image(block: ImageBlock) -> dict[str, Any]:
 
 
 def _thinking(block: ReasoningBlock) -> dict[str, Any] | None:
-    if block.signature is None or block.signature.startswith("["):  # unsigned, or another provider's
+    if block.signature is None or block.signature.startswith(("[", "{")):  # unsigned, or another provider's
         return None
     if block.signature.startswith(REDACTED):
         return {"type": "redacted_thinking", "data": block.signature.removeprefix(REDACTED)}

@@ -8,13 +8,14 @@ ends in exactly one StopChunk; a stream that ends without one is a CutStreamErro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from joey.chunks import Chunk
 from joey.messages import Message
 from joey.providers.catalogue import Abilities, Effort, abilities_of
+from joey.providers.errors import ProviderError
 from joey.toolspec import ToolChoice, ToolSpec
 
 CONNECT_TIMEOUT = 10.0
@@ -48,6 +49,8 @@ class ModelRequest:
     reasoning: ReasoningOptions | None = None
     grammar: str | None = None
     """What the reply may be, in GBNF. Sent by providers that say `takes_grammar`."""
+    on_wait: Callable[[float], None] = field(default=lambda _seconds: None, compare=False, repr=False)
+    """Gets the seconds that the request has to wait for its turn, where the provider's limits make it wait."""
     conversation: str = ""
     """A name of the conversation, the same in all its requests: some servers keep a cache for each."""
 
@@ -97,6 +100,19 @@ class Provider(ABC):
     @abstractmethod
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The reply, as it comes. Closing it early (`contextlib.aclosing`) ends the request."""
+
+    def fall_back(self, error: ProviderError) -> str | None:
+        """Use another model from now on, if there is one for such a failure; returns its full name."""
+        return None
+
+    @property
+    def can_fall_back(self) -> bool:
+        """Whether there is another model to use when this one cannot be had."""
+        return False
+
+    def answering(self, model: str) -> str:
+        """The full name of the model that answers for this one now."""
+        return model
 
     async def close(self) -> None:  # noqa: B027 - most have nothing to close
         """Let go of connections."""

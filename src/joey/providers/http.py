@@ -28,6 +28,7 @@ from joey.providers.base import CONNECT_TIMEOUT, ModelRequest, Provider
 from joey.providers.catalogue import Abilities
 from joey.providers.decoding.decoder import ReplyDecoder, ReplyLimits
 from joey.providers.decoding.reader import ReplyReader
+from joey.providers.limiter import limiter_for
 from joey.system.hosts import host_of, is_this_machine
 
 TIMEOUT = 600.0
@@ -98,7 +99,7 @@ class HttpProvider(Provider):
     async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         reader = self._reader()
         try:
-            response = await self._post(request, self.abilities(request.model))
+            response = await self._in_turn(request)
         except self.sdk_errors.status as error:
             rescued = reader.rescue(_error_body(_response_of(error)))
             if not rescued:
@@ -121,6 +122,19 @@ class HttpProvider(Provider):
             await response.aclose()
         for chunk in ending:
             yield chunk
+
+    async def _in_turn(self, request: ModelRequest) -> httpx2.Response:
+        """Send the request when the provider's limits allow it, and hear what the answer says of them."""
+        limiter = limiter_for(str(self._client.base_url), str(self._client.api_key), request.model)
+        async with limiter.turn(request.on_wait) as turn:
+            try:
+                response = await self._post(request, self.abilities(request.model))
+            except self.sdk_errors.status as error:
+                refused = _response_of(error)
+                turn.hear(refused.status_code, refused.headers)
+                raise
+            turn.hear(response.status_code, response.headers)
+        return response
 
     async def _decoded(self, decoder: ReplyDecoder, pieces: AsyncIterator[bytes]) -> AsyncIterator[Chunk]:
         heard, quiet = time.monotonic(), self._timeout * _QUIET_TIMEOUTS

@@ -54,7 +54,7 @@ class Model:
         return self.label or self.name
 
     def cost(self, usage: Usage) -> float | None:
-        return self.prices.cost(self.name, usage)
+        return self.prices.cost(self.provider.answering(self.full_name), usage)
 
 
 @dataclass(frozen=True, slots=True)

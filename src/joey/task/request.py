@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
-from joey.events import RetryScheduled
+from joey.events import ModelChanged, RequestDelayed, RetryScheduled
 from joey.journal.replay import TaskState
 from joey.messages import Message
 from joey.providers.base import ModelRequest
 from joey.providers.encoding.memo import Memo
+from joey.providers.errors import ProviderError
 from joey.providers.retry import Retry, with_retries
 from joey.task.config import TaskConfig
 from joey.task.history import HistoryEncoder, visible
@@ -21,6 +23,8 @@ from joey.task.toolbox import Toolbox
 from joey.toolspec import ToolChoice
 
 T = TypeVar("T")
+_TRIES = 2
+"""How often a request is repeated before another model is used."""
 
 
 class RequestBuilder:
@@ -53,6 +57,8 @@ class RequestBuilder:
             max_tokens=model.replies.max_tokens,
             temperature=model.replies.temperature,
             grammar=model.protocol.grammar(callable_tools, choice) if constrained else None,
+            reasoning=model.replies.reasoning,
+            on_wait=lambda seconds: self._log.emit(RequestDelayed(seconds)),
             conversation=self._log.task_id,
         )
 
@@ -81,9 +87,19 @@ def size_of(request: ModelRequest) -> int:
 
 
 async def persist(attempt: Callable[[], Awaitable[T]], config: TaskConfig, log: TaskLog) -> T:
-    """What the attempt returns, tried again where that can help, visibly. Raises the last ProviderError."""
+    """What the attempt returns, tried again where that can help, then with another model if there is one; all of it
+    visibly. Raises the last ProviderError."""
+    provider, usual = config.model.provider, config.model.replies.retry
 
     def report(retry: Retry) -> None:
         log.emit(RetryScheduled(retry.attempt, retry.delay, retry.error.reason))
 
-    return await with_retries(attempt, policy=config.model.replies.retry, on_retry=report)
+    while True:
+        policy = replace(usual, retries=min(usual.retries, _TRIES)) if provider.can_fall_back else usual
+        try:
+            return await with_retries(attempt, policy=policy, on_retry=report)
+        except ProviderError as error:
+            other = provider.fall_back(error)
+            if other is None:
+                raise
+            log.emit(ModelChanged(other, error.reason))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from joey.providers.base import ReasoningOptions
 from joey.providers.retry import RetryPolicy
 
 PlainAnswers: TypeAlias = Literal["remind", "finish"]
@@ -28,6 +29,8 @@ class Replies:
     """A reply without a tool call: remind the model how it works, or take the reply as the end of its turn."""
     text_calls: TextCalls = "offer"
     """A complete call that a native model wrote into its text: leave it there, ask the user, or take it as a call."""
+    reasoning: ReasoningOptions | None = None
+    """How much the model may think; None leaves it to the provider."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 

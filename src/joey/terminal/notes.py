@@ -11,6 +11,8 @@ from joey.events import (
     Event,
     FilesLeftBehind,
     ModeChanged,
+    ModelChanged,
+    RequestDelayed,
     RetryScheduled,
     SandboxReported,
     SubtaskClosed,
@@ -25,8 +27,6 @@ NoteKind: TypeAlias = Literal["note", "warning", "error"]
 def note_on(event: Event) -> tuple[str, NoteKind] | None:
     """The line about an event; None for those that have none. Turns have none: the status line counts them."""
     match event:
-        case RetryScheduled(attempt, seconds, reason):
-            return f"{reason.rstrip('.')}. Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
         case ModeChanged(mode, reason):
             return f"Switched to {mode} mode{f': {reason}' if reason else '.'}", "note"
         case SubtaskOpened(child_id, mode):
@@ -50,6 +50,19 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
             return f"Stopped: {reason}", "note"
         case TaskFinished(outcome, message) if outcome != "completed":
             return f"The task ended: {outcome}. {message}", "error" if outcome in ("error", "limit") else "note"
+        case _:
+            return _on_request(event)
+
+
+def _on_request(event: Event) -> tuple[str, NoteKind] | None:
+    """The line about a request that had to wait, or that another model answers."""
+    match event:
+        case RetryScheduled(attempt, seconds, reason):
+            return f"{reason.rstrip('.')}. Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
+        case RequestDelayed(seconds):
+            return f"The provider's limits are reached. Continuing in {seconds:.0f} s.", "note"
+        case ModelChanged(model, reason):
+            return f"{reason.rstrip('.')}. Continuing with {model}.", "warning"
         case _:
             return None
 

@@ -13,7 +13,9 @@ from joey.events import (
     ContinueRequested,
     Event,
     ModeChanged,
+    ModelChanged,
     QuestionRequested,
+    RequestDelayed,
     RetryScheduled,
     TaskAborted,
     TaskFinished,
@@ -66,7 +68,7 @@ def after(status: Status, event: Event) -> Status:
             return replace(status, usage=status.usage + usage, last=last, cost=added(status.cost, cost))
         case ToolRunStarted(_, name):
             return replace(status, activity=one_line(name))
-        case RetryScheduled(_, seconds):
+        case RetryScheduled(_, seconds) | RequestDelayed(seconds):
             return replace(status, activity=f"waiting {seconds:.0f} s")
         case CompletionRequested():
             return replace(status, activity="")
@@ -74,6 +76,8 @@ def after(status: Status, event: Event) -> Status:
             return replace(status, activity="your turn")
         case ModeChanged(mode):
             return replace(status, mode=mode)
+        case ModelChanged(model):
+            return replace(status, model=model)
         case TodosChanged(todos):
             finished = sum(todo.status == "completed" for todo in todos)
             return replace(status, todos_done=finished, todos=len(todos))

@@ -12,8 +12,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -50,6 +50,8 @@ class ScriptedReply:
 
     chunks: tuple[Chunk, ...]
     faults: Faults = Faults()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of the answer, such as what is left of a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Failure:
     message: str
     kind: str = ""
     retry_after: float | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

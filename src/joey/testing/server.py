@@ -131,8 +131,8 @@ def _in_order(answers: Iterable[Scripted]) -> Responder:
 
 
 async def _fail(writer: asyncio.StreamWriter, wire: WireFormat, failure: Failure) -> None:
-    headers = {} if failure.retry_after is None else {"Retry-After": f"{failure.retry_after:g}"}
-    await _send_json(writer, failure.status, wire.error(failure), headers)
+    wait = {} if failure.retry_after is None else {"Retry-After": f"{failure.retry_after:g}"}
+    await _send_json(writer, failure.status, wire.error(failure), {**failure.headers, **wait})
 
 
 async def _reply(
@@ -141,10 +141,11 @@ async def _reply(
     await asyncio.sleep(answer.faults.latency)
     model = str(body.get("model", ""))
     if not body.get("stream"):
-        await _send_json(writer, 200, wire.body(answer.chunks, model), cut=answer.faults.cut_after is not None)
+        cut = answer.faults.cut_after is not None
+        await _send_json(writer, 200, wire.body(answer.chunks, model), answer.headers, cut=cut)
         return
     events = _faulty(wire.events(answer.chunks, model), answer.faults, wire.error_event)
-    await _send_stream(writer, events, answer.faults)
+    await _send_stream(writer, events, answer.faults, answer.headers)
 
 
 async def _play_recording(writer: asyncio.StreamWriter, recording: Recording) -> None:
@@ -240,8 +241,11 @@ async def _send_json(
         raise _CutError
 
 
-async def _send_stream(writer: asyncio.StreamWriter, events: AsyncIterator[str], faults: Faults) -> None:
-    writer.write(_head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
+async def _send_stream(
+    writer: asyncio.StreamWriter, events: AsyncIterator[str], faults: Faults, headers: Mapping[str, str] | None = None
+) -> None:
+    standard = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
+    writer.write(_head(200, {**standard, **(headers or {})}))
     send: Callable[[asyncio.StreamWriter, bytes], Awaitable[None]] = _by_byte if faults.by_character else _at_once
     async for text in events:
         await send(writer, text.encode())

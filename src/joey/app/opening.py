@@ -1,0 +1,66 @@
+"""The model of a task, opened as the settings say: its server, key and API, how it thinks, and who replaces it."""
+
+from __future__ import annotations
+
+from joey.app.models import catalogue
+from joey.app.settings import key_for, located_at
+from joey.config import Config
+from joey.errors import UsageError
+from joey.protocols import Protocol
+from joey.providers import LOCAL, Abilities, EngineOptions, Provider, ReasoningOptions, open_model
+from joey.providers.catalogue import ModelFacts
+from joey.providers.fallback import FallbackProvider, OpenedModel
+
+
+def open_with_fallbacks(name: str, config: Config) -> tuple[Provider, str]:
+    """The model of this name, with those behind it that the settings name."""
+    opened = OpenedModel(*open_configured(name, config), name)
+    if not (others := config.value("fallback_models")):
+        return opened.provider, opened.model
+    return FallbackProvider([opened, *(_fallback(other, config) for other in others)]), opened.model
+
+
+def open_configured(name: str, config: Config) -> tuple[Provider, str]:
+    """The model of this name, at the address and with the key that are configured for it."""
+    with located_at(config.settings["model"]):
+        return _opened(name, config)
+
+
+def _opened(name: str, config: Config) -> tuple[Provider, str]:
+    is_local = name.startswith(f"{LOCAL}/")
+    return open_model(
+        name,
+        base_url=config.base_url_for(name),
+        api_key=key_for(name),
+        abilities=None if is_local else catalogue(config).facts(name).abilities,
+        grammar=config.value("grammar"),
+        engine=EngineOptions(**config.part("engine")),
+        api=None if is_local else config.value("api"),
+        custom_tools=config.value("tools.custom_patch"),
+    )
+
+
+def _fallback(name: str, config: Config) -> OpenedModel:
+    with located_at(config.settings["fallback_models"]):
+        return OpenedModel(*_opened(name, config), name)
+
+
+def reasoning_of(config: Config, name: str, facts: ModelFacts, abilities: Abilities) -> ReasoningOptions | None:
+    """How much the model may think: as the flag says, else as is set for this model, else for all."""
+    setting = config.settings["reasoning.effort"]
+    for_all = setting.origin in ("default", "user", "project")
+    effort = facts.effort or setting.value if for_all else setting.value
+    if effort and abilities.efforts == () and not for_all:
+        raise UsageError(f"{setting.where}: {name} takes no reasoning effort; leave it out")
+    budget = facts.budget or config.value("reasoning.budget")
+    options = ReasoningOptions(
+        abilities.nearest_effort(effort) if effort else None, None if abilities.thinking == "adaptive" else budget
+    )
+    return options if options != ReasoningOptions() else None
+
+
+def refuse_fallbacks_without_tools(provider: Provider, protocol: Protocol) -> None:
+    """A task keeps its protocol, so a model that takes no tools cannot continue one with native calls."""
+    if isinstance(provider, FallbackProvider) and not protocol.in_text and provider.without_tools:
+        names = ", ".join(provider.without_tools)
+        raise UsageError(f"{names} cannot be a fallback, since it takes no native calls; use --protocol xml")

@@ -1,0 +1,81 @@
+"""Other models for when one cannot be had: overloaded, out of reach, or limited for longer than anyone waits.
+
+Whoever sends the requests decides when to give up on a model (`fall_back`), so that it can be shown. From then on the
+next one answers, for the rest of the task. A conversation goes from model to model as it is: each provider leaves out
+what is another's, such as signed reasoning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from joey.chunks import Chunk
+from joey.providers.base import ModelRequest, Provider
+from joey.providers.catalogue import Abilities
+from joey.providers.errors import NetworkError, OverloadedError, ProviderError, RateLimitError
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """A model of a provider, and its full name."""
+
+    provider: Provider
+    model: str
+    full_name: str
+
+
+class FallbackProvider(Provider):
+    """The first of these models that can be had."""
+
+    def __init__(self, models: Sequence[OpenedModel]) -> None:
+        super().__init__()
+        self._models = tuple(models)
+        self._place = 0
+        self.name = models[0].provider.name  # type: ignore[misc]
+
+    @property
+    def _now(self) -> OpenedModel:
+        return self._models[self._place]
+
+    def abilities(self, model: str) -> Abilities:
+        return self._now.provider.abilities(self._now.model)
+
+    @property
+    def takes_grammar(self) -> bool:
+        return self._now.provider.takes_grammar
+
+    @property
+    def can_fall_back(self) -> bool:
+        return self._place + 1 < len(self._models)
+
+    def fall_back(self, error: ProviderError) -> str | None:
+        if not isinstance(error, (OverloadedError, NetworkError, RateLimitError)) or not self.can_fall_back:
+            return None
+        self._place += 1
+        return self._now.full_name
+
+    def answering(self, model: str) -> str:
+        return self._now.full_name
+
+    @property
+    def without_tools(self) -> tuple[str, ...]:
+        """The models that take no tools parameter."""
+        return tuple(each.full_name for each in self._models if not each.provider.abilities(each.model).tools)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
+        now = self._now
+        async with aclosing(now.provider.stream(self._adapted(request, now))) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def _adapted(self, request: ModelRequest, now: OpenedModel) -> ModelRequest:
+        reasoning, abilities = request.reasoning, now.provider.abilities(now.model)
+        if reasoning is not None and reasoning.effort is not None:
+            reasoning = replace(reasoning, effort=abilities.nearest_effort(reasoning.effort))
+        return replace(request, model=now.model, reasoning=reasoning)
+
+    async def close(self) -> None:
+        for each in self._models:
+            await each.provider.close()

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from joey import protocols
+from joey.app.opening import refuse_fallbacks_without_tools
+from joey.errors import UsageError
+from joey.events import ModelChanged, RetryScheduled
+from joey.providers import Abilities, ModelRequest, ReasoningOptions
+from joey.providers.fallback import FallbackProvider, OpenedModel
+from joey.task.requests import unattended
+from joey.terminal.notes import note_on
+from joey.testing import Failure, ScriptedProvider
+from joey.testing.script import Scripted
+from task_kit import Kit, done
+
+BUSY = Failure(529, "busy", "overloaded_error")
+
+
+def fallback(*scripts: list[Scripted]) -> tuple[FallbackProvider, list[ScriptedProvider]]:
+    providers = [ScriptedProvider(script) for script in scripts]
+    models = [OpenedModel(each, f"m{place}", f"p/m{place}") for place, each in enumerate(providers)]
+    return FallbackProvider(models), providers
+
+
+def kit(folder: Path, provider: FallbackProvider) -> Kit:
+    made = Kit(folder, [], user=unattended)
+    made.change(provider=provider, label="p/m0", name="m0")
+    return made
+
+
+async def test_a_task_continues_with_another_model_when_one_is_overloaded(tmp_path: Path) -> None:
+    provider, (first, second) = fallback([BUSY] * 5, [done()])
+    task = kit(tmp_path, provider)
+    finished = await task.run("Do it.")
+    assert finished.outcome == "completed"
+    assert task.of(ModelChanged) == [ModelChanged("p/m1", "busy")]
+    assert len(first.requests) == 3 and len(task.of(RetryScheduled)) == 2
+    assert [request.model for request in second.requests] == ["m1"]
+    assert note_on(task.of(ModelChanged)[0]) == ("busy. Continuing with p/m1.", "warning")
+
+
+async def test_the_last_model_fails_as_one_alone_would(tmp_path: Path) -> None:
+    provider, _ = fallback([BUSY] * 5, [BUSY] * 5)
+    finished = await kit(tmp_path, provider).run("Do it.")
+    assert finished.outcome == "error" and "busy" in finished.message
+
+
+async def test_a_request_that_is_wrong_is_wrong_for_all(tmp_path: Path) -> None:
+    provider, (_, second) = fallback([Failure(400, "no such thing")], [done()])
+    task = kit(tmp_path, provider)
+    assert (await task.run("Do it.")).outcome == "error"
+    assert not second.requests and not task.of(ModelChanged)
+
+
+async def test_the_cost_is_that_of_the_model_that_answers(tmp_path: Path) -> None:
+    provider, _ = fallback([BUSY] * 5, [done()])
+    task = kit(tmp_path, provider)
+    model = task.config.model
+    priced = model.prices.extended({"p/m0": {"input": 1, "output": 0}, "p/m1": {"input": 10, "output": 0}})
+    task.change(prices=priced)
+    await task.run("Do it.")
+    assert task.task is not None and task.task.state.cost == pytest.approx(100 * 10 / 1e6)
+
+
+async def test_an_effort_is_adapted_to_the_model_that_answers() -> None:
+    known = ScriptedProvider([done()], abilities=Abilities(efforts=("low", "high")))
+    provider = FallbackProvider([OpenedModel(known, "m", "p/m")])
+    async for _ in provider.stream(ModelRequest("x", (), reasoning=ReasoningOptions("max"))):
+        pass
+    assert known.requests[0].reasoning == ReasoningOptions("high")
+
+
+def test_a_model_without_tools_cannot_continue_native_calls() -> None:
+    models = [ScriptedProvider([]), ScriptedProvider([], abilities=Abilities(tools=False))]
+    provider = FallbackProvider([OpenedModel(each, "m", f"p/{n}") for n, each in enumerate(models)])
+    with pytest.raises(UsageError, match="p/1 cannot be a fallback"):
+        refuse_fallbacks_without_tools(provider, protocols.get("native"))
+    refuse_fallbacks_without_tools(provider, protocols.get("xml"))
