@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from joey.events import ArgumentPath
 
 Role: TypeAlias = Literal["call", "result", "question", "todos"]
+Kind: TypeAlias = Literal["read", "edit", "search", "execute", "fetch", "think", "switch_mode", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Display:
     """The arguments that say what a call is about, such as its path or its command."""
     role: Role = "call"
     """What the call is for the user: something that is done, or words for them (an event of its own follows)."""
+    kind: Kind = "other"
+    """What calls of the tool do, for an icon: the kinds that editors know."""
     headed: bool = False
     """Whether the first line of a result says how it went. Otherwise a result of several lines is what was read."""
     failure: str = ""

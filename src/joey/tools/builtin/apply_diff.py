@@ -26,7 +26,7 @@ class ApplyDiff(OneFileTool[ApplyDiffParams]):
     """`fuzzy` is how alike (0 to 1) lines must be that are found nowhere else; None leaves that stage out."""
 
     name = "apply_diff"
-    display = Display(("path",))
+    display = Display(("path",), kind="edit")
     params = ApplyDiffParams
     field_aliases: Mapping[str, str] = {"file_path": "path"}
     example: JsonObject = {

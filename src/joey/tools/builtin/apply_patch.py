@@ -10,6 +10,7 @@ from pydantic import Field
 
 from joey.actions import Action
 from joey.tools.base import Params, ToolContext
+from joey.tools.display import Display
 from joey.tools.editing.patch import PatchError, read_patch
 from joey.tools.editing.patch_planning import patch_actions, prepare_patch
 from joey.tools.editing.planning import EditRefused, Prepared
@@ -25,6 +26,7 @@ class ApplyPatchParams(Params):
 class ApplyPatch(EditTool[ApplyPatchParams]):
     name = "apply_patch"
     params = ApplyPatchParams
+    display = Display(kind="edit")
     field_aliases: Mapping[str, str] = {"input": "patch"}
     example: JsonObject = {
         "patch": "*** Begin Patch\n*** Update File: area.py\n@@\n-    return w + h\n+    return w * h\n*** End Patch"

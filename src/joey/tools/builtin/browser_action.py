@@ -63,7 +63,7 @@ class BrowserAction(Tool[BrowserActionParams]):
     """`program` is the Chromium to start; None looks for one. Images have at most `max_side` pixels."""
 
     name = "browser_action"
-    display = Display(("action", "url", "text"))
+    display = Display(("action", "url", "text"), kind="fetch")
     group = "browser"
     params = BrowserActionParams
     feature = "browser"

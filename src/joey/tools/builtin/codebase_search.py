@@ -42,7 +42,7 @@ class IndexMemory:
 
 class CodebaseSearch(Tool[CodebaseSearchParams]):
     name = "codebase_search"
-    display = Display(("query", "path"))
+    display = Display(("query", "path"), kind="search")
     group = "read"
     params = CodebaseSearchParams
     feature = "codebase_index"

@@ -28,7 +28,7 @@ class EditFileParams(Params):
 
 class EditFile(OneFileTool[EditFileParams]):
     name = "edit_file"
-    display = Display(("file_path",))
+    display = Display(("file_path",), kind="edit")
     params = EditFileParams
     example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
     field_aliases: Mapping[str, str] = {"path": "file_path"}

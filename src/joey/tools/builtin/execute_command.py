@@ -70,7 +70,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
     """Commands that take longer than `kill_after` seconds are ended, except those that begin with an exempt prefix."""
 
     name = "execute_command"
-    display = Display(("command",), headed=True, failure=_FAILURE)
+    display = Display(("command",), headed=True, failure=_FAILURE, kind="execute")
     group = "command"
     params = ExecuteCommandParams
     field_aliases = {"cmd": "command", "workdir": "cwd", "working_directory": "cwd", "pty": "terminal"}

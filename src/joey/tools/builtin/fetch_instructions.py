@@ -20,7 +20,7 @@ class FetchInstructionsParams(Params):
 
 class FetchInstructions(Tool[FetchInstructionsParams]):
     name = "fetch_instructions"
-    display = Display(("task",))
+    display = Display(("task",), kind="read")
     group = "read"
     params = FetchInstructionsParams
     example = {"task": "create_mode"}

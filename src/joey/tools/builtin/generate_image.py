@@ -44,7 +44,7 @@ class GenerateImage(Tool[GenerateImageParams]):
     """`endpoint` is who makes the images; None where the settings name nobody."""
 
     name = "generate_image"
-    display = Display(("path",))
+    display = Display(("path",), kind="edit")
     group = "edit"
     params = GenerateImageParams
     feature = "image_generation"

@@ -26,7 +26,7 @@ class ListFilesParams(Params):
 
 class ListFiles(Tool[ListFilesParams]):
     name = "list_files"
-    display = Display(("path",))
+    display = Display(("path",), kind="read")
     group = "read"
     params = ListFilesParams
     field_aliases = {"directory": "path", "dir": "path", "dir_path": "path"}

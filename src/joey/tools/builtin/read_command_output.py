@@ -35,7 +35,7 @@ class ReadCommandOutputParams(Params):
 
 class ReadCommandOutput(Tool[ReadCommandOutputParams]):
     name = "read_command_output"
-    display = Display(("artifact_id",))
+    display = Display(("artifact_id",), kind="read")
     group = "command"
     params = ReadCommandOutputParams
     field_aliases = {"id": "artifact_id", "job_id": "artifact_id", "pattern": "search"}

@@ -96,7 +96,7 @@ class _ReadError(Exception):
 
 class ReadFile(Tool[ReadFileParams]):
     name = "read_file"
-    display = Display(("path",))
+    display = Display(("path",), kind="read")
     group = "read"
     params = ReadFileParams
     field_aliases = {"file_path": "path", "file": "path", "filename": "path"}

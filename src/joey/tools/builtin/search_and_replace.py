@@ -34,7 +34,7 @@ class SearchAndReplaceParams(Params):
 
 class SearchAndReplace(OneFileTool[SearchAndReplaceParams]):
     name = "search_and_replace"
-    display = Display(("file_path",))
+    display = Display(("file_path",), kind="edit")
     params = SearchAndReplaceParams
     example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
     aliases = ("edit",)

@@ -43,7 +43,7 @@ class SearchFilesParams(Params):
 
 class SearchFiles(Tool[SearchFilesParams]):
     name = "search_files"
-    display = Display(("regex", "path"))
+    display = Display(("regex", "path"), kind="search")
     group = "read"
     params = SearchFilesParams
     field_aliases = {"pattern": "regex", "query": "regex", "glob": "file_pattern", "directory": "path"}

@@ -25,7 +25,7 @@ class SearchReplaceParams(Params):
 
 class SearchReplace(OneFileTool[SearchReplaceParams]):
     name = "search_replace"
-    display = Display(("file_path",))
+    display = Display(("file_path",), kind="edit")
     params = SearchReplaceParams
     example: JsonObject = {"file_path": "src/area.py", "old_string": "w + h", "new_string": "w * h"}
     field_aliases: Mapping[str, str] = {"path": "file_path"}

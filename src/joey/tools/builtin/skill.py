@@ -18,7 +18,7 @@ class SkillParams(Params):
 
 class LoadSkill(Tool[SkillParams]):
     name = "skill"
-    display = Display(("skill",))
+    display = Display(("skill",), kind="read")
     group = "always"
     params = SkillParams
     field_aliases = {"name": "skill", "arguments": "args"}

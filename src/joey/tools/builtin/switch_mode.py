@@ -18,7 +18,7 @@ class SwitchModeParams(Params):
 
 class SwitchModeTool(Tool[SwitchModeParams]):
     name = "switch_mode"
-    display = Display(("mode_slug",))
+    display = Display(("mode_slug",), kind="switch_mode")
     group = "modes"
     params = SwitchModeParams
     field_aliases = {"mode": "mode_slug", "slug": "mode_slug"}

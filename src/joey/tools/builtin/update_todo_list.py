@@ -19,7 +19,7 @@ class UpdateTodoListParams(Params):
 
 class UpdateTodoList(Tool[UpdateTodoListParams]):
     name = "update_todo_list"
-    display = Display(role="todos")
+    display = Display(role="todos", kind="think")
     group = "always"
     feature = "todo_list"
     params = UpdateTodoListParams

@@ -23,7 +23,7 @@ class WriteToFileParams(Params):
 
 class WriteToFile(OneFileTool[WriteToFileParams]):
     name = "write_to_file"
-    display = Display(("path",))
+    display = Display(("path",), kind="edit")
     params = WriteToFileParams
     example: JsonObject = {"path": "src/greet.py", "file_text": "print('hello')\n"}
     aliases = ("write_file",)

@@ -1,0 +1,358 @@
+"""From the events of a task to the updates of a session: a fold, without a word about the wire.
+
+    event ──► Projection.apply ──► updates, in the order in which they are sent
+
+The same fold shows a task as it runs and one that is loaded, so a loaded session looks as it looked. Its laws:
+
+* every tool call is announced once (`tool_call`), ends once (completed or failed), and has an id that is unique in the
+  session: models repeat theirs;
+* each block of text and of reasoning is a message with an id of its own, so that editors do not glue them together;
+* what grows is sent as it grows and never again: a command's output in pieces where the editor draws them, otherwise
+  its last lines now and then and the whole at the end.
+
+A result is a message, not a call: its words stream like any other text. So is a question, and the todo list is the plan.
+A subtask is the call that started it; its own calls name that call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from joey.acp import updates
+from joey.acp.client import Client
+from joey.acp.updates import Content, Update
+from joey.events import (
+    ApprovalRequested,
+    ArgumentPath,
+    CommandLeftRunning,
+    ContextShortened,
+    Event,
+    FilesLeftBehind,
+    ModeChanged,
+    QuestionRequested,
+    ReasoningDelta,
+    ReasoningStarted,
+    RetryScheduled,
+    SubtaskOpened,
+    TaskAborted,
+    TaskFinished,
+    TextDelta,
+    TextFinished,
+    TextStarted,
+    TodosChanged,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolCallStarted,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    TurnFinished,
+)
+from joey.tools.builtin import builtin_display
+from joey.tools.display import Display, flat
+
+_SECONDS_BETWEEN = 0.3
+"""How often the last lines of an output are sent again to an editor that does not draw pieces."""
+_TAIL = 2_000
+_VERBS = {"read": "Read", "edit": "Edit", "search": "Search", "fetch": "Open"}
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A tool call that the editor knows of."""
+
+    id: str
+    name: str
+    display: Display
+    arguments: dict[ArgumentPath, list[str]] = field(default_factory=dict)
+    titled: bool = False
+    ended: bool = False
+    output: list[str] = field(default_factory=list)
+    drawn_at: float = 0.0
+    drawn: bool = False
+    """Whether the editor draws its output from pieces."""
+    words: str = ""
+    """The last words of the subtask that it started."""
+
+    @property
+    def is_card(self) -> bool:
+        return self.display.role == "call"
+
+    def texts(self) -> dict[ArgumentPath, str]:
+        return {path: "".join(pieces) for path, pieces in self.arguments.items()}
+
+
+class Projection:
+    """One session. `folder` is where the task works; `spent` is what it has cost before."""
+
+    def __init__(
+        self,
+        folder: str,
+        client: Client,
+        *,
+        window: int | None = None,
+        display_of: Callable[[str], Display] = builtin_display,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder = folder
+        self._client = client
+        self._display_of = display_of
+        self._clock = clock
+        self._calls: dict[tuple[str, str], _Call] = {}
+        self._running: dict[str, _Call] = {}
+        """The call that each task runs now."""
+        self._parents: dict[str, _Call] = {}
+        """The call that started each subtask."""
+        self._messages = 0
+        self._announced = 0
+        self.window = window
+        self.cost: float | None = None
+
+    def apply(self, task_id: str, event: Event) -> list[Update]:
+        return [*self._updates(task_id, event)]
+
+    def call_id(self, task_id: str, call_id: str) -> str | None:
+        """The id by which the editor knows a call."""
+        call = self._calls.get((task_id, call_id))
+        return call.id if call else None
+
+    def user_message(self, words: str) -> list[Update]:
+        """A message of the user's, where the editor has not shown it itself."""
+        self._messages += 1
+        return [updates.message("user_message_chunk", updates.text(words), self._message_id)]
+
+    def say(self, words: str) -> list[Update]:
+        """A message that is not the model's."""
+        self._messages += 1
+        return [updates.message("agent_message_chunk", updates.text(words), self._message_id)]
+
+    def _updates(self, task_id: str, event: Event) -> Iterator[Update]:
+        match event:
+            case TextStarted() | TextDelta() | TextFinished() | ReasoningStarted() | ReasoningDelta():
+                yield from self._words(task_id, event)
+            case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() | ToolCallMalformed():
+                yield from self._call(task_id, event)
+            case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished():
+                yield from self._run(task_id, event)
+            case TodosChanged(todos):
+                yield updates.plan(todos)
+            case TurnFinished():
+                yield from self._usage(event)
+            case QuestionRequested(_, question, suggestions):
+                choices = "".join(f"\n- {each.text}" for each in suggestions)
+                yield from self.say(f"{question}{choices}")
+            case ModeChanged(mode):
+                yield {"sessionUpdate": "current_mode_update", "currentModeId": mode}
+            case SubtaskOpened(child_id):
+                if task_id in self._running:
+                    self._parents[child_id] = self._running[task_id]
+            case RetryScheduled(_, seconds, reason):
+                yield from self._end(task_id, "This reply broke off and is requested again.")
+                yield from self._notice("warning", f"Trying again in {seconds:.0f} s", reason)
+            case ContextShortened():
+                yield from self._compaction(event)
+            case CommandLeftRunning(command, group):
+                where = f" as process group {group}; stop it with `kill -- -{group}`" if group else ""
+                yield from self._notice("warning", "A command may still be running", f"`{command}`{where}")
+            case FilesLeftBehind(words):
+                yield from self._notice("warning", "Files that run programs later were left behind", words)
+            case TaskFinished() | TaskAborted():
+                yield from self._end(task_id, "The task ended before this call did.")
+
+    # Words
+
+    @property
+    def _message_id(self) -> str:
+        return f"message-{self._messages}"
+
+    def _words(self, task_id: str, event: Event) -> Iterator[Update]:
+        parent = self._parents.get(task_id)
+        match event:
+            case TextStarted() | ReasoningStarted():
+                self._messages += 1
+            case TextDelta(words) if parent is not None:
+                parent.words += words
+            case TextFinished() if parent is not None:
+                yield self._changed(parent, content=[updates.block(updates.text(parent.words))])
+                parent.words = ""
+            case TextDelta(words):
+                yield updates.message("agent_message_chunk", updates.text(words), self._message_id)
+            case ReasoningDelta(words) if parent is None:
+                yield updates.message("agent_thought_chunk", updates.text(words), self._message_id)
+
+    # Calls
+
+    def _call(self, task_id: str, event: Any) -> Iterator[Update]:
+        call = self._calls.get((task_id, event.call_id))
+        if call is None or isinstance(event, ToolCallStarted):
+            call, announced = self._announce(task_id, event.call_id, event.name or "a call")
+            yield from announced
+        match event:
+            case ToolCallDelta(_, path, words, _) if path:
+                yield from self._grow(call, path, words)
+            case ToolCallFinished(_, _, arguments):
+                call.arguments = {path: [words] for path, words in flat(arguments).items()}
+                if call.is_card:
+                    known = arguments if isinstance(arguments, Mapping) else {}
+                    yield self._changed(call, **self._about(call), rawInput=updates.raw_input(known))
+            case ToolCallMalformed(_, _, _, message):
+                yield from self._close(call, "failed", [updates.block(updates.text(message))])
+
+    def _announce(self, task_id: str, call_id: str, name: str) -> tuple[_Call, list[Update]]:
+        self._announced += 1
+        self._messages += 1
+        call = _Call(f"call-{self._announced}", name, self._display_of(name))
+        self._calls[task_id, call_id] = call
+        if not call.is_card:
+            return call, []
+        update = {
+            "sessionUpdate": "tool_call",
+            "toolCallId": call.id,
+            "title": _title(call, ""),
+            "kind": call.display.kind,
+            "status": "pending",
+        }
+        if parent := self._parents.get(task_id):
+            update["_meta"] = {"parentToolCallId": parent.id}
+        return call, [update]
+
+    def _grow(self, call: _Call, path: ArgumentPath, words: str) -> Iterator[Update]:
+        """An argument grew. What a call is about is told once, as soon as another argument begins after it."""
+        known = path in call.arguments
+        call.arguments.setdefault(path, []).append(words)
+        if call.display.role == "result" and path[-1] == "result":
+            yield updates.message("agent_message_chunk", updates.text(words), self._message_id)
+        elif call.is_card and not known and not call.titled and len(call.arguments) > 1:
+            before = {each: text for each, text in call.texts().items() if each != path}
+            if call.display.subject and any(each[-1] in call.display.subject for each in before if each):
+                call.titled = True
+                yield self._changed(call, **self._about(call, before))
+
+    def _about(self, call: _Call, known: Mapping[ArgumentPath, str] | None = None) -> dict[str, Any]:
+        known = call.texts() if known is None else known
+        paths = [text for path, text in known.items() if path and str(path[-1]).endswith("path") and text]
+        locations = [{"path": updates.absolute(each, self._folder)} for each in dict.fromkeys(paths)]
+        return {"title": _title(call, call.display.summary(known)), **({"locations": locations} if locations else {})}
+
+    def waiting(self, task_id: str, event: ApprovalRequested) -> Update:
+        """A call as a request for permission shows it: all of what would happen, and why it is asked."""
+        call = self._calls.get((task_id, event.call_id))
+        if call is None:
+            call, _ = self._announce(task_id, event.call_id, event.name)
+        call.arguments = {path: [words] for path, words in flat(event.arguments).items()}
+        reason = f"{event.reason}." if event.reason and event.reason[-1] not in ".!?" else event.reason
+        content = [*updates.shown_content(event.shown, self._folder), *_command(call)]
+        return {
+            "toolCallId": call.id,
+            "kind": call.display.kind,
+            "status": "pending",
+            **self._about(call),
+            "rawInput": updates.raw_input(event.arguments),
+            "content": [*content, *([updates.block(updates.text(reason))] if reason else [])],
+        }
+
+    # What became of them
+
+    def _run(self, task_id: str, event: ToolRunStarted | ToolRunProgressed | ToolRunFinished) -> Iterator[Update]:
+        call = self._calls.get((task_id, event.call_id))
+        if call is None or not call.is_card or call.ended:
+            return
+        match event:
+            case ToolRunStarted():
+                self._running[task_id] = call
+                yield self._started(call)
+            case ToolRunProgressed(_, words):
+                yield from self._progress(call, words)
+            case ToolRunFinished(_, _, result):
+                self._running.pop(task_id, None)
+                failed = result.is_error or any(map(call.display.failed, result.text.split("\n\n")))
+                yield from self._close(
+                    call, "failed" if failed else "completed", updates.result_content(result, self._folder)
+                )
+
+    def _started(self, call: _Call) -> Update:
+        call.drawn = call.display.kind == "execute" and self._client.draws_output
+        if not call.drawn:
+            return self._changed(call, status="in_progress")
+        terminal: Content = {"type": "terminal", "terminalId": call.id}
+        info = {"terminal_info": {"terminal_id": call.id, "cwd": self._folder}}
+        return self._changed(call, status="in_progress", content=[terminal], _meta=info)
+
+    def _progress(self, call: _Call, words: str) -> Iterator[Update]:
+        if call.drawn:
+            yield self._changed(call, _meta={"terminal_output": {"terminal_id": call.id, "data": words}})
+            return
+        call.output.append(words)
+        now = self._clock()
+        if now - call.drawn_at >= _SECONDS_BETWEEN:
+            call.drawn_at = now
+            tail = "".join(call.output)[-_TAIL:]
+            call.output = [tail]
+            yield self._changed(call, content=[updates.block(updates.text(updates.fenced(tail)))])
+
+    def _close(self, call: _Call, status: str, content: list[Content]) -> Iterator[Update]:
+        if call.ended or not call.is_card:
+            call.ended = True
+            return
+        call.ended = True
+        call.output, call.arguments = [], {}
+        if not call.drawn:
+            yield self._changed(call, status=status, content=content)
+            return
+        ended = {"terminal_exit": {"terminal_id": call.id, "exit_code": None if status == "failed" else 0, "signal": None}}
+        yield self._changed(call, status=status, _meta=ended)
+
+    def _end(self, task_id: str, words: str) -> Iterator[Update]:
+        """Nothing of a task runs or waits any more."""
+        self._running.pop(task_id, None)
+        for (task, _), call in self._calls.items():
+            if task == task_id and not call.ended:
+                yield from self._close(call, "failed", [updates.block(updates.text(words))])
+
+    def _changed(self, call: _Call, **changed: Any) -> Update:
+        return {"sessionUpdate": "tool_call_update", "toolCallId": call.id, **changed}
+
+    # The rest
+
+    def _usage(self, event: TurnFinished) -> Iterator[Update]:
+        if event.cost is not None:
+            self.cost = (self.cost or 0.0) + event.cost
+        if self.window:
+            cost = {} if self.cost is None else {"cost": {"amount": round(self.cost, 6), "currency": "USD"}}
+            yield {"sessionUpdate": "usage_update", "used": event.usage.total, "size": self.window, **cost}
+
+    def _notice(self, severity: str, title: str, words: str) -> Iterator[Update]:
+        if self._client.notices:
+            yield {"sessionUpdate": "notice", "severity": severity, "title": title, "description": words}
+            return
+        self._messages += 1
+        yield updates.message("agent_thought_chunk", updates.text(f"{title}: {words}\n"), self._message_id)
+
+    def _compaction(self, event: ContextShortened) -> Iterator[Update]:
+        if not self._client.compaction:
+            hidden = f"{event.hidden_messages} old messages are no longer sent"
+            yield from self._notice("info", "The conversation was summarized", hidden)
+            return
+        self._messages += 1
+        summary = {"summary": [updates.text(event.summary)]} if event.summary else {}
+        compaction = f"compaction-{self._messages}"
+        yield {"sessionUpdate": "compaction_update", "compactionId": compaction, "status": "completed", **summary}
+
+
+def _title(call: _Call, summary: str) -> str:
+    """The command itself, or what is done to what."""
+    summary = " ".join(summary.split())
+    if call.display.kind == "execute" and summary:
+        return summary
+    verb = _VERBS.get(call.display.kind, call.name)
+    return f"{verb} {summary}" if summary else call.name
+
+
+def _command(call: _Call) -> list[Content]:
+    if call.display.kind != "execute":
+        return []
+    return [updates.block(updates.text(updates.fenced(call.display.summary(call.texts()))))]
