@@ -66,3 +66,30 @@ def one_line(text: str) -> str:
 
 def _attribute(value: str) -> str:
     return one_line(value).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+
+
+# Back to what the user typed
+
+
+def users_words(text: str) -> str:
+    """The user's own words in a message of theirs, without what Joey added; empty where it is all Joey's."""
+    text = text.strip()
+    if text.startswith("<environment_details>") or text.endswith("(This message is automatic; do not answer it.)"):
+        return ""
+    found = _ANSWER.search(text)
+    return own_words(found[2] if found else text)
+
+
+def own_words(text: str) -> str:
+    """What the user typed, without what was added below it."""
+    return _ADDED.split(text)[0].strip()
+
+
+def is_users_answer(text: str) -> bool:
+    """Whether the result of a call is what the user said to it."""
+    return bool(_ANSWER.search(text.strip()))
+
+
+_ADDED = re.compile(r'(?:\A|\n\n)<(?:(?:mentioned|command|skill) name="|input>\n)')
+"""What Joey added for a mention or a command of the user's stands behind their words, and so does what was piped in."""
+_ANSWER = re.compile(r"<(user_message|feedback|answer)>(.*)</\1>\Z", re.DOTALL)

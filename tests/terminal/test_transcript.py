@@ -35,6 +35,7 @@ from joey.events import (
     TurnStarted,
     UsageReported,
 )
+from joey.frames import users_words
 from joey.messages import (
     ImageBlock,
     Message,
@@ -63,7 +64,6 @@ from joey.terminal.transcript import (
     Transcript,
     UserText,
     entries_of,
-    users_words,
 )
 from joey.usage import Usage
 from screen_kit import words

@@ -9,7 +9,7 @@ import pytest
 from textual import events
 
 from joey.config.edit import set_value
-from joey.frames import framed
+from joey.frames import framed, own_words
 from joey.messages import ImageBlock
 from joey.system.folders import user_folder
 from joey.terminal.clipboard import NoClipboardImageError, paste_command, read_image
@@ -20,7 +20,6 @@ from joey.terminal.screen.menu import ROWS, Menu
 from joey.terminal.screen.pasted import Pasted
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.slash import command_hints, is_for_the_terminal
-from joey.terminal.transcript import own_words
 from joey.terminal.users_commands import is_command
 from screen_kit import ScratchServices, on_screen, say, until
 from task_kit import done

@@ -4,8 +4,8 @@ A message is a request (method and id), a notification (a method alone) or an an
 Ids of the two directions are independent: what comes in is looked up by what it is first, then by its id.
 
 Nothing that comes in ends the connection but its end. A line that is no JSON, no object, too long, an unknown method or
-an answer that nobody waits for is answered or dropped as the standard says, and the next line is read. What is sent goes
-out in the order in which it was sent: a line is written whole or, when the reader went away, not at all.
+an answer that nobody waits for is answered or dropped as the standard says, and the next line is read. What is sent
+goes out in the order in which it was sent: a line is written whole or, when the reader went away, not at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import json
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from joey.errors import JoeyError
@@ -45,13 +44,6 @@ class Served(Protocol):
     def notification(self, name: str) -> Callable[[Params], None] | None: ...
 
 
-@dataclass(slots=True, eq=False)
-class _Waiting:
-    """A request of ours that has no answer yet."""
-
-    answer: asyncio.Future[Any]
-
-
 class Connection:
     """One client. `run` serves it until its input ends."""
 
@@ -59,7 +51,7 @@ class Connection:
         self._served = served
         self._output = output
         self._next_id = 0
-        self._waiting: dict[Id, _Waiting] = {}
+        self._waiting: dict[Id, asyncio.Future[Any]] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.closed = False
@@ -69,16 +61,14 @@ class Connection:
     def notify(self, method: str, params: Params) -> None:
         self._write({"jsonrpc": "2.0", "method": method, "params": params})
 
-    async def request(self, method: str, params: Params, *, timeout: float | None = None) -> Any:
-        """Ask the client; its result, or RpcError. Without a time limit a person may take as long as they want."""
+    async def request(self, method: str, params: Params) -> Any:
+        """Ask the client; its result, or RpcError. A person may take as long as they want."""
         self._next_id += 1
         number = self._next_id
-        waiting = self._waiting[number] = _Waiting(asyncio.get_running_loop().create_future())
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
-            return await asyncio.wait_for(waiting.answer, timeout)
-        except TimeoutError:
-            raise RpcError(INTERNAL, f"the editor did not answer {method} within {timeout:g} s") from None
+            return await answer
         finally:
             self._waiting.pop(number, None)
 
@@ -157,7 +147,7 @@ class Connection:
             self._refuse(number, error.code, str(error))
         except JoeyError as error:
             self._refuse(number, INVALID_PARAMS, str(error))
-        except Exception:
+        except Exception:  # noqa: BLE001 - a bug of ours is no reason to leave the editor without an answer
             _LOG.exception("%s failed", method)
             self._refuse(number, INTERNAL, f"{method} failed unexpectedly; the details are in the log of the agent")
         else:
@@ -181,15 +171,15 @@ class Connection:
 
     def _answered(self, number: Any, message: Mapping[str, Any]) -> None:
         waiting = self._waiting.get(number) if _is_id(number) else None
-        if waiting is None or waiting.answer.done():
+        if waiting is None or waiting.done():
             return  # an answer to a question never asked, or asked by somebody who left
         error = message.get("error")
         if error is None:
-            waiting.answer.set_result(message.get("result"))
+            waiting.set_result(message.get("result"))
         else:
             code = error.get("code") if isinstance(error, dict) else None
             words = error.get("message") if isinstance(error, dict) else None
-            waiting.answer.set_exception(RpcError(code if isinstance(code, int) else INTERNAL, str(words or error)))
+            waiting.set_exception(RpcError(code if isinstance(code, int) else INTERNAL, str(words or error)))
 
     def _refuse(self, number: Id, code: int, message: str) -> None:
         self._write({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}})
@@ -202,7 +192,7 @@ class Connection:
 
     async def _end(self) -> None:
         for waiting in self._waiting.values():
-            waiting.answer.cancel()
+            waiting.cancel()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

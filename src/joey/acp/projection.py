@@ -10,8 +10,8 @@ The same fold shows a task as it runs and one that is loaded, so a loaded sessio
 * what grows is sent as it grows and never again: a command's output in pieces where the editor draws them, otherwise
   its last lines now and then and the whole at the end.
 
-A result is a message, not a call: its words stream like any other text. So is a question, and the todo list is the plan.
-A subtask is the call that started it; its own calls name that call.
+A result is a message, not a call: its words stream like any other text. So is a question; the todo list is the plan. A
+subtask is the call that started it; its own calls name that call.
 """
 
 from __future__ import annotations
@@ -150,6 +150,13 @@ class Projection:
             case SubtaskOpened(child_id):
                 if task_id in self._running:
                     self._parents[child_id] = self._running[task_id]
+            case TaskFinished() | TaskAborted():
+                yield from self._end(task_id, "The task ended before this call did.")
+            case _:
+                yield from self._notices(task_id, event)
+
+    def _notices(self, task_id: str, event: Event) -> Iterator[Update]:
+        match event:
             case RetryScheduled(_, seconds, reason):
                 yield from self._end(task_id, "This reply broke off and is requested again.")
                 yield from self._notice("warning", f"Trying again in {seconds:.0f} s", reason)
@@ -160,8 +167,6 @@ class Projection:
                 yield from self._notice("warning", "A command may still be running", f"`{command}`{where}")
             case FilesLeftBehind(words):
                 yield from self._notice("warning", "Files that run programs later were left behind", words)
-            case TaskFinished() | TaskAborted():
-                yield from self._end(task_id, "The task ended before this call did.")
 
     # Words
 
@@ -179,9 +184,9 @@ class Projection:
             case TextFinished() if parent is not None:
                 yield self._changed(parent, content=[updates.block(updates.text(parent.words))])
                 parent.words = ""
-            case TextDelta(words):
+            case TextDelta(words) if words:
                 yield updates.message("agent_message_chunk", updates.text(words), self._message_id)
-            case ReasoningDelta(words) if parent is None:
+            case ReasoningDelta(words) if words and parent is None:
                 yield updates.message("agent_thought_chunk", updates.text(words), self._message_id)
 
     # Calls
@@ -195,10 +200,12 @@ class Projection:
             case ToolCallDelta(_, path, words, _) if path:
                 yield from self._grow(call, path, words)
             case ToolCallFinished(_, _, arguments):
-                call.arguments = {path: [words] for path, words in flat(arguments).items()}
+                streamed, call.arguments = bool(call.arguments), _flat(arguments)
+                known = arguments if isinstance(arguments, Mapping) else {}
                 if call.is_card:
-                    known = arguments if isinstance(arguments, Mapping) else {}
                     yield self._changed(call, **self._about(call), rawInput=updates.raw_input(known))
+                elif call.display.role == "result" and not streamed and known.get("result"):
+                    yield updates.message("agent_message_chunk", updates.text(str(known["result"])), self._message_id)
             case ToolCallMalformed(_, _, _, message):
                 yield from self._close(call, "failed", [updates.block(updates.text(message))])
 
@@ -209,7 +216,7 @@ class Projection:
         self._calls[task_id, call_id] = call
         if not call.is_card:
             return call, []
-        update = {
+        update: Update = {
             "sessionUpdate": "tool_call",
             "toolCallId": call.id,
             "title": _title(call, ""),
@@ -225,6 +232,8 @@ class Projection:
         known = path in call.arguments
         call.arguments.setdefault(path, []).append(words)
         if call.display.role == "result" and path[-1] == "result":
+            if not words:
+                return
             yield updates.message("agent_message_chunk", updates.text(words), self._message_id)
         elif call.is_card and not known and not call.titled and len(call.arguments) > 1:
             before = {each: text for each, text in call.texts().items() if each != path}
@@ -243,7 +252,7 @@ class Projection:
         call = self._calls.get((task_id, event.call_id))
         if call is None:
             call, _ = self._announce(task_id, event.call_id, event.name)
-        call.arguments = {path: [words] for path, words in flat(event.arguments).items()}
+        call.arguments = _flat(event.arguments)
         reason = f"{event.reason}." if event.reason and event.reason[-1] not in ".!?" else event.reason
         content = [*updates.shown_content(event.shown, self._folder), *_command(call)]
         return {
@@ -303,7 +312,9 @@ class Projection:
         if not call.drawn:
             yield self._changed(call, status=status, content=content)
             return
-        ended = {"terminal_exit": {"terminal_id": call.id, "exit_code": None if status == "failed" else 0, "signal": None}}
+        ended = {
+            "terminal_exit": {"terminal_id": call.id, "exit_code": None if status == "failed" else 0, "signal": None}
+        }
         yield self._changed(call, status=status, _meta=ended)
 
     def _end(self, task_id: str, words: str) -> Iterator[Update]:
@@ -341,6 +352,10 @@ class Projection:
         summary = {"summary": [updates.text(event.summary)]} if event.summary else {}
         compaction = f"compaction-{self._messages}"
         yield {"sessionUpdate": "compaction_update", "compactionId": compaction, "status": "completed", **summary}
+
+
+def _flat(arguments: object) -> dict[ArgumentPath, list[str]]:
+    return {path: [words] for path, words in flat(arguments).items()}
 
 
 def _title(call: _Call, summary: str) -> str:

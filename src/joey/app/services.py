@@ -18,8 +18,8 @@ from typing import Any
 
 from joey.app.checkpoints import Step, step_files
 from joey.app.permissions import granted_in, revoke
-from joey.app.settings import approvals_in_force, default_model, located_at, notices, settings_in_force
-from joey.app.tasks import TaskOptions, open_task, prepare_task, read_image, task_store
+from joey.app.settings import approvals_in_force, default_model, located_at, notices, settings_in_force, usable_models
+from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, task_store
 from joey.app.tools import discover, tool_choices
 from joey.app.users_commands import UsersCommands
 from joey.config.edit import set_value
@@ -65,8 +65,9 @@ class TaskLine:
 class Services:
     """The services of one workspace."""
 
-    def __init__(self, options: TaskOptions, store: TaskStore | None = None) -> None:
+    def __init__(self, options: TaskOptions, store: TaskStore | None = None, given: Given = NOTHING_GIVEN) -> None:
         self._options = options
+        self._given = given
         self._store = store or task_store()
         if not options.workspace.is_dir():
             raise UsageError(f"{options.workspace} is not a folder; name one with --workspace")
@@ -97,7 +98,7 @@ class Services:
     ) -> AbstractAsyncContextManager[TaskHandle]:
         """A task, new or resumed. Whoever opens it runs it."""
         options = self._options.with_flags({"mode": choices.mode, "model": choices.model})
-        return open_task(prepare_task(replace(options, resume=choices.resume)), prompt, watch, images)
+        return open_task(prepare_task(replace(options, resume=choices.resume), self._given), prompt, watch, images)
 
     def tasks(self) -> Sequence[TaskLine]:
         """The tasks that people started: those of this folder first, and the newest first."""
@@ -112,6 +113,13 @@ class Services:
             raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
         return entry.task_id, entry.state
 
+    def journal_path(self, task_id: str) -> Path:
+        return self._store.journal_path(task_id)
+
+    def delete(self, task_id: str) -> None:
+        """Delete a task and everything saved with it. One that runs somewhere is an error."""
+        self._store.delete(self._store.find(task_id).task_id)
+
     def permissions(self, task_id: str | None = None) -> Sequence[Granted]:
         """What the user is not asked about again in this folder, and in a task, which may run or not. What each is, in
         words: `granted.permission.words`."""
@@ -125,6 +133,10 @@ class Services:
     def step_files(self, task_id: str, step: Step, *, do: bool) -> str:
         """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
         return step_files(self._store, task_id, step, do=do)
+
+    def with_flags(self, flags: Mapping[str, Any]) -> Services:
+        """The same with other settings for the tasks that are opened."""
+        return Services(self._options.with_flags(flags), self._store, self._given)
 
     # The user's own
 
@@ -149,6 +161,10 @@ class Services:
     def profile(self) -> str:
         """What may be done without asking, by its name."""
         return approvals_in_force(settings_in_force(self.folder, self._options.flags)).settings.profile
+
+    def models(self) -> Sequence[str]:
+        """The models that can be used at once: those usual for the keys that are set, and those installed here."""
+        return usable_models()
 
     def notices(self) -> Sequence[str]:
         """What the user should know about the configuration before anything starts."""

@@ -130,6 +130,12 @@ def _found_model(environment: Mapping[str, str]) -> str | None:
     return next((f"{provider}/{name}" for provider, found in servers.items() for name in found.models), None)
 
 
+def usable_models(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The models that need nothing more: those usual for the keys that are set, and the installed one."""
+    found = [model for variable, model in _USUAL_MODELS.items() if find_key(variable, environment)]
+    return [*found, *([f"{LOCAL}/{LOCAL_MODEL}"] if _local_model_is_there() else [])]
+
+
 def _local_model_is_there() -> bool:
     """Whether the coder model is installed, and the engine that runs it."""
     return known(LOCAL_MODEL).is_installed() and importlib.util.find_spec("xllamacpp") is not None

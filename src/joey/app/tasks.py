@@ -29,7 +29,7 @@ from joey.errors import UsageError
 from joey.images.sizing import image_type, resize_image
 from joey.journal.records import TaskOpened
 from joey.journal.store import TaskEntry, TaskStore
-from joey.mcp.config import LoadedServers, configured_servers
+from joey.mcp.config import LoadedServers, ServerConfig, configured_servers
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
 from joey.policy import Settings, Workspace
@@ -42,7 +42,7 @@ from joey.providers import LOCAL, Prices, Provider
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
 from joey.system.outlet import unfiltered
-from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
+from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace, new_task_id
 from joey.task.log import Watcher
 from joey.task.mentions import WorkspaceSources
 from joey.task.profiles import choose_profile
@@ -88,6 +88,10 @@ class Given:
     """Whether the user's and the project's own files count, and the environment: settings, modes, rules, servers."""
     store: Path | None = None
     """Where the task is saved; with all other tasks of the user when None."""
+    task_id: str | None = None
+    """The id of a new task, where somebody was promised it before the task begins."""
+    servers: tuple[ServerConfig, ...] = ()
+    """MCP servers that count in addition to the configured ones, and before those of the same name."""
 
     def approved(self, policy: Settings) -> Settings:
         """A program vouches for the code of its tools. What they do to files is approved or not by their group."""
@@ -170,6 +174,7 @@ def prepare_task(
     options = options.with_flags(_kept(opened, options)) if opened else options
     sources = Sources.of(workspace) if given.config else NO_SOURCES
     servers = configured_servers(workspace) if given.config else LoadedServers()
+    servers = servers.with_given(given.servers)
     return TaskSetup(options, given, workspace, sources, read(sources, options.flags), servers, store, entry)
 
 
@@ -259,6 +264,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             headless=setup.options.headless,
             expand_input=input_expander(paths, around.library, sees_images=sees, check=config.value("check")),
             wrap_parser=parser_watcher(),
+            new_id=lambda: setup.given.task_id or new_task_id(),
         ),
     )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 GROUPS: dict[str, dict[str, str]] = {
     "work": {
         "interactive": "open the interactive terminal (same as `joey` without a command)",
+        "acp": "work in an editor that speaks the Agent Client Protocol",
         "run": "run one task without asking questions, for scripts and CI",
         "scratch": "try Joey: run one task in a new, empty folder",
         "demo": "watch one whole task offline, with a scripted model",
@@ -62,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"joey {__version__}")
         return 0
     try:
+        if args == ["acp"]:  # an editor waits: not even the options are read
+            from joey.acp.serve import serve
+
+            return serve({})
         return _run(args)
     except JoeyError as error:
         print(f"joey: {error}", file=sys.stderr)

@@ -19,10 +19,10 @@ from joey.config.kinds import COUNT, DECISION, LIST, NUMBER, SHARE, SWITCH, TEXT
 
 InProject: TypeAlias = Literal["free", "stricter", "tighter", "trusted", "never"]
 
-ALL = ("interactive", "run", "resume", "scratch")
+ALL = ("interactive", "run", "resume", "scratch", "acp")
 """The commands that open a task."""
 HEADLESS = ("run", "resume", "scratch")
-IN_FOLDER = ("interactive", "run", "resume")
+IN_FOLDER = ("interactive", "run", "resume", "acp")
 """Those that work in a folder of the user's own."""
 
 

@@ -18,7 +18,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -86,6 +86,11 @@ class LoadedServers:
     untrusted: tuple[ServerConfig, ...] = ()
     """A project's servers that are left alone, because the workspace is not trusted."""
     problems: tuple[Problem, ...] = ()
+
+    def with_given(self, given: tuple[ServerConfig, ...]) -> LoadedServers:
+        """With servers that a front end was handed. Of two with one name, the one that was handed counts."""
+        names = {server.name for server in given}
+        return replace(self, servers=(*given, *(each for each in self.servers if each.name not in names)))
 
     @property
     def enabled(self) -> tuple[ServerConfig, ...]:

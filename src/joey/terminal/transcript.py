@@ -9,7 +9,6 @@ because a subtask counts its calls for itself. How calls of a tool are shown is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -50,6 +49,7 @@ from joey.events import (
     UserMessageQueued,
     UserMessageTakenBack,
 )
+from joey.frames import is_users_answer, own_words, users_words
 from joey.messages import (
     ImageBlock,
     Message,
@@ -396,7 +396,7 @@ def settle(card: Card, result: ToolResult) -> None:
     card.shown, card.result = result.shown, "\n".join(own)
     if card.display.role == "result":
         seen = card.state == "done" and not result.is_error
-        card.state = "done" if seen or _WRAPPED.search(card.result.strip()) else "failed"
+        card.state = "done" if seen or is_users_answer(card.result) else "failed"
     else:
         card.state = "failed" if result.is_error or card.status else "done"
 
@@ -405,28 +405,9 @@ def _grown(arguments: JsonValue) -> dict[ArgumentPath, Growing]:
     return {path: Growing(text) for path, text in flat(arguments).items()}
 
 
-def users_words(text: str) -> str:
-    """The user's own words in a message of theirs, without what Joey added; empty where it is all Joey's."""
-    text = text.strip()
-    if text.startswith("<environment_details>") or text.endswith("(This message is automatic; do not answer it.)"):
-        return ""
-    found = _WRAPPED.search(text)
-    return own_words(found[2] if found else text)
-
-
-def own_words(text: str) -> str:
-    """What the user typed, without what was added below it."""
-    return _ADDED.split(text)[0].strip()
-
-
-_ADDED = re.compile(r'(?:\A|\n\n)<(?:(?:mentioned|command|skill) name="|input>\n)')
-"""What Joey added for a mention or a command of the user's stands behind their words, and so does what was piped in."""
-_WRAPPED = re.compile(r"<(user_message|feedback|answer)>(.*)</\1>\Z", re.DOTALL)
-
-
 def _answer_to(card: Card) -> str:
     """What the user answered, where the call's result is their answer."""
-    return users_words(card.result) if _WRAPPED.search(card.result.strip()) else ""
+    return users_words(card.result) if is_users_answer(card.result) else ""
 
 
 def entries_of(messages: Iterable[Message], display_of: Callable[[str], Display] = builtin_display) -> list[Entry]:

@@ -1,0 +1,206 @@
+"""The methods that Joey serves, and the sessions that they are about.
+
+Sessions live in one process, each with its folder, its mode, its servers and its task. A method whose parameters are
+wrong is answered with what is wrong; nothing of a session changes then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from joey.acp.client import Client
+from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError
+from joey.acp.options import title
+from joey.acp.prompt import read_prompt
+from joey.acp.servers import read_servers
+from joey.acp.session import Session
+from joey.app.services import Services, TaskLine
+from joey.app.tasks import Given, TaskOptions
+from joey.errors import JoeyError
+from joey.journal.records import TaskOpened
+from joey.journal.replay import TaskState
+from joey.providers.errors import MissingKeyError
+from joey.task.config import new_task_id
+
+_PAGE = 50
+Method: TypeAlias = Callable[[Params], Awaitable[Any]]
+
+
+class Agent:
+    """What one client is served with."""
+
+    def __init__(self, client: Client, flags: Mapping[str, Any]) -> None:
+        self._client = client
+        self._flags = flags
+        self._sessions: dict[str, Session] = {}
+        self.connection: Connection
+        self._methods: dict[str, Method] = {
+            "authenticate": self._authenticate,
+            "session/new": self._new,
+            "session/load": self._load,
+            "session/resume": self._resume,
+            "session/list": self._list,
+            "session/close": self._close,
+            "session/delete": self._delete,
+            "session/prompt": self._prompt,
+            "session/set_mode": self._set_mode,
+            "session/set_config_option": self._set_option,
+        }
+
+    def method(self, name: str) -> Method | None:
+        return self._methods.get(name)
+
+    def notification(self, name: str) -> Callable[[Params], None] | None:
+        return self._cancel if name == "session/cancel" else None
+
+    async def close(self) -> None:
+        for session in self._sessions.values():
+            await session.close()
+
+    # Sessions
+
+    async def _authenticate(self, _params: Params) -> dict[str, Any]:
+        return {}
+
+    async def _new(self, params: Params) -> dict[str, Any]:
+        session = self._open(new_task_id(), params)
+        session.send_commands()
+        return {"sessionId": session.id, **session.state()}
+
+    async def _load(self, params: Params) -> dict[str, Any]:
+        session = await self._reopen(params)
+        session.replay()
+        session.send_commands()
+        return session.state()
+
+    async def _resume(self, params: Params) -> dict[str, Any]:
+        session = await self._reopen(params)
+        session.send_commands()
+        return session.state()
+
+    async def _reopen(self, params: Params) -> Session:
+        session_id = _text(params, "sessionId")
+        if (known := self._sessions.pop(session_id, None)) is not None:
+            await known.close()
+        folder = _folder(params)
+        task_id, state, opened = _found(Services(TaskOptions(folder)), session_id)
+        session = self._open(task_id, {**params, "cwd": str(opened.folder)})
+        session.continues(task_id, state.mode, opened.model)
+        return session
+
+    def _open(self, session_id: str, params: Params) -> Session:
+        folder = _folder(params)
+        given = Given(task_id=session_id, servers=read_servers(params.get("mcpServers"), folder))
+        services = Services(TaskOptions(folder, self._flags), given=given)
+        try:
+            session = Session(session_id, services, self.connection, self._client)
+        except MissingKeyError as error:
+            raise RpcError(LOGIN_NEEDED, str(error)) from None
+        self._sessions[session_id] = session
+        return session
+
+    async def _list(self, params: Params) -> dict[str, Any]:
+        folder = params.get("cwd")
+        lines = [line for line in Services(TaskOptions(Path.cwd())).tasks() if line.folder is not None]
+        if isinstance(folder, str):
+            lines = [line for line in lines if _is_at(line, Path(folder))]
+        start = _cursor(params.get("cursor"))
+        page = lines[start : start + _PAGE]
+        more = {"nextCursor": str(start + _PAGE)} if len(lines) > start + _PAGE else {}
+        return {"sessions": [_info(line) for line in page], **more}
+
+    async def _close(self, params: Params) -> dict[str, Any]:
+        session = self._session(params)
+        del self._sessions[session.id]
+        await session.close()
+        return {}
+
+    async def _delete(self, params: Params) -> dict[str, Any]:
+        session_id = _text(params, "sessionId")
+        if (session := self._sessions.pop(session_id, None)) is not None:
+            await session.close()
+        Services(TaskOptions(Path.cwd())).delete(session_id)
+        return {}
+
+    # Turns
+
+    async def _prompt(self, params: Params) -> dict[str, Any]:
+        session = self._session(params)
+        prompt = read_prompt(params.get("prompt"), str(session.services.folder))
+        return {"stopReason": await session.prompt(prompt)}
+
+    def _cancel(self, params: Params) -> None:
+        session = self._sessions.get(str(params.get("sessionId")))
+        if session is not None:
+            session.cancel()
+
+    async def _set_mode(self, params: Params) -> dict[str, Any]:
+        session, mode = self._session(params), _text(params, "modeId")
+        _among("mode", mode, dict(session.services.modes()))
+        session.choose("mode", mode)
+        return {}
+
+    async def _set_option(self, params: Params) -> dict[str, Any]:
+        session, name, value = self._session(params), _text(params, "configId"), _text(params, "value")
+        offered = {each["id"]: each for each in session.state()["configOptions"]}
+        _among("option", name, offered)
+        _among(name, value, {each["value"]: each for each in offered[name]["options"]})
+        session.choose(name, value)
+        return {"configOptions": session.state()["configOptions"]}
+
+    def _session(self, params: Params) -> Session:
+        session_id = _text(params, "sessionId")
+        if session_id not in self._sessions:
+            raise RpcError(NOT_FOUND, f"there is no session {session_id!r}; open it with session/new or session/load")
+        return self._sessions[session_id]
+
+
+def _found(services: Services, session_id: str) -> tuple[str, TaskState, TaskOpened]:
+    try:
+        task_id, state = services.state(session_id)
+    except JoeyError as error:
+        raise RpcError(NOT_FOUND, str(error)) from None
+    if task_id != session_id or state.opened is None:
+        raise RpcError(NOT_FOUND, f"there is no session {session_id!r}")
+    return task_id, state, state.opened
+
+
+def _info(line: TaskLine) -> dict[str, Any]:
+    changed = datetime.fromtimestamp(line.changed, UTC).isoformat()
+    return {"sessionId": line.task_id, "cwd": str(line.folder), "title": title(line.text), "updatedAt": changed}
+
+
+def _is_at(line: TaskLine, folder: Path) -> bool:
+    return line.folder is not None and (line.folder == folder or line.folder.resolve() == folder.resolve())
+
+
+def _folder(params: Params) -> Path:
+    cwd = params.get("cwd")
+    if not isinstance(cwd, str) or not cwd.startswith("/"):
+        raise RpcError(INVALID_PARAMS, "cwd is an absolute path")
+    if not Path(cwd).is_dir():
+        raise RpcError(INVALID_PARAMS, f"{cwd} is not a folder")
+    return Path(cwd)
+
+
+def _text(params: Params, name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str) or not value:
+        raise RpcError(INVALID_PARAMS, f"{name} is missing, or not a text")
+    return value
+
+
+def _among(what: str, value: str, known: Mapping[str, Any]) -> None:
+    if value not in known:
+        raise RpcError(INVALID_PARAMS, f"unknown {what} {value!r}; available: {', '.join(known)}")
+
+
+def _cursor(value: Any) -> int:
+    if value is None:
+        return 0
+    if not isinstance(value, str) or not value.isdecimal():
+        raise RpcError(INVALID_PARAMS, "this cursor was not given by session/list")
+    return int(value)

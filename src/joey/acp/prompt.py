@@ -1,0 +1,98 @@
+"""What the user sends from an editor, as a message for the model: words, images, files and links."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from joey.acp.connection import INVALID_PARAMS, RpcError
+from joey.frames import neutral
+from joey.images.sizing import image_type
+from joey.messages import ImageBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    text: str
+    images: tuple[ImageBlock, ...] = ()
+
+
+def read_prompt(blocks: Any, folder: str) -> Prompt:
+    """Links to files become mentions, embedded files text with their name, and what nobody can open stays as it is."""
+    if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
+        raise RpcError(INVALID_PARAMS, "the prompt is a list of content blocks")
+    words: list[str] = []
+    images: list[ImageBlock] = []
+    for each in blocks:
+        if each.get("type") == "image":
+            images.append(_image(each))
+        else:
+            words.append(_words(each, folder))
+    text = _joined(words).strip()
+    if not text and not images:
+        raise RpcError(INVALID_PARAMS, "the prompt is empty; say what to do")
+    return Prompt(text, tuple(images))
+
+
+def _joined(words: Iterable[str]) -> str:
+    """Blocks continue a line: an editor sends `look at ` and a link as two."""
+    text = ""
+    for each in words:
+        apart = text and each and not text[-1].isspace() and not each[0].isspace()
+        text += f" {each}" if apart else each
+    return text
+
+
+def _words(each: Mapping[str, Any], folder: str) -> str:
+    match each.get("type"):
+        case "text":
+            return str(each.get("text", ""))
+        case "resource_link":
+            return _mention(str(each.get("uri", "")), folder)
+        case "resource":
+            return _embedded(each.get("resource"), folder)
+        case "audio":
+            raise RpcError(INVALID_PARAMS, "sound is not supported; send text or images")
+        case kind:
+            raise RpcError(INVALID_PARAMS, f"content of type {kind!r} is not supported")
+
+
+def _mention(uri: str, folder: str) -> str:
+    """A file of the workspace as `@/path`, with its lines if the link names some; anything else as it is."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return uri
+    path = unquote(parts.path)
+    root = folder.rstrip("/")
+    inside = path.startswith(f"{root}/")
+    name = path[len(root) :].replace(" ", "\\ ") if inside else path
+    lines = f" (lines {unquote(parts.fragment)})" if parts.fragment else ""
+    return f"@{name}{lines}" if inside else f"{name}{lines}"
+
+
+def _embedded(resource: Any, folder: str) -> str:
+    if not isinstance(resource, Mapping):
+        raise RpcError(INVALID_PARAMS, "an embedded resource has a uri and a text")
+    uri = str(resource.get("uri", ""))
+    text = resource.get("text")
+    if not isinstance(text, str):
+        return f"[{uri}: this is not text, and was left out]"
+    name = unquote(urlsplit(uri).path).removeprefix(f"{folder.rstrip('/')}/") or uri
+    return f'\n<mentioned name="{neutral(name)}">\n{neutral(text)}\n</mentioned>\n'
+
+
+def _image(each: Mapping[str, Any]) -> ImageBlock:
+    data = each.get("data")
+    if not isinstance(data, str):
+        raise RpcError(INVALID_PARAMS, "an image has its data as base64")
+    try:
+        media_type = image_type(base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError):
+        raise RpcError(INVALID_PARAMS, "the data of the image is not base64") from None
+    if media_type is None:
+        raise RpcError(INVALID_PARAMS, "the image is not one that models accept; use png, jpeg, gif or webp")
+    return ImageBlock(media_type, data)

@@ -1,0 +1,29 @@
+"""Serving one client to its end: when the input ends, or a signal comes, every task is stopped and nothing runs on."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import BinaryIO
+
+from joey.acp.agent import Agent
+from joey.acp.connection import AsyncLines, Connection
+from joey.system.signals import handled_signals
+
+
+def run(stdin: BinaryIO, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
+    """`first` are lines that were read already."""
+    return asyncio.run(_serve(stdin, stdout, first, agent))
+
+
+async def _serve(stdin: BinaryIO, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
+    connection = agent.connection = Connection(agent, stdout)
+    serving = asyncio.ensure_future(connection.run(AsyncLines(stdin, first)))
+
+    def end(_number: signal.Signals) -> None:
+        serving.cancel()
+
+    with handled_signals(end):
+        await asyncio.wait([serving])
+        await agent.close()
+    return 0
