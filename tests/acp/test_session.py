@@ -39,11 +39,11 @@ def test_an_edit_is_shown_approved_and_done(tmp_path: Path) -> None:
         session = await opened(desk, editor)
         assert await editor.prompt(session, "Write it") == {"stopReason": "end_turn"}
         assert (desk.workspace / "x.txt").read_text() == "one\ntwo\n"
-        asked = [each["params"] for each in editor.seen if each.get("method") == "session/request_permission"][-1]
-        assert asked["toolCall"]["title"] == "Edit x.txt"
+        request = [each["params"] for each in editor.seen if each.get("method") == "session/request_permission"][-1]
+        assert request["toolCall"]["title"] == "Edit x.txt"
         diff = {"type": "diff", "path": str(desk.workspace / "x.txt"), "oldText": "old\n", "newText": "one\ntwo\n"}
-        assert diff in asked["toolCall"]["content"]
-        assert asked["toolCall"]["content"][-1]["content"]["text"], "the reason is missing"
+        assert diff in request["toolCall"]["content"]
+        assert request["toolCall"]["content"][-1]["content"]["text"], "the reason is missing"
         last = editor.updates("tool_call_update")[-1]
         assert (last["status"], last["content"]) == ("completed", [diff])
         assert editor.text() == "I write.All done."

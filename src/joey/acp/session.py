@@ -80,7 +80,7 @@ class Session:
         self._turn: Turn | None = None
         self._waiting: Request | None = None
         """The request that the next prompt answers."""
-        self._asking: set[asyncio.Task[None]] = set()
+        self._dialogs: set[asyncio.Task[None]] = set()
         self._titled = False
 
     # From the editor
@@ -139,7 +139,7 @@ class Session:
         if self._turn is None:
             return
         self._turn.cancelled = True
-        for each in self._asking:
+        for each in self._dialogs:
             each.cancel()
         if self._task is None or not self._task.send(Cancel("cancelled in the editor")):
             self._turn.end("cancelled")
@@ -212,8 +212,8 @@ class Session:
 
     def _ask(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
+        self._dialogs.add(task)
+        task.add_done_callback(self._dialogs.discard)
 
     async def _permission(self, task_id: str, event: ApprovalRequested) -> None:
         """Ask the user, and answer the task. Whatever is no clear yes is a no."""

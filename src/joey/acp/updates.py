@@ -42,8 +42,8 @@ def plan(todos: Sequence[Todo]) -> Update:
 
 def fenced(output: str) -> str:
     """Output as a code block, whatever is in it: otherwise `#` would be a heading and `*` emphasis."""
-    longest = max(map(len, re.findall(r"`+", output)), default=0)
-    fence = "`" * max(3, longest + 1)
+    run = max(map(len, re.findall(r"`+", output)), default=0)
+    fence = "`" * max(3, run + 1)
     return f"{fence}\n{output.rstrip()}\n{fence}"
 
 
