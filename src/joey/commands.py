@@ -42,6 +42,17 @@ class Answer:
     images: tuple[ImageBlock, ...] = ()
     always: bool = False
     scope: Scope = "task"
+    profile: str = ""
+    """For a plan: it is accepted, and carried out with this profile of approvals. `text` is the plan as the user edited
+    it, if they did."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetProfile:
+    """Another profile of approvals from now on, also when the task is resumed. Whether `auto` can hold here is for
+    `Services.profiles` to say."""
+
+    profile: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,6 @@ class Cancel:
     task_id: str = ""
 
 
-Command: TypeAlias = Say | TakeBack | Answer | Condense | Revoke | Cancel
+Command: TypeAlias = Say | TakeBack | Answer | Condense | Revoke | SetProfile | Cancel
 
 COMMANDS = Codec(Command)

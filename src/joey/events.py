@@ -334,6 +334,9 @@ class CompletionRequested:
     request_id: str
     result: str
     plain: bool = False
+    plan: bool = False
+    """The task is in plan mode, and `result` is its plan: an Answer with a `profile` accepts it (with a `text`, as the
+    user edited it), and the task carries it out with that profile. Words alone go back to the planning model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +371,13 @@ class ModeChanged:
 
     mode: str
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChanged:
+    """Another profile of approvals holds from now on."""
+
+    profile: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,6 +481,7 @@ TaskEvent: TypeAlias = (
     | ContinueRequested
     | ContinueAnswered
     | ModeChanged
+    | ProfileChanged
     | TodosChanged
     | ContextShortened
     | ContextKept

@@ -552,7 +552,7 @@ async def test_the_program_can_show_what_does_not_count_and_why(program: Program
         ({"model": None}, "name one: model="),
         ({"model": 5}, "model is a name such as"),
         ({"approve": "edit"}, "unknown profile 'edit'; did you mean 'edits'"),
-        ({"approve": 1}, "approve is a profile .ask, edits, read-only, auto, all. or a function"),
+        ({"approve": 1}, "approve is a profile .ask, edits, read-only, auto, all, plan, strict. or a function"),
         ({"allow": "pytest"}, "allow=.'pytest'."),
         ({"allow": [""]}, "allow is a list of rules, such as"),
         ({"deny": 5}, "deny is a list of rules, such as"),

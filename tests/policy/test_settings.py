@@ -27,8 +27,8 @@ from joey.policy.settings import PROFILES
 WORKSPACE = Workspace("/nonexistent/ws", home="/nonexistent/home")
 
 
-def test_no_settings_are_the_profile_ask() -> None:
-    assert Settings() == Settings.for_profile("ask")
+def test_no_settings_are_the_strict_profile() -> None:
+    assert Settings() == Settings.for_profile("strict")
 
 
 def test_an_unknown_profile_is_named_with_those_there_are() -> None:
@@ -58,9 +58,11 @@ ACTIONS: dict[str, Action] = {
 }
 
 ALLOWED = {
-    "ask": {"question", "own page"},
+    "strict": {"question", "own page"},
+    "ask": {"read", "question", "own page"},
     "edits": {"read", "write", "question", "own page"},
     "read-only": {"read", "question"},
+    "plan": {"read", "question"},
     "auto": {"read", "write", "run", "run and write", "question", "own page"},
     "all": set(ACTIONS),
 }
@@ -71,7 +73,9 @@ DENIED = {
     | {"custom", "subtask", "own page", "widen"},
     "auto": set[str](),
     "all": set[str](),
+    "strict": set[str](),
 }
+DENIED["plan"] = DENIED["read-only"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -140,7 +144,7 @@ def test_always_allows_the_host_that_needed_approval_and_no_other() -> None:
 def test_always_for_a_path_is_about_the_workspace_only_where_the_question_was(
     action: Action, allowed: tuple[str, ...]
 ) -> None:
-    settings = Settings.for_profile("ask")
+    settings = Settings.for_profile("strict")
     verdict = judge([action], settings, WORKSPACE)
     assert verdict.decision == "ask"
     lasting = permissions_for([action], verdict.parts)

@@ -80,7 +80,7 @@ class CountingWorkspace(Workspace):
         return Workspace.locate(self, path, base)
 
 
-def rules(folder: Path, profile: str = "ask", *, headless: bool = False) -> Rules:
+def rules(folder: Path, profile: str = "strict", *, headless: bool = False) -> Rules:
     return Rules(CODE, folder, Settings.for_profile(profile), Workspace.of(folder), headless)
 
 
@@ -91,7 +91,7 @@ async def resolved(tool: Tool[Any], folder: Path, **arguments: Any) -> ResolvedC
     return found
 
 
-async def judged(tool: Tool[Any], folder: Path, profile: str = "ask") -> Judged:
+async def judged(tool: Tool[Any], folder: Path, profile: str = "strict") -> Judged:
     found = await judge(await resolved(tool, folder, path="a"), ToolContext(folder, folder), rules(folder, profile))
     assert isinstance(found, Judged)
     return found
@@ -168,7 +168,7 @@ async def test_why_a_plan_cannot_work_is_told_only_with_approval(tmp_path: Path)
         return Answer("", yes=False)
 
     tool = Counted(refusal=failed("the line was: secret"))
-    assert "secret" not in (await refused_by(tool, tmp_path, "ask", no)).result.text
+    assert "secret" not in (await refused_by(tool, tmp_path, "strict", no)).result.text
     reported = await refused_by(tool, tmp_path, "edits", no)
     assert reported.result.text == "the line was: secret" and not reported.denied
 

@@ -70,8 +70,8 @@ READ = reply(call("r", "list_files", path="."))
     [
         ([ASK, done()], answering(QuestionRequested, yes=True, text="see @/notes.txt"), {}),
         ([done("1"), done("2")], answering(CompletionRequested, text="no, see @/notes.txt"), {}),
-        ([READ, done()], answering(ApprovalRequested, yes=True, text="and see @/notes.txt"), {"policy": "ask"}),
-        ([READ, done()], answering(ApprovalRequested, text="no, see @/notes.txt"), {"policy": "ask"}),
+        ([READ, done()], answering(ApprovalRequested, yes=True, text="and see @/notes.txt"), {"policy": "strict"}),
+        ([READ, done()], answering(ApprovalRequested, text="no, see @/notes.txt"), {"policy": "strict"}),
         (
             [reply("hm"), reply("hm"), done()],
             answering(ContinueRequested, text="see @/notes.txt"),

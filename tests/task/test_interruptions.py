@@ -304,7 +304,7 @@ async def test_reads_that_must_be_asked_about_are_asked_one_by_one_and_a_no_skip
         answers.append(request)
         return Answer(request.request_id, yes=isinstance(request, (CompletionRequested, QuestionRequested)))
 
-    kit = Kit(tmp_path, [reply(*reads), done()], policy="ask", user=user)
+    kit = Kit(tmp_path, [reply(*reads), done()], policy="strict", user=user)
     for number in range(3):
         (kit.workspace / f"{number}.txt").write_text("x")
     await kit.run()

@@ -101,8 +101,9 @@ class Task:
         prompt: What to do. On resuming it is the next message, and may be empty.
         model: `provider/model`, a Provider, or what `joey.open_model` returns. By default the configured model.
         workspace: The folder to work in. A resumed task keeps its own, and `notices` says so if you name another.
-        approve: What needs no approval, as a profile (ask, read-only, edits, auto, all), or a function that decides
-            about each call that needs one. By default the configured profile, which is `ask` unless you changed it.
+        approve: What needs no approval, as a profile (ask, edits, read-only, plan, auto, all, strict), or a function
+            that decides about each call that needs one. By default the configured profile, which is
+            `ask` unless you changed it.
         allow: Rules for commands that may run without approval, such as `pytest`.
         deny: Rules for commands that never run.
         tools: More tools: functions with type hints and a docstring (see `joey.tool`), or subclasses of `Tool`.

@@ -18,9 +18,10 @@ from typing import Any
 
 from joey.app.checkpoints import Step, step_files
 from joey.app.permissions import granted_in, revoke
+from joey.app.sandbox import check_profile
 from joey.app.settings import approvals_in_force, default_model, located_at, notices, settings_in_force, usable_models
 from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, task_store
-from joey.app.tools import discover, tool_choices
+from joey.app.tools import discover, sandbox_settings, tool_choices
 from joey.app.users_commands import UsersCommands
 from joey.config.edit import set_value
 from joey.config.layers import FILE
@@ -30,6 +31,7 @@ from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock
 from joey.permissions import Granted
+from joey.policy.settings import CYCLE, Settings
 from joey.system.folders import state_folder, user_folder
 from joey.system.place import Place, place_of
 from joey.task.log import Watcher
@@ -47,6 +49,8 @@ class Choices:
     model: str | None = None
     resume: str | None = None
     """The id of the task to resume; None starts a new one."""
+    profile: str | None = None
+    """The profile of approvals that the user switched to while no task ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,8 @@ class Services:
     ) -> AbstractAsyncContextManager[TaskHandle]:
         """A task, new or resumed. Whoever opens it runs it."""
         options = self._options.with_flags({"mode": choices.mode, "model": choices.model})
-        return open_task(prepare_task(replace(options, resume=choices.resume), self._given), prompt, watch, images)
+        options = replace(options, resume=choices.resume, profile=choices.profile)
+        return open_task(prepare_task(options, self._given), prompt, watch, images)
 
     def tasks(self) -> Sequence[TaskLine]:
         """The tasks that people started: those of this folder first, and the newest first."""
@@ -119,6 +124,19 @@ class Services:
     def delete(self, task_id: str) -> None:
         """Delete a task and everything saved with it. One that runs somewhere is an error."""
         self._store.delete(self._store.find(task_id).task_id)
+
+    def profile(self) -> str:
+        """The profile of approvals that a new task has here."""
+        return approvals_in_force(settings_in_force(self.folder, self._options.flags)).settings.profile
+
+    async def profiles(self) -> Sequence[str]:
+        """The profiles to switch between, in their order; `auto` is one where the sandbox is full."""
+        config = settings_in_force(self.folder, self._options.flags)
+        try:
+            await check_profile(Settings.for_profile("auto"), sandbox_settings(config), self.folder)
+        except UsageError:
+            return [name for name in CYCLE if name != "auto"]
+        return CYCLE
 
     def permissions(self, task_id: str | None = None) -> Sequence[Granted]:
         """What the user is not asked about again in this folder, and in a task, which may run or not. What each is, in
@@ -157,10 +175,6 @@ class Services:
     def place(self) -> Place:
         """The workspace as a person names it, with its branch."""
         return place_of(self.folder)
-
-    def profile(self) -> str:
-        """What may be done without asking, by its name."""
-        return approvals_in_force(settings_in_force(self.folder, self._options.flags)).settings.profile
 
     def models(self) -> Sequence[str]:
         """The models that can be used at once: those usual for the keys that are set, and those installed here."""

@@ -56,8 +56,8 @@ def settings_in_force(
     return Sources.of(workspace, environment).config(flags)
 
 
-def approvals_in_force(config: Config) -> Approvals:
-    """What may be done without asking, and which source decided it."""
+def approvals_in_force(config: Config, profile: str = "") -> Approvals:
+    """What may be done without asking, and which source decided it; under another profile, if one is given."""
     sources = [
         ApprovalSource(
             layer.approvals,
@@ -67,7 +67,8 @@ def approvals_in_force(config: Config) -> Approvals:
         )
         for layer in config.layers
     ]
-    approvals = layered(sources)
+    chosen = [ApprovalSource({"profile": profile}, "this session")] if profile else []
+    approvals = layered([*sources, *chosen])
     return replace(approvals, settings=approvals.settings.changed(max_cost=config.value("limits.max_cost")))
 
 

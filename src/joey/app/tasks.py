@@ -67,6 +67,8 @@ class TaskOptions:
     resume: str | None = None
     attach: tuple[str, ...] = ()
     headless: bool = False
+    profile: str | None = None
+    """The profile of approvals for the task from now on, also when it is resumed again."""
 
     def flag(self, name: str) -> Any:
         """The value of a setting that was given for this task alone, or None."""
@@ -200,24 +202,37 @@ async def open_task(
     options, settings, entry = setup.options, setup.config, setup.entry
     servers = McpServers(setup.servers.enabled)
     config = make_config(setup, watch, servers)
-    await check_profile(config.approvals, sandbox_settings(settings), setup.workspace)
+    profile = _profile(setup)
+    approvals = config.profiles(profile) if profile else config.approvals
+    await check_profile(approvals, sandbox_settings(settings), setup.workspace)
     images = [*[await attached(Path(name), config.model) for name in options.attach], *images]
     servers.start()
     try:
         if entry is not None:
             request = await expanded(prompt, config, mode=entry.state.mode if entry.state else "code")
             mode, more = options.flag("mode") or request.mode, request.attached
-            task = TaskHandle.resume(config, entry.task_id, text=prompt, images=images, mode=mode, attached=more)
+            task = TaskHandle.resume(
+                config, entry.task_id, text=prompt, images=images, mode=mode, attached=more, profile=profile
+            )
         else:
             setting = settings.settings["mode"]
             request = await expanded(prompt, config, mode=setting.value)
             with located_at(setting):
                 mode = options.flag("mode") or request.mode or setting.value
-                task = TaskHandle.start(config, prompt, mode=mode, images=images, attached=request.attached)
+                task = TaskHandle.start(
+                    config, prompt, mode=mode, images=images, attached=request.attached, profile=profile
+                )
         with contextlib.closing(task):
             yield task
     finally:
         await asyncio.gather(servers.close(), *(() if setup.given.model else (config.model.provider.close(),)))
+
+
+def _profile(setup: TaskSetup) -> str:
+    """The profile that was chosen for this task alone; empty: that of the settings, which a flag decides."""
+    if setup.options.profile is not None or setup.options.flag("approvals.profile") or setup.entry is None:
+        return setup.options.profile or ""
+    return setup.entry.state.profile if setup.entry.state else ""
 
 
 def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = None) -> TaskConfig:
@@ -258,6 +273,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
         modes,
         profile,
         _approvals(setup),
+        lambda profile: _approvals(setup, profile),
         TaskLimits(**config.part("limits")),
         Hooks(
             watch,
@@ -287,8 +303,8 @@ def _protocol(config: Config, *, supports_native: bool) -> Protocol:
     return protocol
 
 
-def _approvals(setup: TaskSetup) -> Settings:
-    approvals = setup.given.approved(approvals_in_force(setup.config).settings)
+def _approvals(setup: TaskSetup, profile: str = "") -> Settings:
+    approvals = setup.given.approved(approvals_in_force(setup.config, profile).settings)
     return approvals.changed(mcp_allow=(*approvals.servers.allow, *setup.servers.allowed))
 
 

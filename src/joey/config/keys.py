@@ -140,7 +140,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "approvals.profile",
-        one_of("ask", "edits", "read-only", "auto", "all"),
+        one_of("ask", "edits", "read-only", "auto", "all", "plan", "strict"),
         "what may be done without asking",
         "ask",
         in_project="stricter",

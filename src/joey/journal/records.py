@@ -177,6 +177,13 @@ class ModeSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileSet:
+    """What may be done without asking is decided by this profile from now on; empty: by the settings."""
+
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
 class PermissionGranted:
     """The user does not want to be asked about this again in this task."""
 
@@ -259,6 +266,7 @@ Record: TypeAlias = (
     | RunEnded
     | TurnEnded
     | ModeSet
+    | ProfileSet
     | PermissionGranted
     | PermissionRevoked
     | TodosSet

@@ -17,6 +17,7 @@ from joey.journal.records import (
     ModeSet,
     PermissionGranted,
     PermissionRevoked,
+    ProfileSet,
     Record,
     ResultsShortened,
     RunBegan,
@@ -48,6 +49,8 @@ class TaskState:
     """What the user wrote since the last message that was sent."""
     summary: str | None = None
     mode: str = ""
+    profile: str = ""
+    """The profile of approvals that was chosen for this task; empty: that of the settings."""
     permissions: tuple[Permission, ...] = ()
     """What the user does not want to be asked about again in this task."""
     todos: tuple[Todo, ...] = ()
@@ -98,9 +101,8 @@ class TaskState:
                 self._count(usage, cost)
             case ModeSet(mode):
                 self.mode = mode
-            case PermissionGranted(permission) | PermissionRevoked(permission):
-                others = tuple(each for each in self.permissions if each != permission)
-                self.permissions = (*others, permission) if isinstance(record, PermissionGranted) else others
+            case ProfileSet() | PermissionGranted() | PermissionRevoked():
+                self._allow(record)
             case TodosSet(todos):
                 self.todos = todos
             case MessagesHidden() | ResultsShortened():
@@ -128,6 +130,13 @@ class TaskState:
                 self.results[call_id] = result
                 self.children.pop(call_id, None)
                 self.counts.setdefault(name, [0, 0])[1] += result.is_error
+
+    def _allow(self, record: ProfileSet | PermissionGranted | PermissionRevoked) -> None:
+        if isinstance(record, ProfileSet):
+            self.profile = record.profile
+            return
+        others = tuple(each for each in self.permissions if each != record.permission)
+        self.permissions = (*others, record.permission) if isinstance(record, PermissionGranted) else others
 
     def _add(self, message: Message) -> None:
         if message.role == "assistant" and not self.messages and self.opened is not None:

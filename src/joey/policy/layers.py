@@ -48,7 +48,7 @@ class Approvals:
 
 def layered(sources: Iterable[ApprovalSource]) -> Approvals:
     """The approvals of several places, the weakest place first."""
-    settings, places = Settings(), dict[str, str]()
+    settings, places = Settings.for_profile("ask"), dict[str, str]()
     added: dict[str, tuple[str, ...]] = dict.fromkeys(_LISTS, ())
     refused: list[str] = []
     for each in sources:

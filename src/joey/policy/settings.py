@@ -4,13 +4,17 @@ A profile is a starting point; every setting can be given on top of it.
 
 | profile   | reads           | edits           | commands                        | the rest |
 |-----------|-----------------|-----------------|---------------------------------|----------|
-| ask       | ask             | ask             | by rules, else ask              | ask      |
+| strict    | ask             | ask             | by rules, else ask              | ask      |
+| ask       | in the workspace| ask             | by rules, else ask              | ask      |
 | edits     | in the workspace| in the workspace| by rules, else ask              | ask      |
 | read-only | in the workspace| never           | by rules, else never            | never    |
+| plan      | in the workspace| never           | by rules, else never            | never    |
 | auto      | in the workspace| in the workspace| inside a full sandbox           | ask      |
 | all       | anywhere        | anywhere        | any that no rule denies         | allowed  |
 
 Deny rules and ignore files hold in every profile. `auto` rests on the sandbox: it is refused where that is not full.
+`plan` is read-only until the user accepts a plan, and with it another profile. A profile can be switched while a task
+runs; `CYCLE` is the order in which a front end offers them.
 """
 
 from __future__ import annotations
@@ -84,7 +88,7 @@ _INSIDE: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    profile: str = "ask"
+    profile: str = "strict"
     reads: Decision = "ask"
     reads_outside: Decision = "ask"
     writes: Decision = "ask"
@@ -155,17 +159,24 @@ NAMES = tuple(_kinds())
 DECISIONS = tuple(name for name, kind in _kinds().items() if kind == "Decision")
 
 
+def _reading_only(profile: str) -> Settings:
+    return Settings(profile=profile, reads="allow").changed(
+        writes="deny", writes_outside="deny", writes_protected="deny", commands="deny", mcp="deny",
+        mcp_resources="deny", browser="deny", browser_local="deny", custom_tools="deny", subtasks="deny", widen="deny",
+    )  # fmt: skip
+
+
 def _everything() -> Settings:
     return Settings(profile="all", allow=("*",)).changed(**dict.fromkeys(DECISIONS, "allow"))
 
 
 PROFILES: dict[str, Settings] = {
-    "ask": Settings(),
+    "ask": Settings(profile="ask", reads="allow"),
     "edits": Settings(profile="edits", reads="allow", writes="allow"),
-    "read-only": Settings(profile="read-only", reads="allow").changed(
-        writes="deny", writes_outside="deny", writes_protected="deny", commands="deny", mcp="deny",
-        mcp_resources="deny", browser="deny", browser_local="deny", custom_tools="deny", subtasks="deny", widen="deny",
-    ),
+    "read-only": _reading_only("read-only"),
     "auto": Settings(profile="auto", reads="allow", writes="allow", confined=True),
     "all": _everything(),
-}  # fmt: skip
+    "plan": _reading_only("plan"),
+    "strict": Settings(),
+}
+CYCLE = ("ask", "edits", "auto", "plan")

@@ -34,6 +34,7 @@ from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict, combine
 from joey.task.approvals import denied
 from joey.task.unexpected import write_down
+from joey.task.wording import PLAN_DENIED
 from joey.tools.base import ApprovedBy, Permissions, Plan, ToolContext, failed
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
@@ -63,7 +64,10 @@ class Rules:
         by_mode = file_refusal(call.name, call.tool.group, self.mode, actions, self.folder)
         if by_mode is not None:
             return by_mode
-        return denied(verdict.reason, "") if verdict.decision == "deny" else None
+        if verdict.decision != "deny":
+            return None
+        reason = f"{verdict.reason}. {PLAN_DENIED}" if self.policy.profile == "plan" else verdict.reason
+        return denied(reason, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from joey.commands import Answer
 from joey.events import CompletionAnswered, CompletionRequested, TaskCompleted, ToolCount
 from joey.journal.replay import TaskState
 from joey.messages import ResultBlock, TextBlock
@@ -99,7 +100,10 @@ class Completion:
         counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in state.counts.items())
         self._log.emit(TaskCompleted(proposed, state.usage, counts, state.cost))
         request_id = self._requests.new_id("completion")
-        answer = await self._requests.ask(CompletionRequested(request_id, proposed, plain))
+        plan = self._toolbox.approvals.profile == "plan"
+        answer = await self._requests.ask(CompletionRequested(request_id, proposed, plain, plan))
+        if plan and answer.profile:
+            return await self._carry_out(proposed, answer)
         accepted = answer.yes or not (answer.text or answer.images)
         self._log.emit(CompletionAnswered(request_id, accepted, "" if accepted else answer.text))
         if accepted:
@@ -108,6 +112,15 @@ class Completion:
         attached = await self._requests.expand(answer.text)
         words = answer.text if plain else wording.feedback(answer.text)
         return Feedback((TextBlock(words), *attached, *answer.images))
+
+    async def _carry_out(self, proposed: str, answer: Answer) -> Feedback:
+        """A plan that the user accepted: from here on it is done, with the approvals they chose."""
+        plan = answer.text or proposed
+        self._log.emit(CompletionAnswered(answer.request_id, accepted=True, feedback=answer.text))
+        self._log.change_profile(answer.profile)
+        self._supervisor.new_request(plan)
+        attached = await self._requests.expand(answer.text)
+        return Feedback((TextBlock(wording.plan_accepted(plan, edited=plan != proposed)), *attached, *answer.images))
 
 
 def was_accepted(state: TaskState, call: str) -> bool:

@@ -98,6 +98,8 @@ class TaskConfig:
     modes: Mapping[str, Mode]
     profile: Profile
     approvals: Settings = field(default_factory=Settings)
+    profiles: Callable[[str], Settings] = Settings.for_profile
+    """The approvals under another profile, with the rules of the user. UsageError for one that there is not."""
     limits: TaskLimits = field(default_factory=TaskLimits)
     hooks: Hooks = field(default_factory=Hooks)
 

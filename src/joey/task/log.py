@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from joey.effects import Todo
-from joey.events import Event, ModeChanged, TodosChanged
+from joey.events import Event, ModeChanged, ProfileChanged, TodosChanged
 from joey.journal.journal import Journal
-from joey.journal.records import ModeSet, Record, TodosSet
+from joey.journal.records import ModeSet, ProfileSet, Record, TodosSet
 from joey.journal.replay import TaskState
 from joey.task.unexpected import write_down
 
@@ -61,6 +61,11 @@ class TaskLog:
         if mode != self.state.mode:
             self.record(ModeSet(mode))
             self.emit(ModeChanged(mode, reason))
+
+    def change_profile(self, profile: str) -> None:
+        if profile != self.state.profile:
+            self.record(ProfileSet(profile))
+            self.emit(ProfileChanged(profile))
 
     def change_todos(self, todos: tuple[Todo, ...]) -> None:
         self.record(TodosSet(todos))

@@ -43,6 +43,8 @@ class Loop:
     _completion: Completion
     _limits: LimitChecks
     _subtasks: Subtasks
+    _plans: bool = False
+    """Whether the model has been told that it only plans."""
 
     async def run(self, opening: list[Block]) -> TaskFinished:
         """`opening` is what the user begins with; on resuming it may be empty. A finished task needs a new message."""
@@ -123,6 +125,7 @@ class Loop:
         More may come while files are read; and if the task is cancelled then, nothing of the message is lost.
         """
         state, model, read = self._log.state, self._config.model, list[list[Block]]()
+        content = [*content, *(TextBlock(note) for note in self._plan_note())]
         try:
             content = await resized(content, model)
             while len(read) < len(state.queued):
@@ -146,6 +149,13 @@ class Loop:
         if cut:
             return [wording.CUT_OFF]
         return [wording.no_tool_used(self._builder.reminder()) if reply.content else wording.EMPTY_REPLY]
+
+    def _plan_note(self) -> list[str]:
+        """What the model must know when plan mode was switched on or off."""
+        before, self._plans = self._plans, self._toolbox.approvals.profile == "plan"
+        if before == self._plans:
+            return []
+        return [wording.PLAN_MODE if self._plans else wording.PLAN_MODE_OFF]
 
     def _details(self) -> str:
         return turn_details(self._toolbox.context(), self._log.state.todos)

@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from joey.commands import Answer, Cancel, Command, Condense, Revoke, Say, TakeBack
+from joey.commands import Answer, Cancel, Command, Condense, Revoke, Say, SetProfile, TakeBack
 from joey.effects import SubtaskStarted, Todo
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.journal.journal import read_timed
-from joey.journal.records import ModeSet, TaskOpened, TodosSet, path_text
+from joey.journal.records import ModeSet, ProfileSet, TaskOpened, TodosSet, path_text
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
 from joey.permissions import Granted
@@ -52,6 +52,7 @@ class TaskHandle:
         images: Sequence[ImageBlock] = (),
         attached: Sequence[ResultBlock] = (),
         todos: tuple[Todo, ...] = (),
+        profile: str | None = None,
         parent: TaskOpened | None = None,
         depth: int = 0,
     ) -> Self:
@@ -72,6 +73,8 @@ class TaskHandle:
             task._parts.supervisor.new_request(text)
             if todos:
                 log.record(TodosSet(todos))
+            if profile:
+                log.record(ProfileSet(profile))
         return task
 
     @classmethod
@@ -84,6 +87,7 @@ class TaskHandle:
         images: Sequence[ImageBlock] = (),
         attached: Sequence[ResultBlock] = (),
         mode: str | None = None,
+        profile: str | None = None,
         opening: Sequence[Block] = (),
         depth: int = 0,
     ) -> Self:
@@ -101,6 +105,8 @@ class TaskHandle:
             task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth)
             if mode is not None and mode != log.state.mode:
                 log.record(ModeSet(mode))
+            if profile is not None and profile != log.state.profile:
+                log.record(ProfileSet(profile))
             task._parts.supervisor.new_request(text or opened.text, underway=bool(log.state.messages) and not text)
         return task
 
@@ -115,6 +121,11 @@ class TaskHandle:
     @property
     def workspace(self) -> Path:
         return self.config.workspace.folder
+
+    @property
+    def profile(self) -> str:
+        """The profile of approvals that holds now."""
+        return self._parts.toolbox.approvals.profile
 
     @property
     def permissions(self) -> tuple[Granted, ...]:
@@ -150,6 +161,10 @@ class TaskHandle:
                 return True
             case Answer() if self._parts.requests.answer(command):
                 return True
+            case SetProfile(profile):
+                self.config.profiles(profile)  # one that there is not is an error
+                self._log.change_profile(profile)
+                return child is None or child.send(command)
             case Revoke(permission):
                 return self._parts.toolbox.permissions.revoke(permission)
         # Whoever works now: the innermost subtask gets the command.

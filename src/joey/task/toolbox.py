@@ -55,7 +55,9 @@ class Toolbox:
     @property
     def approvals(self) -> Settings:
         """What may be done without asking now."""
-        return self.permissions.applied(self._config.approvals)
+        profile = self._log.state.profile
+        chosen = self._config.profiles(profile) if profile else self._config.approvals
+        return self.permissions.applied(chosen)
 
     @property
     def rules(self) -> Rules:

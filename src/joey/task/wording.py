@@ -28,6 +28,21 @@ def feedback(text: str) -> str:
     )
 
 
+PLAN_MODE = (
+    "Plan mode is on: look at whatever you need, but change nothing yet. When you know what to do, present the plan "
+    "with attempt_completion: its steps in order, and the files they touch. The user may change it, and accepts it "
+    "before anything is done."
+)
+PLAN_MODE_OFF = "Plan mode is off: carry out the task."
+PLAN_DENIED = "Plan mode is on, so nothing is changed before the user has accepted a plan."
+
+
+def plan_accepted(plan: str, *, edited: bool) -> str:
+    how = "after changing it; this is the plan now" if edited else "as it is"
+    text = f"The user accepted the plan, {how}. Plan mode is off: carry it out now, step by step."
+    return f"{text}\n{framed('plan', plan)}" if edited else text
+
+
 def answer(text: str) -> str:
     return framed("answer", text)
 

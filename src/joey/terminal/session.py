@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from joey.app.services import Choices, Services
-from joey.commands import Cancel
+from joey.commands import Cancel, SetProfile
 from joey.journal.replay import TaskState
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
@@ -21,9 +21,13 @@ class Session:
         self.services = services
         self.history = InputHistory(services.storage / "said.jsonl", services.folder)
         self.choices = choices or Choices()
-        self.status = Status(self.choices.mode or "code", self.choices.model or "", services.profile())
+        self.status = Status(
+            self.choices.mode or "code", self.choices.model or "", profile=self.choices.profile or services.profile()
+        )
         self.task: TaskHandle | None = None
         """The task that runs, or waits for the next message."""
+        self._mode, self._profile = self.choices.mode, self.choices.profile
+        """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
         self._when_ended: list[Callable[[], object]] = []
         self._command_line: CommandLine | None = None
 
@@ -62,9 +66,11 @@ class Session:
 
     def began(self, task: TaskHandle) -> None:
         self.task = task
-        self.choices = replace(self.choices, resume=task.id, mode=None)
+        self.choices = replace(self.choices, resume=task.id, mode=None, profile=None)
         model = task.config.model
-        self.status = replace(self.status, model=model.full_name, window=model.replies.context_window)
+        self.status = replace(
+            self.status, model=model.full_name, window=model.replies.context_window, profile=task.profile
+        )
 
     def ended(self) -> None:
         """The task has ended: what waited for that is done."""
@@ -75,20 +81,33 @@ class Session:
 
     def choose(self, *, mode: str | None = None, model: str | None = None) -> None:
         """Another mode or model from now on."""
+        self._mode = mode or self._mode
         self.choices = replace(self.choices, mode=mode or self.choices.mode, model=model or self.choices.model)
         self.status = replace(self.status, mode=mode or self.status.mode, model=model or self.status.model)
 
+    def set_profile(self, profile: str) -> None:
+        """Another profile of approvals from now on, for the task that runs, or else for the next message."""
+        if self.task is not None:
+            self.task.send(SetProfile(profile))
+        else:
+            self.choices = replace(self.choices, profile=profile)
+        self._profile = profile
+        self.status = replace(self.status, profile=profile)
+
     def begin_new(self) -> None:
-        self.choices = Choices(self.status.mode, self.choices.model)
-        self.status = Status(self.status.mode, self.status.model, self.status.profile)
+        mode = self._mode or self.services.first_choices().mode
+        self.choices = Choices(mode, self.choices.model, profile=self._profile)
+        profile = self._profile or self.services.profile()
+        self.status = Status(mode or self.status.mode, self.status.model, profile)
 
     def resume(self, start: str) -> TaskState:
         """Resume a task with the next message. JoeyError if there is none."""
         self.choices = replace(self.choices, resume=None)
         task_id, state = self.services.state(start)
-        self.choices = replace(self.choices, resume=task_id, mode=None)
+        self.choices = replace(self.choices, resume=task_id, mode=None, profile=None)
         model = self.choices.model or (state.opened.model if state.opened else "")
-        self.status = Status(state.mode, model, self.status.profile, "", state.usage, state.last_usage, state.cost)
+        profile = state.profile or self.services.profile()
+        self.status = Status(state.mode, model, profile, "", state.usage, state.last_usage, state.cost)
         return state
 
     def tools(self) -> list[tuple[str, str]]:

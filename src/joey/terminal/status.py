@@ -14,9 +14,11 @@ from joey.events import (
     Event,
     ModeChanged,
     ModelChanged,
+    ProfileChanged,
     QuestionRequested,
     RequestDelayed,
     RetryScheduled,
+    SubtaskClosed,
     TaskAborted,
     TaskFinished,
     TaskStarted,
@@ -50,13 +52,15 @@ class Status:
     window: int | None = None
     todos_done: int = 0
     todos: int = 0
+    modes_above: tuple[str, ...] = ()
+    """The modes of the tasks that wait for the subtask that runs, the outermost first."""
 
 
 def after(status: Status, event: Event) -> Status:
     """The status after an event."""
     match event:
-        case TaskStarted(_, mode, model):
-            return replace(status, mode=mode, model=status.model or model, activity="starting")
+        case TaskStarted() | SubtaskClosed() | ModeChanged():
+            return _in_mode(status, event)
         case TurnStarted():
             return replace(status, activity="thinking")
         case UsageReported():
@@ -74,8 +78,8 @@ def after(status: Status, event: Event) -> Status:
             return replace(status, activity="")
         case ApprovalRequested() | QuestionRequested() | ContinueRequested():
             return replace(status, activity="your turn")
-        case ModeChanged(mode):
-            return replace(status, mode=mode)
+        case ProfileChanged(profile):
+            return replace(status, profile=profile)
         case ModelChanged(model):
             return replace(status, model=model)
         case TodosChanged(todos):
@@ -85,6 +89,17 @@ def after(status: Status, event: Event) -> Status:
             return replace(status, activity="")
         case _:
             return status
+
+
+def _in_mode(status: Status, event: TaskStarted | SubtaskClosed | ModeChanged) -> Status:
+    """The mode of whoever works: after a subtask, that of its task again."""
+    above = status.modes_above
+    if isinstance(event, ModeChanged):
+        return replace(status, mode=event.mode)
+    if isinstance(event, SubtaskClosed):
+        return replace(status, mode=above[-1], modes_above=above[:-1]) if above else status
+    above = (*above, status.mode) if event.parent_id else ()
+    return replace(status, mode=event.mode, modes_above=above, model=status.model or event.model, activity="starting")
 
 
 def added(total: float | None, cost: float | None) -> float | None:

@@ -1,0 +1,119 @@
+"""Profiles that are switched while a task runs, and plan mode: nothing is done before a plan is accepted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from joey.commands import Answer, SetProfile
+from joey.errors import UsageError
+from joey.events import ApprovalRequested, CompletionRequested, ProfileChanged, Request, TaskFinished, ToolRunFinished
+from joey.policy.settings import CYCLE, PROFILES, Settings
+from joey.task import wording
+from joey.task.task import TaskHandle
+from joey.testing.script import Scripted, reply
+from task_kit import Kit, call, done, yes
+
+
+def write(path: str, call_id: str) -> Scripted:
+    return reply(call(call_id, "write_to_file", path=path, file_text="x"))
+
+
+def planner(folder: Path, *script: Scripted, user: Callable[[Request], Answer | None] = yes) -> Kit:
+    return Kit(folder, script, user=user, policy="ask")
+
+
+def accepting(profile: str, text: str = "") -> Callable[[Request], Answer]:
+    """A user who accepts the first plan, and whatever follows."""
+
+    def user(request: Request) -> Answer:
+        if isinstance(request, CompletionRequested) and request.plan:
+            return Answer(request.request_id, yes=True, text=text, profile=profile)
+        return yes(request)
+
+    return user
+
+
+@pytest.mark.parametrize("edited", ["", "Write only b."])
+async def test_nothing_is_done_before_a_plan_is_accepted_and_then_it_is_carried_out(
+    tmp_path: Path, edited: str
+) -> None:
+    script = [write("early", "1"), done("p", "Write a, then b."), write("a", "2"), done("d", "Wrote it.")]
+    kit = planner(tmp_path, *script, user=accepting("edits", edited))
+    assert await kit.run("Do it.", profile="plan") == TaskFinished("completed", "Wrote it.")
+    assert sorted(path.name for path in kit.workspace.iterdir()) == ["a"]
+    assert wording.PLAN_DENIED in kit.of(ToolRunFinished)[0].result.text
+    assert [event.profile for event in kit.of(ProfileChanged)] == ["edits"] and not kit.of(ApprovalRequested)
+    first, after_plan = kit.provider.requests[0].messages[-1], str(kit.provider.requests[2].messages[-1])
+    assert wording.PLAN_MODE in str(first) and "accepted the plan" in after_plan
+    assert (edited in after_plan) if edited else ("<plan>" not in after_plan)
+    assert str(kit.sent).count(wording.PLAN_MODE) == 1
+
+
+async def test_words_about_a_plan_go_back_to_the_planning_model(tmp_path: Path) -> None:
+    answers = iter(["Shorter.", ""])
+
+    def user(request: Request) -> Answer:
+        text = next(answers)
+        return Answer(request.request_id, yes=not text, text=text)
+
+    kit = planner(tmp_path, done("1", "Long."), reply("Short."), user=user)
+    assert await kit.run("Do it.", profile="plan") == TaskFinished("completed", "Short.")
+    assert [event.plan for event in kit.of(CompletionRequested)] == [True, True] and not kit.of(ProfileChanged)
+
+
+async def test_with_nobody_there_the_plan_is_the_result(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done("1", "First a, then b."))
+    kit.change(headless=True)
+    assert await kit.run(profile="plan") == TaskFinished("completed", "First a, then b.")
+
+
+async def test_a_profile_is_switched_while_a_task_runs_and_kept_on_resume(tmp_path: Path) -> None:
+    def user(request: Request) -> Answer:
+        assert kit.task is not None
+        kit.task.send(SetProfile("edits"))
+        return yes(request)
+
+    kit = planner(tmp_path, write("a", "1"), write("b", "2"), done(), user=user)
+    await kit.run()
+    assert len(kit.of(ApprovalRequested)) == 1 and kit.of(ProfileChanged) == [ProfileChanged("edits")]
+    assert kit.task is not None
+    kit.events.clear()
+    await kit.resume(kit.task.id, [write("c", "3"), done("d2")], text="More.")
+    assert not kit.of(ApprovalRequested) and kit.task.profile == "edits"
+    again = TaskHandle.resume(kit.config, kit.task.id, profile="")
+    assert again.profile == "ask", "the settings decide again, where a flag says so"
+    again.close()
+
+
+async def test_plan_mode_is_announced_when_it_is_switched_on_and_off(tmp_path: Path) -> None:
+    kit = planner(tmp_path, reply("Hello."), reply("I plan."), reply("I work."), user=lambda _request: None)
+    running = asyncio.ensure_future(kit.run())
+    for profile in ("plan", "ask", ""):
+        await kit.saw(CompletionRequested)
+        await asyncio.sleep(0)
+        kit.events.clear()
+        assert kit.task is not None
+        if profile:
+            kit.task.send(SetProfile(profile))
+        kit.task.send(Answer(f"completion_{len(kit.provider.requests)}", yes=not profile, text=profile))
+    await running
+    last = [str(message) for message in kit.sent if message.role == "user"]
+    assert [wording.PLAN_MODE in each for each in last] == [False, True, False]
+    assert [wording.PLAN_MODE_OFF in each for each in last] == [False, False, True]
+
+
+async def test_a_profile_that_there_is_not_is_an_error(tmp_path: Path) -> None:
+    kit = planner(tmp_path, done())
+    task = TaskHandle.start(kit.config, "Do it.")
+    with pytest.raises(UsageError, match="unknown profile"):
+        task.send(SetProfile("everything"))
+    task.close()
+
+
+def test_reading_the_workspace_asks_in_the_strict_profile_only() -> None:
+    assert [name for name, settings in PROFILES.items() if settings.reads != "allow"] == ["strict"]
+    assert Settings() == PROFILES["strict"] and set(CYCLE) <= set(PROFILES)
