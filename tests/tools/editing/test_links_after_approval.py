@@ -12,24 +12,29 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from image_kit import made
 from joey.app.calls import CallRunner
+from joey.bounded.folders import LinkInPathError
 from joey.messages import ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.policy import Settings, Workspace
+from joey.sandbox import SandboxSettings
 from joey.task.calls import Judged
 from joey.tools.base import Plan, Tool, ToolContext
 from joey.tools.builtin import builtin_tools
+from joey.tools.builtin.execute_command import ExecuteCommand
 from joey.tools.builtin.generate_image import GenerateImage
 from joey.tools.builtin.write_to_file import WriteToFile, WriteToFileParams
 from joey.tools.editing.changes import ChangeFailed, Disk, FileChange, commit
 from joey.tools.images import ImageEndpoint
 from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry
+from joey.tools.shell.job import start
+from joey.tools.shell.output import CommandOutput
 from joey.tools.toolset import ToolChoices, build_toolset
 from pages_kit import Page, Pages
 
@@ -145,6 +150,24 @@ async def test_a_file_that_becomes_a_link_during_the_question_is_not_followed(sc
     assert result.is_error and "leads somewhere else" in result.text
     assert (scene.outside / "a.txt").read_text() == "old\n"
     assert (scene.work / "src/a.txt").is_symlink()
+
+
+@pytest.mark.parametrize("sandbox", ["off", "auto"])
+async def test_a_command_does_not_run_in_a_folder_that_became_a_link_during_the_question(
+    scene: Scene, sandbox: Literal["off", "auto"]
+) -> None:
+    runner = scene.runner(scene.swap_folder, ExecuteCommand(sandbox=SandboxSettings(mode=sandbox)))
+    result = await runner.run(ToolUseBlock("1", "execute_command", {"command": "rm a.txt", "cwd": "src"}))
+    assert result.is_error and "leads somewhere else" in result.text and "Nothing was run" in result.text
+    assert (scene.outside / "a.txt").exists()
+
+
+async def test_a_command_is_not_started_through_a_link_that_takes_the_folders_place_last(scene: Scene) -> None:
+    output = CommandOutput(scene.work)
+    scene.swap_folder()
+    with pytest.raises(LinkInPathError):
+        await start("rm a.txt", scene.work / "src", output, print)
+    assert (scene.outside / "a.txt").exists()
 
 
 async def test_a_new_file_is_not_written_through_a_dangling_link_put_in_its_place(scene: Scene) -> None:

@@ -17,7 +17,7 @@ from joey.system.filenames import quoted
 from joey.system.git import quiet_git_environment
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.paths import UnusablePathError, locate, reason
+from joey.tools.paths import LocatedPaths, UnusablePathError, reason
 from joey.tools.shell.artifacts import CommandRecord, write_record
 from joey.tools.shell.confinement import (
     NotConfinedError,
@@ -40,6 +40,7 @@ from joey.tools.shell.shorten import collapse_repeats, shorten_output
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: a failure to start is reported at once."""
 _USER_LINES = 500
+_ELSEWHERE = "leads somewhere else than when it was judged; try again"
 _FAILURE = r"Command(?: in '[^\n]*')? (?:failed: |was )(?P<how>(?:exit code|terminated by)[^.\n]*|ended after \S+ s)"
 """How a result begins if the command ended badly: it looks failed to the user, while to the model it is a result."""
 
@@ -101,18 +102,24 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
             refusal = failed(f"Error: {wrong}. Nothing was run.")
             return Plan((), lambda: self.run(params, context), refusal=refusal)
         params = params.model_copy(update={"needs": needs})
+        folders = LocatedPaths.locate(context, [params.cwd or "."])
         actions = tuple(map(WidenSandbox, missing_needs(self._sandbox, context.workspace, needs)))
         wider = [describe_need(action.need) for action in actions]
         shown = (ShownText(f"Beyond the sandbox it needs: {'; '.join(wider)}.\n"),) if wider else ()
-        return Plan(actions, lambda: self.run(params, context), shown)
+        return Plan(actions, lambda: self._run(params, folders, context), shown)
 
     async def run(self, params: ExecuteCommandParams, context: ToolContext) -> ToolResult:
+        return await self._run(params, LocatedPaths.locate(context, [params.cwd or "."]), context)
+
+    async def _run(self, params: ExecuteCommandParams, folders: LocatedPaths, context: ToolContext) -> ToolResult:
         try:
-            cwd = locate(context, params.cwd or ".")
+            cwd = folders.path(params.cwd or ".")
         except UnusablePathError as problem:
             return failed(f"Error: cwd: {problem}")
         if not cwd.is_dir():
             return failed(f"Error: the working directory {quoted(params.cwd or '.')} does not exist. Nothing was run.")
+        if cwd.resolve() != cwd:
+            return failed(f"Error: cwd: {quoted(params.cwd or '.')} {_ELSEWHERE}. Nothing was run.")
         if "\0" in params.command:
             return failed("Error: the command holds a NUL character, which no command line can. Nothing was run.")
         if wrong := badly_named(params.needs) or problem_with(params.needs, context):

@@ -21,11 +21,12 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from joey.bounded.folders import open_folder
 from joey.sandbox import Sandbox
 from joey.system.processes import ProcessGroup, group_led_by
 from joey.tools.shell.artifacts import CommandRecord, write_record
@@ -236,11 +237,23 @@ async def _started(
     if sandbox is not None and sandbox.is_open:
         return await sandbox.start(argv, cwd, environment, descriptors)
     stdin, stdout, stderr = descriptors
-    return BareProcess(
-        await asyncio.create_subprocess_exec(
-            *argv, cwd=cwd, env=environment, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+    with _held(cwd) as folder:
+        return BareProcess(
+            await asyncio.create_subprocess_exec(
+                *argv, cwd=folder, env=environment, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+            )
         )
-    )
+
+
+@contextlib.contextmanager
+def _held(cwd: Path) -> Iterator[str]:
+    """A way into the folder that was judged, whatever takes its place now. Raises OSError if that is a link already."""
+    folder = open_folder(cwd)
+    try:
+        held = f"/proc/self/fd/{folder}"
+        yield held if Path(held).exists() else str(cwd)
+    finally:
+        os.close(folder)
 
 
 def shell() -> str:
