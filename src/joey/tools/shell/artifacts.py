@@ -53,6 +53,11 @@ def artifacts(storage: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.stem[4:]))
 
 
+def kept_bytes(storage: Path) -> int:
+    """How large the outputs kept are together."""
+    return sum(path.stat().st_size for path in artifacts(storage))
+
+
 def write_record(artifact: Path, record: CommandRecord) -> None:
     temporary = artifact.with_suffix(".json.new")
     with open(temporary, "w", encoding="utf-8", opener=private_file) as file:

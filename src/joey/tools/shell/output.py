@@ -6,7 +6,8 @@
 
 Output up to PREVIEW bytes never touches the disk (unless an artifact is wanted from the start). Beyond that it is
 written to an artifact, which at any time holds the settled text and, behind it, the screen as it looks now: what is on
-the screen is written over when it changes. If the disk is full the ends in memory remain, and the result says so.
+the screen is written over when it changes. If the disk is full, or the outputs of the task have reached MAX_KEPT, the
+ends in memory remain, and the result says so.
 Memory is bounded: one chunk, one screen, two ends.
 """
 
@@ -21,7 +22,7 @@ from typing import BinaryIO
 
 from joey.system.appending import write_all
 from joey.tools.paths import reason
-from joey.tools.shell.artifacts import new_artifact
+from joey.tools.shell.artifacts import kept_bytes, new_artifact
 from joey.tools.shell.screen import TerminalScreen
 from joey.tools.shell.shorten import joined_ends
 
@@ -31,12 +32,17 @@ TAIL = 4 * HEAD
 """How many characters of the two ends stay in memory: what a user is shown of long output, a fifth of it the head.
 What has not been written to the disk must all be in the head, so that is as large as a preview."""
 
+MAX_KEPT = 256 * 1024 * 1024
+"""How many bytes of output are kept on the disk for one task."""
+_LIMIT_REACHED = f"the outputs kept for this task have reached their limit of {MAX_KEPT // 1024**2} MB"
+
 
 class CommandOutput:
     """The output of one command."""
 
-    def __init__(self, storage: Path, *, keep_from_start: bool = False) -> None:
+    def __init__(self, storage: Path, *, keep_from_start: bool = False, max_kept: int = MAX_KEPT) -> None:
         self._storage = storage
+        self._room = max_kept
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._screen = TerminalScreen()
         self._head = ""
@@ -119,26 +125,34 @@ class CommandOutput:
 
     def _open(self) -> None:
         try:
+            self._room -= kept_bytes(self._storage)
+            if self._room <= 0:
+                self._give_up(_LIMIT_REACHED)
+                return
             self.artifact = new_artifact(self._storage)
             self._file = self.artifact.open("wb", buffering=0)
             write_all(self._file.fileno(), self._head.encode())
         except OSError as problem:
-            self._give_up(problem)
+            self._give_up(reason(problem))
 
     def _write(self, data: bytes) -> None:
         if self._file is None:
             return
+        data += self._screen.visible.encode()
+        if self._settled_bytes + len(data) > self._room:
+            self._give_up(_LIMIT_REACHED)
+            return
         try:
             self._file.seek(self._settled_bytes)
-            write_all(self._file.fileno(), data + self._screen.visible.encode())
+            write_all(self._file.fileno(), data)
             self._file.truncate()
         except OSError as problem:
             with suppress(OSError):
                 self._file.truncate(self._settled_bytes)
-            self._give_up(problem)
+            self._give_up(reason(problem))
 
-    def _give_up(self, problem: OSError) -> None:
-        self.problem = reason(problem)
+    def _give_up(self, problem: str) -> None:
+        self.problem = problem
         if self._file is not None:
             self._file.close()
             self._file = None
