@@ -27,13 +27,14 @@ from joey.events import (
 )
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import ChildOpened, MessageAdded, Record, RunBegan, TaskEnded, TaskOpened, UserSaid
-from joey.journal.replay import replay
-from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.journal.replay import replay, shown_results
+from joey.messages import Message, ShownDiff, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.retry import RetryPolicy
 from joey.system.filenames import quoted
 from joey.task import wording
 from joey.task.approvals import SKIPPED
 from joey.task.task import TaskHandle
+from joey.terminal.transcript import Card, ModelText, UserText, entries_of
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.scripted import ScriptedProvider
 from task_kit import Kit, call, done, yes
@@ -145,6 +146,31 @@ async def test_a_subtask_stopped_alone_tells_its_parent_which_goes_on(tmp_path: 
     assert kit.task.send(Cancel("not needed", opened.child_id))
     assert await running == TaskFinished("completed", "Without it.")
     assert "did not complete (cancelled). not needed" in text_in(kit.sent[-1])
+
+
+async def test_what_had_come_of_a_reply_is_kept_for_people_and_not_sent(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [reply("Let me think about it.", faults=Faults(pause=60))])
+    running = asyncio.ensure_future(kit.run())
+    await kit.saw(TextDelta)
+    assert kit.task is not None and kit.task.send(Cancel())
+    await running
+    state = replay(read_journal(kit.store.journal_path(kit.task.id)))
+    assert [text[:6] for text in state.interrupted.values()] == ["Let me"]
+    shown = entries_of(state.messages, interrupted=state.interrupted)
+    assert [type(entry) for entry in shown] == [UserText, ModelText]
+    assert (await kit.resume(kit.task.id, [done()])).outcome == "completed"
+    assert "Let me" not in repr(kit.sent)
+
+
+async def test_diffs_are_shown_again_when_a_task_is_resumed(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [reply(call("w", "write_to_file", path="a.txt", file_text="new\n")), done()])
+    await kit.run()
+    assert kit.task is not None
+    records = [*read_journal(kit.store.journal_path(kit.task.id))]
+    cards = [
+        entry for entry in entries_of(replay(records).messages, shown=shown_results(records)) if isinstance(entry, Card)
+    ]
+    assert isinstance(cards[0].shown[0], ShownDiff) and "+new" in cards[0].shown[0].diff
 
 
 # Crashes

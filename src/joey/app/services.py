@@ -26,10 +26,11 @@ from joey.app.users_commands import UsersCommands
 from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
-from joey.journal.replay import TaskState
+from joey.journal.journal import read_journal
+from joey.journal.replay import TaskState, shown_results
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
-from joey.messages import ImageBlock
+from joey.messages import ImageBlock, Shown
 from joey.permissions import Granted
 from joey.policy.settings import CYCLE, Settings
 from joey.system.folders import state_folder, user_folder
@@ -117,6 +118,10 @@ class Services:
         if entry.state is None:
             raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
         return entry.task_id, entry.state
+
+    def shown(self, task_id: str) -> Mapping[str, tuple[Shown, ...]]:
+        """What the user was shown of the calls of a task, by call id."""
+        return shown_results(read_journal(self._store.journal_path(task_id)))
 
     def journal_path(self, task_id: str) -> Path:
         return self._store.journal_path(task_id)

@@ -95,6 +95,13 @@ class LastMessageReplaced:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyInterrupted:
+    """What had come of a reply when the task was cancelled. It is shown to people; the model does not see it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class UserSaid:
     """The user wrote something while the task was busy. It goes out with the next message of the user's."""
 
@@ -257,6 +264,7 @@ Record: TypeAlias = (
     TaskOpened
     | MessageAdded
     | LastMessageReplaced
+    | ReplyInterrupted
     | UserSaid
     | UserTookBack
     | RunBegan

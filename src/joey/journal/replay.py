@@ -19,6 +19,7 @@ from joey.journal.records import (
     PermissionRevoked,
     ProfileSet,
     Record,
+    ReplyInterrupted,
     ResultsShortened,
     RunBegan,
     RunConfined,
@@ -30,7 +31,7 @@ from joey.journal.records import (
     UserSaid,
     UserTookBack,
 )
-from joey.messages import Message, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.messages import Message, Shown, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.permissions import Permission
 from joey.usage import Usage
 
@@ -77,6 +78,8 @@ class TaskState:
     checkpoint: int | None = None
     """The last checkpoint of the files."""
     ended: TaskEnded | None = None
+    interrupted: dict[int, str] = field(default_factory=dict)
+    """Replies that were cut off, for people to see: the text, by how many messages came before it."""
     left_out: list[LeftOut] = field(default_factory=list)
     """What could not be read."""
     uncertain: bool = False
@@ -89,10 +92,11 @@ class TaskState:
                 self.uncertain = self.uncertain or record.whole
             case TaskOpened(mode=mode):
                 self.opened, self.mode = record, mode
-            case MessageAdded(message):
+            case MessageAdded(message) | LastMessageReplaced(message):
+                del self.messages[len(self.messages) - isinstance(record, LastMessageReplaced) :]
                 self._add(message)
-            case LastMessageReplaced(message):
-                self._replace_last(message)
+            case ReplyInterrupted(text):
+                self.interrupted[len(self.messages)] = text
             case UserSaid() | UserTookBack():
                 self.queued = [*self.queued, record] if isinstance(record, UserSaid) else self.queued[:-1]
             case RunBegan() | RunConfined() | CommandStarted() | ChildOpened() | RunEnded():
@@ -150,10 +154,6 @@ class TaskState:
         else:
             self.queued = []
 
-    def _replace_last(self, message: Message) -> None:
-        self.messages[-1:] = []
-        self._add(message)
-
     def _count(self, usage: Usage, cost: float | None) -> None:
         self.turns += 1
         self.last_usage = usage
@@ -198,6 +198,11 @@ class TaskState:
             for block in message.content
             if isinstance(block, ToolResultBlock)
         )
+
+
+def shown_results(records: Iterable[Record]) -> dict[str, tuple[Shown, ...]]:
+    """What the user was shown of the calls, by id: diffs, output. A state does not hold it, since it can be large."""
+    return {each.call_id: each.result.shown for each in records if isinstance(each, RunEnded) and each.result.shown}
 
 
 def replay(records: Iterable[Record | LeftOut]) -> TaskState:

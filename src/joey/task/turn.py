@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+import asyncio
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
 from joey.events import RetryScheduled, StreamEvent, TurnFinished, TurnStarted
-from joey.journal.records import MessageAdded, TurnEnded
+from joey.journal.journal import JournalError
+from joey.journal.records import MessageAdded, ReplyInterrupted, TurnEnded
 from joey.messages import Message
 from joey.protocols.first_call import FirstCallOnly
 from joey.protocols.reply import Reply, ReplyBuilder
@@ -93,10 +95,20 @@ class Turns:
                 self._log.emit(event)
                 reply.add(event)
 
-        async with aclosing(model.provider.stream(request)) as chunks:
-            async for chunk in chunks:
-                add(reader.feed(chunk))
-                if one_call and reply.has_call:
-                    break
+        try:
+            async with aclosing(model.provider.stream(request)) as chunks:
+                async for chunk in chunks:
+                    add(reader.feed(chunk))
+                    if one_call and reply.has_call:
+                        break
+        except asyncio.CancelledError:
+            self._keep_interrupted(reply.build().text)
+            raise
         add(reader.finish())
         return reply.build()
+
+    def _keep_interrupted(self, text: str) -> None:
+        """For people: a task that is resumed shows what they had seen of the reply."""
+        with suppress(JournalError):
+            if text:
+                self._log.record(ReplyInterrupted(text))

@@ -9,7 +9,7 @@ because a subtask counts its calls for itself. How calls of a tool are shown is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -410,11 +410,20 @@ def _answer_to(card: Card) -> str:
     return users_words(card.result) if is_users_answer(card.result) else ""
 
 
-def entries_of(messages: Iterable[Message], display_of: Callable[[str], Display] = builtin_display) -> list[Entry]:
-    """An earlier conversation as entries: for a task that is resumed."""
+def entries_of(
+    messages: Sequence[Message],
+    display_of: Callable[[str], Display] = builtin_display,
+    *,
+    shown: Mapping[str, tuple[Shown, ...]] | None = None,
+    interrupted: Mapping[int, str] | None = None,
+) -> list[Entry]:
+    """An earlier conversation as entries: for a task that is resumed. `shown` is what the user saw of its calls,
+    `interrupted` what came of replies that were cut off, by the number of messages before them."""
     entries: list[Entry] = []
     cards: dict[str, Card] = {}
-    for message in messages:
+    for number, message in enumerate((*messages, Message("user", ()))):
+        if cut := (interrupted or {}).get(number):
+            entries.append(ModelText(Growing(cut), is_open=False))
         for block in message.content:
             match block:
                 case TextBlock(text) if message.role == "assistant":
@@ -427,7 +436,7 @@ def entries_of(messages: Iterable[Message], display_of: Callable[[str], Display]
                     cards[call_id] = Card(call_id, name, "ready", _grown(arguments), display=display_of(name))
                     entries.append(cards[call_id])
                 case ToolResultBlock(call_id, content, is_error) if call_id in cards:
-                    settle(cards[call_id], ToolResult(content, is_error=is_error))
+                    settle(cards[call_id], ToolResult(content, (shown or {}).get(call_id, ()), is_error))
                     entries += [UserText(text)] if (text := _answer_to(cards[call_id])) else []
                 case ImageBlock():
                     entries.append(Note("[an image]"))

@@ -160,7 +160,7 @@ class Plain:
 
     def show_task(self, state: TaskState) -> None:
         """The last message of each side."""
-        entries = entries_of(state.messages)
+        entries = entries_of(state.messages, interrupted=state.interrupted)
         sent = [f"> {entry.text}" for entry in entries if isinstance(entry, UserText)][-1:]
         replies = [entry.words.text for entry in entries if isinstance(entry, ModelText)][-1:]
         self._print("\n".join([*sent, *replies]))

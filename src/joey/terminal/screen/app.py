@@ -312,7 +312,8 @@ class Interactive(SurvivingApp):
 
     def show_task(self, state: TaskState) -> None:
         self.transcript = Transcript()
-        self.transcript.entries += entries_of(state.messages)
+        shown = self.session.services.shown(self.session.choices.resume or "last")
+        self.transcript.entries += entries_of(state.messages, shown=shown, interrupted=state.interrupted)
         self.query_one(TranscriptView).show_new(self.transcript.entries)
 
     # Messages of the user
