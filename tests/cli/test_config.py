@@ -239,3 +239,28 @@ def test_showing_the_version_reads_no_settings(here: Here) -> None:
     here.user("nonsense")
     done = subprocess.run([sys.executable, "-m", "joey", "--version"], capture_output=True, text=True)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("mode", "zzz", "unknown mode 'zzz'; available modes: "),
+        ("mode", "architekt", "did you mean 'architect'?"),
+        ("protocol", "xlm", "did you mean 'xml'?"),
+        ("approvals.profile", "edit", "did you mean 'edits'?"),
+        ("terminal.theme", "drak", "did you mean 'dark'?"),
+    ],
+)
+def test_a_value_that_nothing_could_be_done_with_is_refused_at_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    value: str,
+    complaint: str,
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert main(["config", "set", name, value]) == 2
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "joey" / "config.toml").exists()

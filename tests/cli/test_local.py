@@ -9,6 +9,7 @@ import pytest
 from joey.cli import main
 from joey.providers.local.weights import CATALOGUE, InstallError, Weights
 from joey.providers.local.weights.pip import DownloadError
+from joey.system.installation import add_extra
 from local_kit import SMOL, needs_model
 
 
@@ -120,7 +121,7 @@ def test_models_and_their_needs_are_among_the_models(
     assert "licence Apache-2.0" in capsys.readouterr().out
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     main(["models"])
-    assert "not ready: pip install 'joey[local]'" in capsys.readouterr().out
+    assert f"not ready: {add_extra('local')}" in capsys.readouterr().out
 
 
 @needs_model

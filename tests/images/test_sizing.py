@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from image_kit import block, made, size
 from joey.images.sizing import ImageLimits, header_of, resize_image, resize_images
 from joey.messages import ImageBlock, TextBlock
+from joey.system.installation import add_extra
 
 STARTS = [b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF1234WEBPVP8X"]
 HUGE = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (50_000).to_bytes(4, "big") * 2 + b"\x08\2\0\0\0"
@@ -96,7 +97,7 @@ def test_without_pillow_what_the_model_takes_is_passed_on_and_the_rest_is_named(
     assert resize_image(large, SMALL, shrinks=False) == large
     for refused in (block(made(500, 10)), block(made(200, 200, noise=True))):
         note = resize_image(refused, SMALL, shrinks=False)
-        assert isinstance(note, TextBlock) and "`pip install 'joey[images]'` makes images smaller" in note.text
+        assert isinstance(note, TextBlock) and f"`{add_extra('images')}` makes images smaller" in note.text
 
 
 def test_a_real_screenshot_of_a_large_screen_is_small_enough_for_every_provider() -> None:

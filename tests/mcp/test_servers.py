@@ -14,6 +14,7 @@ import pytest
 from joey.mcp import stdio
 from joey.mcp.catalogue import Catalogue
 from joey.mcp.servers import McpServers
+from joey.system.installation import add_extra
 from joey.tools.base import ToolContext
 from mcp_kit import call, raw_config, running, until
 
@@ -24,7 +25,7 @@ async def test_without_the_sdk_a_server_fails_once_and_says_what_to_install(monk
     async with running(raw_config("good")) as servers:
         [server] = servers.servers
         assert server.state == "failed"
-        assert "pip install 'joey[mcp]'" in server.why_not
+        assert add_extra("mcp") in server.why_not
 
 
 async def test_progress_is_shown_and_cancelling_reaches_the_server(context: ToolContext, tmp_path: Path) -> None:

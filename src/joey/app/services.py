@@ -23,6 +23,7 @@ from joey.app.settings import approvals_in_force, default_model, located_at, not
 from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, task_store
 from joey.app.tools import discover, sandbox_settings, tool_choices
 from joey.app.users_commands import UsersCommands
+from joey.app.values import check_model
 from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
@@ -33,6 +34,7 @@ from joey.mcp.config import configured_servers
 from joey.messages import ImageBlock, Shown
 from joey.permissions import Granted
 from joey.policy.settings import CYCLE, Settings
+from joey.providers import split_name
 from joey.system.folders import state_folder, user_folder
 from joey.system.place import Place, place_of
 from joey.task.log import Watcher
@@ -96,7 +98,10 @@ class Services:
             mode = discover(self.folder).mode(config.value("mode"))
         if resume:
             return Choices(self._options.flag("mode"), self._options.flag("model"), resume)
-        return Choices(mode.slug, config.value("model") or default_model())
+        model = config.value("model") or default_model()
+        with located_at(config.settings["model"]):
+            split_name(model)
+        return Choices(mode.slug, model)
 
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
@@ -166,6 +171,10 @@ class Services:
     def setting(self, name: str) -> Any:
         """The value of a setting that a front end uses itself, such as `terminal.theme`."""
         return settings_in_force(self.folder, self._options.flags).value(name)
+
+    def check_model(self, name: str) -> None:
+        """Raises JoeyError if no task could begin with this model."""
+        check_model(name, settings_in_force(self.folder, self._options.flags))
 
     def keep_setting(self, name: str, value: str) -> None:
         """Write a setting to the user's file. UsageError for a value that it does not take."""

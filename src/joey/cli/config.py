@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     workspace = workspace_in(args)
     match args.action:
         case "set":
-            return _set(args.key, args.value)
+            return _set(workspace, args.key, args.value)
         case "get":
             return _get(workspace, args.key, as_json=args.json)
         case "path":
@@ -59,14 +59,14 @@ def run(args: argparse.Namespace) -> int:
             return _list(workspace, as_json=args.json)
 
 
-def _set(name: str, value: str) -> int:
+def _set(workspace: Path, name: str, value: str) -> int:
+    from joey.app.values import check_of
     from joey.config.edit import set_value
     from joey.config.layers import FILE
-    from joey.providers import split_name
     from joey.system.folders import user_folder
 
     path = user_folder() / FILE
-    understood = set_value(path, name, value, check=split_name if name == "model" else None)
+    understood = set_value(path, name, value, check=check_of(name, workspace))
     print(f"{name} = {_shown(understood)}  (in {path})")
     return 0
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from joey.cli.flags import add_workspace_flag, workspace_in
 from joey.errors import JoeyError
+from joey.system.installation import add_extra
 
 if TYPE_CHECKING:
     from joey.config import Config
@@ -111,8 +112,7 @@ def _images() -> Finding:
 
     if can_shrink():
         return Finding("images", "ok", "large ones are resized for the model with Pillow")
-    advice = "pip install 'joey[images]'"
-    return Finding("images", "note", "images too large for the model are left out", advice)
+    return Finding("images", "note", "images too large for the model are left out", add_extra("images"))
 
 
 def _python() -> Finding:
@@ -198,7 +198,7 @@ def _sandbox(workspace: Path) -> Finding:
 
 
 def _codebase_search() -> Finding:
-    from joey.tools.index.model import EXTRA, missing_packages
+    from joey.tools.index.model import missing_packages
     from joey.tools.index.store import has_full_text
     from joey.tools.index.syntax import installed_grammars
 
@@ -207,7 +207,7 @@ def _codebase_search() -> Finding:
         return Finding(subject, "note", "not available", "use a Python whose SQLite has full-text search (FTS5)")
     here, without = installed_grammars()
     if missing := missing_packages():
-        return Finding(subject, "note", f"keywords only; not installed: {', '.join(missing)}", EXTRA)
+        return Finding(subject, "note", f"keywords only; not installed: {', '.join(missing)}", add_extra("search"))
     found = f"keywords and meaning; grammars for {len(here)} languages"
     advice = f"not installed: {', '.join(without)} (code in these languages is split by lines)" if without else ""
     return Finding(subject, "note" if without else "ok", found, advice)
@@ -455,12 +455,12 @@ def _roo_rules(workspace: Path) -> Iterator[Finding]:
 
 
 def _mcp_and_commands(workspace: Path) -> Iterator[Finding]:
-    from joey.mcp.servers import NOT_INSTALLED, sdk_is_installed
+    from joey.mcp.servers import not_installed, sdk_is_installed
 
     if (workspace / ".roo" / "mcp.json").is_file():
         found = "read; its servers start in a trusted folder (`joey mcp`)"
         ready = sdk_is_installed()
-        yield Finding(".roo/mcp.json", "ok" if ready else "note", found, "" if ready else NOT_INSTALLED)
+        yield Finding(".roo/mcp.json", "ok" if ready else "note", found, "" if ready else not_installed())
     commands = sorted((workspace / ".roo" / "commands").glob("*.md"))
     if commands:
         found = f"{len(commands)} read; type /{commands[0].stem} to use one (`joey commands` lists them)"

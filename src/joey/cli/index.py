@@ -5,7 +5,7 @@
   joey index search "QUESTION"     search it, as a model would
   joey index --clear               delete it
 
-Everything stays on this machine. Ranking by meaning needs `pip install 'joey[search]'`; without it, results are
+Everything stays on this machine. Ranking by meaning needs the extra `search`; without it, results are
 ranked by keywords. An interrupted build continues where it stopped. Running this is optional: a search updates the
 index by itself, a part at a time.
 

@@ -28,6 +28,7 @@ from joey.providers.local.weights import CATALOGUE, DEFAULT, InstallError, Weigh
 from joey.providers.local.weights.install import is_intact, speed_file
 from joey.providers.local.weights.pip import DownloadError
 from joey.system.folders import models_folder
+from joey.system.installation import add_extra
 
 if TYPE_CHECKING:
     from joey.providers.local.weights.install import Progress
@@ -115,9 +116,7 @@ def runtime_state() -> str:
     """The runtime for models, or how to install it."""
     from importlib.metadata import version
 
-    return (
-        f"runtime: xllamacpp {version('xllamacpp')}" if has_runtime() else "no runtime; run pip install 'joey[local]'"
-    )
+    return f"runtime: xllamacpp {version('xllamacpp')}" if has_runtime() else f"no runtime; run {add_extra('local')}"
 
 
 def measured(target: Path) -> dict[str, float] | None:

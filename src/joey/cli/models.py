@@ -41,6 +41,7 @@ from joey.providers.discovery import Found, find_models, usual_addresses
 from joey.providers.local.engine import plan
 from joey.providers.local.weights import CATALOGUE, installed_models, model_file
 from joey.system.hosts import host_of, is_this_machine
+from joey.system.installation import add_extra
 from joey.system.keyring import find_key
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _local_state(name: str) -> str:
 
 
 def _runtime_state() -> str:
-    return "ready: runs in this process" if has_runtime() else "not ready: pip install 'joey[local]'"
+    return "ready: runs in this process" if has_runtime() else f"not ready: {add_extra('local')}"
 
 
 def _state(endpoint: Endpoint) -> str:

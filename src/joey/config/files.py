@@ -115,7 +115,11 @@ def check_value(key: Key, value: Any) -> Any:
 
 
 def problem_with(key: Key, value: Any) -> str | None:
-    return None if key.kind.matches(value) else f"must be {key.kind.expected}, got {_shown(value)}"
+    if key.kind.matches(value):
+        return None
+    near = difflib.get_close_matches(str(value), key.kind.choices, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"must be {key.kind.expected}, got {_shown(value)}{hint}"
 
 
 def parse_text(key: Key, text: str) -> Any:

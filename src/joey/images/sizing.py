@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from joey.bounded.process import LimitError, run_bounded
 from joey.messages import ImageBlock, TextBlock
+from joey.system.installation import add_extra
 
 KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _STARTS = (
@@ -162,7 +163,7 @@ def resize_image(image: ImageBlock, limits: ImageLimits, *, shrinks: bool | None
     if max(header.width, header.height) <= limits.refused_side and len(image.data) <= limits.refused_bytes:
         return ImageBlock(header.media_type, image.data)
     limit = f"{limits.refused_side} pixels each way and {_size(limits.refused_bytes * 3 // 4)}"
-    return _left_out(what, f"the model takes up to {limit}. `pip install 'joey[images]'` makes images smaller")
+    return _left_out(what, f"the model takes up to {limit}. `{add_extra('images')}` makes images smaller")
 
 
 def _left_out(what: str, why: str) -> TextBlock:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from joey.mcp.config import ServerConfig
 from joey.mcp.errors import CallError, ErrorOutput
 from joey.mcp.listing import ServerListing
+from joey.system.installation import add_extra
 from joey.wire import JsonObject
 
 if TYPE_CHECKING:
@@ -37,8 +38,11 @@ _STEADY = 30.0
 """Seconds after which a server counts as one that works."""
 _BETWEEN_LISTINGS = 1.0
 _CLOSING = 6.0
-NOT_INSTALLED = "the SDK for MCP is not installed: `pip install 'joey[mcp]'` adds it"
 _JUST_ENDED = "its connection has ended, and it will be started again"
+
+
+def not_installed() -> str:
+    return f"the SDK for MCP is not installed: `{add_extra('mcp')}` adds it"
 
 
 def sdk_is_installed() -> bool:
@@ -120,7 +124,7 @@ class Server:
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
             return f"it cannot be run: {error.strerror} ({error.filename or self.config.command})", False
         except ModuleNotFoundError as error:
-            return f"{NOT_INSTALLED} ({error})", False
+            return f"{not_installed()} ({error})", False
         except Exception as error:  # noqa: BLE001 - whatever a server or the SDK does, the next attempt may work
             return _in_words(error), True
         finally:

@@ -127,6 +127,7 @@ def _model(front: Front, name: str) -> str:
         return f"A model is named PROVIDER/MODEL, such as anthropic/{name}; `joey models` lists the providers."
     if front.busy:
         return _BUSY
+    front.session.services.check_model(name)
     front.session.choose(model=name)
     return f"The model is now {name}."
 

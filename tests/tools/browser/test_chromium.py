@@ -10,7 +10,8 @@ import pytest
 from joey.app.settings import settings_in_force
 from joey.app.tools import discover, tools_of
 from joey.modes.builtin import CODE
-from joey.tools.browser.chromium import EXTRA, find_chromium, why_no_browser
+from joey.system.installation import add_extra
+from joey.tools.browser.chromium import find_chromium, why_no_browser
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_what_is_missing_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatc
     assert "no Chromium was found" in (why_no_browser() or "") and "browser.program" in (why_no_browser() or "")
     assert "browser.program names gone" in (why_no_browser("gone") or "")
     monkeypatch.setitem(sys.modules, "playwright", None)  # as if it were not installed
-    assert why_no_browser() == EXTRA and "joey[browser]" in EXTRA
+    assert why_no_browser() == f"Playwright is not installed: {add_extra('browser')}"
 
 
 @pytest.mark.parametrize(

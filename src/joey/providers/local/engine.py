@@ -29,6 +29,7 @@ from joey.providers.catalogue import Abilities
 from joey.providers.errors import BadRequestError
 from joey.providers.local.weights import control_words, read_facts, silent_tokens, why_unreadable
 from joey.system import machine
+from joey.system.installation import add_extra
 
 WINDOW, SMALL_WINDOW = 8192, 4096
 _SIDE_CACHE_MIB = 256
@@ -79,9 +80,7 @@ def require_runtime() -> Any:
     try:
         return importlib.import_module("xllamacpp")
     except ImportError as error:
-        raise UsageError(
-            f"models on this machine need the extra `local`: pip install 'joey[local]' ({error})"
-        ) from None
+        raise UsageError(f"models on this machine need the extra `local`: {add_extra('local')} ({error})") from None
 
 
 def ask_server(address: str, path: str, key: str, body: dict[str, Any] | None = None) -> Any:

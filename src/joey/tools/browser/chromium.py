@@ -7,6 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
+from joey.system.installation import add_extra
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "brave")
 _PLACES = (
     "/snap/bin/chromium",
@@ -14,7 +16,6 @@ _PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
 )
-EXTRA = "Playwright is not installed: pip install 'joey[browser]'"
 
 
 def find_chromium(chosen: str | None = None) -> str | None:
@@ -32,7 +33,7 @@ def has_playwright() -> bool:
 def why_no_browser(chosen: str | None = None) -> str | None:
     """What is missing, and what to do; None if a browser can be started."""
     if not has_playwright():
-        return EXTRA
+        return f"Playwright is not installed: {add_extra('browser')}"
     if find_chromium(chosen) is not None:
         return None
     if chosen:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Protocol
 
+from joey.system.installation import add_extra
 from joey.tools.index.wordpiece import DamagedModelError
-
-EXTRA = "pip install 'joey[search]'"
 
 
 class Embedder(Protocol):
@@ -34,6 +33,7 @@ def load() -> tuple[Embedder | None, str]:
         module: Any = importlib.import_module("joey.tools.index.embedding")
         return module.LocalEmbedder(), ""
     except ImportError as error:
-        return None, f"the ranking by meaning is not installed ({error.name or error} is missing): {EXTRA}"
+        missing = f"{error.name or error} is missing"
+        return None, f"the ranking by meaning is not installed ({missing}): {add_extra('search')}"
     except DamagedModelError as error:
         return None, str(error)
