@@ -246,7 +246,7 @@ def test_showing_the_version_reads_no_settings(here: Here) -> None:
     [
         ("mode", "zzz", "unknown mode 'zzz'; available modes: "),
         ("mode", "architekt", "did you mean 'architect'?"),
-        ("protocol", "xlm", "did you mean 'xml'?"),
+        ("protocol", "morph-xml", "did you mean 'morph_xml'?"),
         ("approvals.profile", "edit", "did you mean 'edits'?"),
         ("terminal.theme", "drak", "did you mean 'dark'?"),
     ],
