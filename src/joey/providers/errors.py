@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import email.utils
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
@@ -238,16 +238,22 @@ def _worded(
     return message, _ADVICE.get(status or 0, _ADVICE[400])
 
 
-def unreachable(error: BaseException, address: str, *, began: bool) -> ProviderError:
-    """The exception for a connection that failed or broke."""
+def broken_off(error: BaseException) -> CutStreamError:
+    """The exception for a connection that broke within the reply."""
+    return CutStreamError(f"the reply broke off ({_named(list(_causes(error)))})")
+
+
+def unreachable(error: BaseException, address: str) -> ProviderError:
+    """The exception for a connection that failed before a reply came."""
     address, causes = _without_secrets(address), list(_causes(error))
-    text = next((f"{type(each).__name__}: {each}".rstrip(": ") for each in causes[1:] or causes), "")
-    if began:
-        return CutStreamError(f"the reply broke off ({text})")
     if any(isinstance(each, ConnectionRefusedError) for each in causes):
         refused = NoServerError if is_this_machine(host_of(address)) else NetworkError
         return refused(f"no server answers at {address} (connection refused)")
-    return NetworkError(f"{address} could not be reached ({text})")
+    return NetworkError(f"{address} could not be reached ({_named(causes)})")
+
+
+def _named(causes: Sequence[BaseException]) -> str:
+    return next((f"{type(each).__name__}: {each}".rstrip(": ") for each in causes[1:] or causes), "")
 
 
 def refuse_page(content_type: str | None, address: str) -> None:

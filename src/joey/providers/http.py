@@ -87,14 +87,15 @@ class HttpProvider(Provider):
         await self._client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
-        began = False
         try:
             async with aclosing(self._chunks(request)) as chunks:
                 async for chunk in chunks:
-                    began = True
                     yield chunk
-        except (self.sdk_errors.any, httpx2.HTTPError, errors.ProviderError) as error:
-            raise self._failure(error, began=began).hiding(self._client.api_key) from error
+        except errors.ProviderError as error:
+            error.hiding(self._client.api_key)
+            raise
+        except (self.sdk_errors.any, httpx2.HTTPError) as error:
+            raise self._failure(error).hiding(self._client.api_key) from error
 
     async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         reader = self._reader()
@@ -112,9 +113,13 @@ class HttpProvider(Provider):
             errors.refuse_page(response.headers.get("content-type"), str(self._client.base_url))
             async for chunk in self._decoded(decoder, response.aiter_bytes()):
                 yield chunk
-        except (httpx2.HTTPError, errors.ProviderError):
+        except errors.ProviderError:
             if not decoder.is_complete:
                 raise
+            ending = decoder.end()
+        except httpx2.HTTPError as error:
+            if not decoder.is_complete:
+                raise errors.broken_off(error) from error
             ending = decoder.end()
         else:
             ending = decoder.finish()
@@ -149,16 +154,14 @@ class HttpProvider(Provider):
                 message = f"the server sent signs of life for {quiet:g} seconds, but nothing of the reply"
                 raise errors.NetworkError(message)
 
-    def _failure(self, error: Exception, *, began: bool) -> errors.ProviderError:
-        if isinstance(error, errors.ProviderError):
-            return error
-        address = str(self._client.base_url)
+    def _failure(self, error: Exception) -> errors.ProviderError:
+        """The error for a request that got no reply."""
         if isinstance(error, self.sdk_errors.status):
             response = _response_of(error)
             body, headers = _error_body(response), response.headers
             return errors.from_body(body, status=response.status_code, headers=headers, now=time.time())
         if isinstance(error, (self.sdk_errors.connection, httpx2.HTTPError)):
-            return errors.unreachable(error, address, began=began)
+            return errors.unreachable(error, str(self._client.base_url))
         return errors.BadRequestError(f"the request could not be made ({error})")
 
     async def _bound_error(self, response: httpx2.Response) -> None:

@@ -1,4 +1,4 @@
-"""Fetch the MCP servers from npm that tests/mcp/test_real_servers.py talks to: `fetch_mcp_servers.py FOLDER`.
+"""Fetch servers of others from npm that tests talk to: `fetch_npm.py FOLDER PACKAGE …`.
 
 The folder appears only when all of them are there, so that a run that failed is tried again.
 """
@@ -11,11 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-SERVERS = ("@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem")
 _TIMEOUT = 180
 
 
-def main(target: Path) -> int:
+def main(target: Path, *packages: str) -> int:
     npm = shutil.which("npm")
     if target.is_dir():
         return 0
@@ -25,7 +24,7 @@ def main(target: Path) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     fetched = Path(tempfile.mkdtemp(dir=target.parent))
     try:
-        command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(fetched), *SERVERS]
+        command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(fetched), *packages]
         subprocess.run(command, check=True, timeout=_TIMEOUT)
     except (subprocess.SubprocessError, OSError) as error:
         shutil.rmtree(fetched, ignore_errors=True)
@@ -36,4 +35,4 @@ def main(target: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))
