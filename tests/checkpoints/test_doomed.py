@@ -69,7 +69,9 @@ def test_what_a_command_deleted_by_name_comes_back(tmp_path: Path, root: Path, c
     store.take("later", turn=3, call_id="c", whole=True)
     assert names(root) < before
     again = CheckpointStore(tmp_path / "c", root)
-    done = plan_restore(again, 1).apply()
+    plan = plan_restore(again, 1)
+    assert not {change.path for change in plan.changes} & {*plan.untouched}, "what is changed is not called untouched"
+    done = plan.apply()
     assert (names(root), done.left) == (before, {})
     assert done.way_back is not None
     gone = plan_restore(again, done.way_back.id).apply()

@@ -138,6 +138,14 @@ def test_extended_attributes_and_owners_stay_where_the_file_is_still_there_and_a
     assert os.getxattr(kept, "user.note") == b"mine"
 
 
+def test_the_diff_says_that_an_empty_file_comes_or_goes(tmp_path: Path, store: CheckpointStore) -> None:
+    write(tmp_path / "w", "gone", "")
+    number = taken(store)
+    (tmp_path / "w/gone").unlink()
+    write(tmp_path / "w", "new", "")
+    assert plan_restore(store, number).diff() == "create gone (empty)\nremove new (empty)\n"
+
+
 def test_a_second_name_that_is_not_one_any_more_is_named(tmp_path: Path, store: CheckpointStore) -> None:
     root = tmp_path / "w"
     file = write(root, "a", "old")

@@ -86,7 +86,7 @@ def plan_restore(store: CheckpointStore, number: int, seen: WalkResult | None = 
         else:
             changes.append(Change(path, now, wanted))
     left |= {path: why for path, why in _lost(store, past) if path not in past.entries}
-    untouched = tuple(sorted(seen.skipped - {""}))
+    untouched = tuple(sorted(seen.skipped - {"", *past.entries}))
     return Restoration(store, checkpoint, tuple(sorted(changes, key=lambda change: change.path)), left, untouched)
 
 
@@ -132,6 +132,8 @@ def _diff(store: CheckpointStore, change: Change) -> Iterator[str]:
     old, new = _text(store, change.now, change.path), _text(store, change.wanted, "")
     if old is None or new is None:
         yield f"{change.verb} {quoted(change.path)} (not text)\n"
+    elif change.verb != "change" and old == new:
+        yield f"{change.verb} {quoted(change.path)} (empty)\n"
     elif old == new:
         yield f"change {quoted(change.path)} (mode {change.now.mode:o} to {change.wanted.mode:o})\n"
     else:

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     # Whoever holds the journal owns the checkpoints: a task that is running is not changed under its feet.
     with Journal(tasks.journal_path(entry.task_id)) as journal:
         plan = _plan(args, open_store(tasks, entry))
-        code = 0 if args.what == "conversation" else _restore(plan, journal, ask=not args.yes)
+        code = 0 if args.what == "conversation" else _restore(plan, journal, args.action, ask=not args.yes)
     if args.what != "files" and code in (0, PARTIAL):
         print(fork_before(tasks, entry, plan.checkpoint))
     return code
@@ -112,7 +112,7 @@ def _print_left(left: dict[str, str]) -> None:
         print(f"not restored: {quoted(path)}: {why}", file=sys.stderr)
 
 
-def _restore(plan: Restoration, journal: Journal, *, ask: bool) -> int:
+def _restore(plan: Restoration, journal: Journal, step: str, *, ask: bool) -> int:
     _print_plan(plan)
     if not plan.changes:
         return PARTIAL if plan.left else 0
@@ -123,11 +123,9 @@ def _restore(plan: Restoration, journal: Journal, *, ask: bool) -> int:
     if done.way_back is not None:
         journal.append(CheckpointMade(done.way_back.id, ""))
         restored = len({change.path for change in plan.changes} & {change.path for change in done.changes})
-        print(
-            f"restored {restored} of {len(plan.changes)} paths; "
-            f"`joey checkpoints redo` or `joey checkpoints restore {done.way_back.id}` takes this back",
-            file=sys.stderr,
-        )
+        again = "" if step == "redo" else "`joey checkpoints redo` or "
+        way_back = f"{again}`joey checkpoints restore {done.way_back.id}` takes this back"
+        print(f"restored {restored} of {len(plan.changes)} paths; {way_back}", file=sys.stderr)
     _print_left({path: why for path, why in done.left.items() if path not in plan.left})
     return PARTIAL if done.left else 0
 
