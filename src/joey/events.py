@@ -316,7 +316,7 @@ class QuestionRequested:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """The user answered."""
+    """The user answered; without words and images, nobody did."""
 
     request_id: str
     text: str

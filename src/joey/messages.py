@@ -97,13 +97,26 @@ Shown: TypeAlias = ShownText | ShownDiff | ShownImage
 
 
 @dataclass(frozen=True, slots=True)
+class CommandExit:
+    """How a command ended: its exit code as a shell counts, and the name of the signal that ended it, if one did."""
+
+    code: int
+    signal: str = ""
+
+    def __str__(self) -> str:
+        return f"signal {self.signal} (exit code {self.code})" if self.signal else f"exit code {self.code}"
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answers: `content` is for the model, `shown` for the user, `effect` for the task loop."""
+    """What a tool answers: `content` is for the model, `shown` for the user, `effect` for the task loop, and
+    `exit` how a command ended."""
 
     content: tuple[ResultBlock, ...]
     shown: tuple[Shown, ...] = ()
     is_error: bool = False
     effect: Effect | None = None
+    exit: CommandExit | None = None
 
     @property
     def text(self) -> str:

@@ -121,7 +121,7 @@ def test_a_script_needs_one_line(program: Program) -> None:
 def test_a_script_is_denied_what_needs_approval_and_never_hangs(program: Program) -> None:
     result = joey.run("Do it.", **program.options(COMMAND, QUESTION, done(), approve="edits"))
     assert result.completed and not (program.workspace / "made.txt").exists()
-    assert "nobody is there to ask" in program.sent(1)
+    assert "no user is there to approve" in program.sent(1)
     assert "red" in program.sent(2)
 
 

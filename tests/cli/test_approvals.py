@@ -83,7 +83,7 @@ def test_without_rules_a_command_asks(folder: Path, capsys: pytest.CaptureFixtur
 def test_headless_a_question_is_a_refusal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = explain(capsys, "ls", "--headless")
     assert answer["verdict"] == "deny"
-    assert "nobody is there to ask" in answer["reason"]
+    assert "no user is there to approve" in answer["reason"]
 
 
 def test_files_a_command_writes_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,7 +138,7 @@ async def test_what_needs_leave_is_denied_not_asked(joey: Runner) -> None:
     ran = await joey([WRITE, done()], "Write a.txt")
     assert ran.code == 0
     assert not (joey.workspace / "a.txt").exists()
-    assert "nobody is there to ask" in ran.err
+    assert "no user is there to approve" in ran.err
 
 
 async def test_allow_and_deny_rules_hold_for_commands(joey: Runner) -> None:

@@ -270,7 +270,7 @@ def test_tools_of_mcp_servers_are_listed_shown_and_tried(here: Here, tmp_path: P
     tried = here.joey("tools", "--try", "mcp--it--good", '{"x": "7"}')
     assert tried[:2] == (0, "called with {'x': 7}\n"), tried
     code, out, _ = here.joey("tools", "--try", "use_mcp_tool", '{"server_name": "it", "tool_name": "far"}')
-    assert code == 1 and "nobody is there to ask" in out
+    assert code == 1 and "no user is there to approve" in out
     listed = here.joey("tools", "--no-mcp")
     assert "mcp--" not in listed[1] and not listed[2]
 

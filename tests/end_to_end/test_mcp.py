@@ -46,7 +46,7 @@ async def test_native_calls_reach_a_projects_server_and_a_real_one_of_the_users(
     assert "mcp--it--good" in [tool["name"] for tool in ran.requests[1]["tools"]]
     assert "called with {'x': 8}" in ran.sent(2) and "is not of type 'integer'" in ran.sent(2)
     assert "Untracked files" in ran.sent(3)
-    assert "nobody is there to ask" in ran.sent(4), "only what alwaysAllow names is called without asking"
+    assert "no user is there to approve" in ran.sent(4), "only what alwaysAllow names is called without asking"
 
 
 async def test_text_calls_reach_tools_and_resources_of_a_server_made_with_the_sdk(joey: JoeyProcess) -> None:

@@ -24,7 +24,7 @@ from joey.events import (
 from joey.messages import TextBlock
 from joey.policy.settings import Settings
 from joey.prompts import UserInput
-from joey.task.requests import NOBODY, Continued, Requests, unattended
+from joey.task.requests import Continued, Requests, unattended
 from task_kit import Kit
 
 QUESTION = QuestionRequested("question_1", "Which?", (Suggestion("this"), Suggestion("that")))
@@ -66,8 +66,8 @@ async def test_a_question_is_answered_with_its_first_suggestion_when_time_is_up(
 @pytest.mark.parametrize(
     ("request_", "yes", "text"),
     [
-        (QUESTION, True, "this"),
-        (QuestionRequested("q", "Which?", ()), True, NOBODY),
+        (QUESTION, False, ""),
+        (QuestionRequested("q", "Which?", ()), False, ""),
         (CompletionRequested("c", "Done."), True, ""),
         (ApprovalRequested("a", "1", "rm", {}, "why", (), ()), False, ""),
         (ContinueRequested("w", "why"), False, ""),

@@ -257,7 +257,7 @@ async def test_nobody_there_and_never_leave_means_refused(tmp_path: Path) -> Non
 async def test_headless_denies_what_it_would_ask(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [reply(write("a")), done()], policy="ask", headless=True)
     await kit.run()
-    assert "nobody is there to ask" in text_of(results(kit)[0])
+    assert "no user is there to approve" in text_of(results(kit)[0])
     assert not (kit.workspace / "a").exists()
 
 

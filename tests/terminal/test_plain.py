@@ -41,7 +41,7 @@ async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: 
     code, out, services = await piped(tmp_path, "write it", WRITE, done())
     assert code == 0
     assert not (services.folder / "a.txt").exists()
-    assert "(nobody to ask)" in out
+    assert "(no user to answer)" in out
 
 
 async def test_commands_work_while_a_request_waits(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ except where it needs an answer. The end of `async with` cancels a task that sti
 it can be resumed by its id.
 
 A request is open from its event until it is answered. The loop answers it before it takes the next event; a request
-that the loop passes over gets the answer of a run without a user: approvals and limits no, a question its first
-suggestion, a result is accepted. With `unanswered="wait"` a request stays open instead, and the answer may come from
+that the loop passes over gets the answer of a run without a user: approvals and limits no, no answer to a
+question, a result is accepted. With `unanswered="wait"` a request stays open instead, and the answer may come from
 anywhere else in the program.
 """
 

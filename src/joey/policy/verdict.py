@@ -62,7 +62,7 @@ class Verdict:
         """What holds when nobody is there to be asked: a question is a refusal."""
         if self.decision != "ask":
             return self
-        return Verdict("deny", f"{self.reason} (nobody is there to ask, so this is refused)", self.parts)
+        return Verdict("deny", f"{self.reason} (no user is there to approve it, so it is denied)", self.parts)
 
 
 def combine(parts: Iterable[VerdictPart], *, nothing: str = "nothing here needs approval") -> Verdict:

@@ -27,8 +27,6 @@ from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 
-NOBODY = "Nobody is there to answer. Decide by yourself, and say in the result what you assumed."
-
 
 @dataclass(frozen=True, slots=True)
 class Continued:
@@ -138,8 +136,6 @@ class Requests:
 
 
 def unattended(request: Request) -> Answer:
-    """The careful answer, where nobody is there to give one."""
-    if isinstance(request, QuestionRequested):
-        text = request.suggestions[0].text if request.suggestions else NOBODY
-        return Answer(request.request_id, yes=True, text=text)
+    """The careful answer, where nobody is there to give one: nothing is allowed, a question has no answer, and a result
+    is taken as it is."""
     return Answer(request.request_id, yes=isinstance(request, CompletionRequested))

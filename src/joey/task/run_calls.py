@@ -195,6 +195,8 @@ class ToolRunner:
         request_id = self._requests.new_id("question")
         answer = await self._requests.ask(QuestionRequested(request_id, question.question, question.suggestions))
         self._log.emit(QuestionAnswered(request_id, answer.text, answer.images))
+        if not (answer.text or answer.images):
+            return ToolResult((TextBlock(wording.UNANSWERED),))
         picked = next((suggestion for suggestion in question.suggestions if suggestion.text == answer.text), None)
         if picked is not None and picked.mode is not None and picked.mode in self._config.modes:
             self._log.change_mode(picked.mode, "picked with the answer")

@@ -43,6 +43,12 @@ def plan_accepted(plan: str, *, edited: bool) -> str:
     return f"{text}\n{framed('plan', plan)}" if edited else text
 
 
+UNANSWERED = (
+    "Nobody answered: there is no user in this run. Decide by yourself, take the safer way where you are not sure, and "
+    "say in the result what you assumed."
+)
+
+
 def answer(text: str) -> str:
     return framed("answer", text)
 

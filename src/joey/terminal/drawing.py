@@ -162,7 +162,13 @@ def outcome(card: Card, look: Look) -> Text:
     if look.in_full:
         return inked(text, "dim")
     counts = rest and not card.shown and not card.display.headed
-    return inked(f"{text.count(chr(10)) + 1} lines" if counts else first[:_SHORT], "dim")
+    return inked(_counted(text) if counts else first[:_SHORT], "dim")
+
+
+def _counted(text: str) -> str:
+    """How many lines were read; the name of the file is none of them."""
+    count = sum(not line.startswith("File: ") for line in text.split("\n"))
+    return "1 line" if count == 1 else f"{count} lines"
 
 
 def draw_shown(shown: Shown, look: Look) -> Text:

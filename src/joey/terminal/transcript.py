@@ -369,7 +369,7 @@ class Transcript:
                 return [self.add(UserText(text))] if text else []
             case QuestionAnswered(request_id, text):
                 self._answered(task_id, request_id)
-                return [self.add(UserText(own_words(text)))]
+                return [self.add(UserText(own_words(text)) if text else Note("Nobody answered.", "warning"))]
             case CompletionAnswered(request_id, _, words) | ContinueAnswered(request_id, _, words):
                 self._answered(task_id, request_id)
                 return [self.add(UserText(own_words(words)))] if words else []
@@ -393,6 +393,8 @@ def settle(card: Card, result: ToolResult) -> None:
     texts = [block.text for block in result.content if isinstance(block, TextBlock)]
     own = [text for text in texts if not text.startswith("<user_message>")]
     card.status = next(filter(None, map(card.display.failed, own)), "")
+    if not card.status and result.exit is not None and result.exit.code:
+        card.status = str(result.exit)
     card.shown, card.result = result.shown, "\n".join(own)
     if card.display.role == "result":
         seen = card.state == "done" and not result.is_error

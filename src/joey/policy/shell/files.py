@@ -154,7 +154,7 @@ def inside_reason(doing: str, decision: Decision) -> str:
     """Why a file inside the workspace is treated as it is."""
     if decision == "allow":
         return "it is inside the workspace"
-    return f"{doing} files {'needs approval' if decision == 'ask' else 'is not allowed'}, also inside the workspace"
+    return f"{doing} files of the workspace {'requires approval' if decision == 'ask' else 'is not allowed'}"
 
 
 def write_part(located: Located, settings: Settings, *, inside: Decision | None = None) -> VerdictPart:

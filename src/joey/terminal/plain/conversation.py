@@ -100,7 +100,7 @@ class Conversation:
         """There will be no more lines, and nobody can answer: give the cautious answers."""
         while self._open:
             answer = unattended(self._open[0])
-            self.echo("(nobody to ask)")
+            self.echo("(no user to answer)")
             self._give(answer)
 
     def close(self) -> None:

@@ -37,6 +37,7 @@ from joey.events import (
     StreamFinished,
     TaskAborted,
     TaskCompleted,
+    TaskFinished,
     TaskStarted,
     TextDelta,
     TextFinished,
@@ -97,6 +98,8 @@ class Writer:
         """The call whose headline was written last, with nothing of others below it."""
         self._streamed = False
         """Whether live output stands below that headline."""
+        self._reasons: set[str] = set()
+        """Why the task stopped, as far as that was written: it need not be written again."""
         self._seen: dict[str, tuple[Shown, ...]] = {}
         """What was shown of each call when it was requested: it need not be shown again."""
 
@@ -104,6 +107,8 @@ class Writer:
         changed = self._transcript.apply(task_id, event)
         if not isinstance(event, _WITHIN_A_REPLY):
             self._settle_reply(event)
+        if isinstance(event, TaskAborted):
+            self._reasons.add(event.reason)
         match event:
             case TextDelta(text) if not self._results:
                 self._reply.append(text)
@@ -119,6 +124,8 @@ class Writer:
                 self._write_call(event, changed)
             case TaskStarted():
                 self._write_start(event)
+            case TaskFinished(outcome, message) if outcome != "completed" and message in self._reasons:
+                self._write(inked(f"The task ended: {outcome}.", "red" if outcome in ("error", "limit") else "dim"))
             case TurnFinished(number, usage, cost):
                 price = f", ${cost:.4f}" if cost is not None else ""
                 self._after_reply = inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim")
@@ -169,6 +176,8 @@ class Writer:
             if self._results and not request.plain:
                 self._write(draw_result(request.result, self._look))
             return
+        if isinstance(request, ContinueRequested):
+            self._reasons.add(request.reason)
         if isinstance(request, ApprovalRequested):
             self._seen[request.call_id] = request.shown
         for number, part in enumerate(draw_request(request, self._look)):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import Field
 
 from joey.actions import Action, RunCommand, WidenSandbox
-from joey.messages import ShownText, ToolResult
+from joey.messages import CommandExit, ShownText, ToolResult
 from joey.sandbox import Sandbox, SandboxError, SandboxSettings
 from joey.system.filenames import quoted
 from joey.system.git import quiet_git_environment
@@ -192,7 +192,9 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         text = f"{text}\n\n{warning}" if warning else text
         shown = shorten_output(collapse_repeats(job.output.for_user()), _USER_LINES)
         user = tuple(ShownText(each) for each in (shown, warning) if each)
-        return failed(text, shown=user) if killed else ok(text, shown=user)
+        result = failed(text, shown=user) if killed else ok(text, shown=user)
+        ended = CommandExit(job.exit.code, job.exit.signal_name or "") if job.exit is not None else None
+        return replace(result, exit=ended)
 
 
 @dataclass(slots=True)
