@@ -165,3 +165,45 @@ def test_a_hostile_client_gets_errors_and_the_session_lives_on(tmp_path: Path) -
         await editor.close()
 
     on_desk(session, tmp_path, reply("Hello to you."))
+
+
+def test_what_is_allowed_for_the_task_is_not_asked_again_and_can_be_revoked(tmp_path: Path) -> None:
+    async def session(desk: Desk) -> None:
+        editor = await desk.open(choose("allow_task"))
+        session = await opened(desk, editor)
+        await editor.prompt(session, "Run it twice")
+        requests = [each["params"] for each in editor.seen if each.get("method") == "session/request_permission"]
+        assert len(requests) == 1
+        assert [each["kind"] for each in requests[0]["options"]] == [
+            "allow_once", "allow_always", "allow_always", "reject_once",
+        ]  # fmt: skip
+        assert "exactly `date`" in requests[0]["options"][1]["name"]
+        await editor.prompt(session, "/permissions")
+        assert "1. exactly `date` (this task)" in editor.text()
+        await editor.prompt(session, "/permissions revoke 1")
+        await editor.prompt(session, "/permissions")
+        assert editor.text().endswith("You are asked about everything.")
+        await editor.close()
+
+    run = [reply(call(each, "execute_command", command="date")) for each in "ab"]
+    on_desk(session, tmp_path, *run, DONE)
+
+
+def test_a_plan_is_offered_and_carried_out_as_the_user_chooses(tmp_path: Path) -> None:
+    async def session(desk: Desk) -> None:
+        editor = await desk.open(choose("edits"))
+        session = await opened(desk, editor)
+        await editor.prompt(session, "/plan")
+        assert await editor.prompt(session, "Write x.txt") == {"stopReason": "end_turn"}
+        assert (desk.workspace / "x.txt").exists()
+        offer = next(each["params"] for each in editor.seen if each.get("method") == "session/request_permission")
+        assert offer["toolCall"]["content"][0]["content"]["text"] == "Write x.txt with two lines."
+        assert [each["optionId"] for each in offer["options"]][:2] == ["ask", "edits"]
+        values = {
+            each["id"]: each["currentValue"] for each in editor.updates("config_option_update")[-1]["configOptions"]
+        }
+        assert values["approvals"] == "edits"
+        await editor.close()
+
+    plan = reply(call("p", "attempt_completion", result="Write x.txt with two lines."))
+    on_desk(session, tmp_path, plan, EDIT, DONE)

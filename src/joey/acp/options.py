@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from joey.commands import Answer
 from joey.events import ApprovalRequested, QuestionRequested
-from joey.policy.settings import PROFILES
+from joey.permissions import Scope
 
 if TYPE_CHECKING:
     from joey.acp.session import Session
 
 _MAX_TITLE = 80
-_PROFILES = {
+PROFILE_NAMES = {
     "ask": "Ask before changes and commands",
+    "strict": "Ask before reading, too",
     "edits": "Change files without asking",
-    "read-only": "Only read",
     "auto": "Work alone, in the sandbox",
+    "read-only": "Only read",
+    "plan": "Plan first",
     "all": "Never ask",
 }
+_SCOPES: tuple[Scope, ...] = ("task", "project")
 
 
 def permissions(event: ApprovalRequested) -> list[dict[str, str]]:
     """The answers to a request, each saying for how long and for what it holds."""
     found = [{"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"}]
     if event.always:
-        allowed = ", ".join(event.always)
-        found += [{"optionId": "allow_always", "name": f"Allow {allowed} in this task", "kind": "allow_always"}]
+        allowed = "; ".join(event.always)
+        for scope in _SCOPES:
+            words = f"Don't ask again for {allowed}, in this {scope}"
+            found.append({"optionId": f"allow_{scope}", "name": words, "kind": "allow_always"})
     return [*found, {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"}]
 
 
 def answer(event: ApprovalRequested, option: Any) -> Answer:
-    always = option == "allow_always" and bool(event.always)
-    return Answer(event.request_id, yes=always or option == "allow_once", always=always)
+    scope = next((each for each in _SCOPES if event.always and option == f"allow_{each}"), None)
+    if scope is not None:
+        return Answer(event.request_id, yes=True, always=True, scope=scope)
+    return Answer(event.request_id, yes=option == "allow_once")
+
+
+def plan_answers(profiles: Sequence[str]) -> list[dict[str, str]]:
+    """To carry out a plan with one of these profiles, or to go on planning."""
+    found = [
+        {"optionId": each, "name": f"Carry it out: {PROFILE_NAMES[each].lower()}", "kind": "allow_once"}
+        for each in profiles
+    ]
+    return [*found, {"optionId": "no", "name": "Keep planning", "kind": "reject_once"}]
 
 
 def form(event: QuestionRequested) -> dict[str, Any]:
@@ -66,12 +82,11 @@ def modes(session: Session) -> dict[str, Any]:
 def config_options(session: Session) -> list[dict[str, Any]]:
     """All of them, always: editors replace what they had."""
     services = session.services
-    profiles = {each: _PROFILES.get(each, each) for each in PROFILES}
     models = dict.fromkeys([session.model, *services.models()])
     return [
         _select("mode", "Mode", "mode", session.mode, dict(services.modes())),
         _select("model", "Model", "model", session.model, {each: each for each in models}),
-        _select("approvals", "Approvals", None, session.profile, profiles),
+        _select("approvals", "Approvals", None, session.profile, PROFILE_NAMES),
     ]
 
 

@@ -28,6 +28,7 @@ from joey.events import (
     ApprovalRequested,
     ArgumentPath,
     CommandLeftRunning,
+    CompletionRequested,
     ContextShortened,
     Event,
     FilesLeftBehind,
@@ -263,6 +264,14 @@ class Projection:
             "rawInput": updates.raw_input(event.arguments),
             "content": [*content, *([updates.block(updates.text(reason))] if reason else [])],
         }
+
+    def plan_offer(self, event: CompletionRequested) -> tuple[Update, Update]:
+        """A plan as a call that the user may let go ahead: what a request shows of it, and its announcement."""
+        self._announced += 1
+        shown = [updates.block(updates.text(event.result))]
+        call = {"toolCallId": f"call-{self._announced}", "title": "Carry out the plan", "kind": "switch_mode"}
+        announced = {"sessionUpdate": "tool_call", **call, "status": "pending"}
+        return {**call, "status": "pending", "content": shown}, announced
 
     # What became of them
 

@@ -17,13 +17,14 @@ from typing import Any, Literal, TypeAlias
 
 from joey.acp import options
 from joey.acp.client import Client
+from joey.acp.commands import OWN_COMMANDS, own_command
 from joey.acp.connection import INTERNAL, Connection, RpcError
 from joey.acp.history import UserWords, remembered
 from joey.acp.projection import Projection
 from joey.acp.prompt import Prompt
 from joey.acp.updates import Update
 from joey.app.services import Choices, Services
-from joey.commands import Answer, Cancel, Say
+from joey.commands import Answer, Cancel, Condense, Say, SetProfile
 from joey.errors import JoeyError
 from joey.events import (
     ApprovalRequested,
@@ -31,11 +32,13 @@ from joey.events import (
     ContinueRequested,
     Event,
     ModeChanged,
+    ProfileChanged,
     QuestionRequested,
     Request,
     TaskFinished,
 )
 from joey.journal.journal import read_journal
+from joey.permissions import Granted
 from joey.task.task import TaskHandle
 
 StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
@@ -71,7 +74,7 @@ class Session:
         self._resume: str | None = None
         """The task that the next prompt continues."""
         self._changed: dict[str, str] = {}
-        """What the user chose since the task was opened: the settings `mode`, `model` and `approvals.profile`."""
+        """The mode and the model, where the user chose others since the task was opened."""
         first = services.first_choices()
         self.mode, self.model, self.profile = first.mode or "code", first.model or "", services.profile()
         self._projection = Projection(str(services.folder), client)
@@ -90,6 +93,9 @@ class Session:
         if self._turn is not None and self._task is not None:
             self._task.send(Say(prompt.text, prompt.images))
             return await asyncio.shield(self._turn.stop)
+        if (done := await own_command(self, prompt.text)) is not None:
+            self._say(done)
+            return "end_turn"
         turn = self._turn = Turn(asyncio.get_running_loop().create_future())
         try:
             await self._hand(prompt)
@@ -119,9 +125,9 @@ class Session:
         turn = self._turn
         try:
             changed, self._changed = self._changed, {}
-            services = self.services.with_flags({"approvals.profile": self.profile})
-            choices = Choices(changed.get("mode"), changed.get("model"), self._resume)
-            async with services.open(prompt.text, choices, self._watch, prompt.images) as task:
+            profile = self.profile if self.profile != self.services.profile() else None
+            choices = Choices(changed.get("mode"), changed.get("model"), self._resume, profile)
+            async with self.services.open(prompt.text, choices, self._watch, prompt.images) as task:
                 self._task, self._resume = task, task.id
                 self._projection.window = task.config.model.replies.context_window
                 self._title(prompt.text)
@@ -144,6 +150,25 @@ class Session:
         if self._task is None or not self._task.send(Cancel("cancelled in the editor")):
             self._turn.end("cancelled")
 
+    @property
+    def task_id(self) -> str | None:
+        """The task of the session, once it has begun."""
+        return self._resume
+
+    def revoke(self, granted: Granted) -> None:
+        self.services.revoke(granted, self.task_id, self._task)
+
+    async def compact(self) -> str:
+        """Summarize the old part of the conversation: now, or before the next request of a task that is open."""
+        if self._resume is None:
+            return "There is no conversation yet."
+        if self._task is not None:
+            self._task.send(Condense())
+            return "The conversation is summarized before the next request."
+        async with self.services.open("", Choices(resume=self._resume), self._watch) as task:
+            await task.compact()
+        return "The conversation was summarized."
+
     async def close(self) -> None:
         """End the task and everything it started. It can be resumed."""
         self.cancel()
@@ -161,14 +186,16 @@ class Session:
         self._resume, self.mode, self.model, self._titled = task_id, mode, model, True
 
     def choose(self, name: str, value: str) -> None:
-        """Another mode, model or approval profile, from the next prompt on."""
+        """Another profile of approvals at once, another mode or model from the next prompt on."""
         if name == "mode":
             self.mode = self._changed["mode"] = value
             self._send({"sessionUpdate": "current_mode_update", "currentModeId": value})
         elif name == "model":
             self.model = self._changed["model"] = value
         else:
-            self.profile = self._changed["approvals.profile"] = value
+            self.profile = value
+            if self._task is not None:
+                self._task.send(SetProfile(value))
         self._send_options()
 
     # From the task
@@ -177,11 +204,16 @@ class Session:
         for update in self._projection.apply(task_id, event):
             self._send(update)
         match event:
+            case ProfileChanged(profile) if profile != self.profile:
+                self.profile = profile
+                self._send_options()
             case ModeChanged(mode) if self._task is not None and task_id == self._task.id:
                 self.mode = mode
                 self._send_options()
             case ApprovalRequested():
                 self._ask(self._permission(task_id, event))
+            case CompletionRequested(plan=True) if self._is_ours(task_id):
+                self._ask(self._plan(event))
             case CompletionRequested() if self._is_ours(task_id):
                 self._wait_for_prompt(event, "end_turn")
             case QuestionRequested():
@@ -218,15 +250,33 @@ class Session:
     async def _permission(self, task_id: str, event: ApprovalRequested) -> None:
         """Ask the user, and answer the task. Whatever is no clear yes is a no."""
         call = self._projection.waiting(task_id, event)
-        request = {"sessionId": self.id, "toolCall": call, "options": options.permissions(event)}
-        try:
-            outcome = await self._connection.request("session/request_permission", request)
-        except (RpcError, asyncio.CancelledError):
-            outcome = None
-        chosen = outcome.get("outcome") if isinstance(outcome, dict) else None
-        option = chosen.get("optionId") if isinstance(chosen, dict) and chosen.get("outcome") == "selected" else None
+        option = await self._chosen({"sessionId": self.id, "toolCall": call, "options": options.permissions(event)})
         if self._task is not None:
             self._task.send(options.answer(event, option))
+
+    async def _chosen(self, request: dict[str, Any]) -> Any:
+        """The option that the user chose; None if they chose none."""
+        try:
+            answer = await self._connection.request("session/request_permission", request)
+        except (RpcError, asyncio.CancelledError):
+            return None
+        outcome = answer.get("outcome") if isinstance(answer, dict) else None
+        selected = isinstance(outcome, dict) and outcome.get("outcome") == "selected"
+        return outcome.get("optionId") if selected and isinstance(outcome, dict) else None
+
+    async def _plan(self, event: CompletionRequested) -> None:
+        """Offer to carry out a plan. Whatever is no yes leaves it to the next prompt."""
+        call, announced = self._projection.plan_offer(event)
+        self._send(announced)
+        profiles = [each for each in await self.services.profiles() if each != "plan"]
+        request = {"sessionId": self.id, "toolCall": call, "options": options.plan_answers(profiles)}
+        option = await self._chosen(request)
+        accepted = option in profiles
+        self._send({**call, "sessionUpdate": "tool_call_update", "status": "completed" if accepted else "failed"})
+        if accepted and self._task is not None:
+            self._task.send(Answer(event.request_id, yes=True, profile=str(option)))
+        else:
+            self._wait_for_prompt(event, "end_turn")
 
     def _question(self, event: QuestionRequested) -> None:
         if self._client.forms:
@@ -260,9 +310,8 @@ class Session:
             self._send({"sessionUpdate": "session_info_update", "title": options.title(text)})
 
     def send_commands(self) -> None:
-        commands = [
-            {"name": name, "description": description or name} for name, description in self.services.commands().items()
-        ]
+        offered = {**OWN_COMMANDS, **self.services.commands()}
+        commands = [{"name": name, "description": about or name} for name, about in offered.items()]
         self._send({"sessionUpdate": "available_commands_update", "availableCommands": commands})
 
     def state(self) -> dict[str, Any]:

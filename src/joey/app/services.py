@@ -162,10 +162,6 @@ class Services:
         """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
         return step_files(self._store, task_id, step, do=do)
 
-    def with_flags(self, flags: Mapping[str, Any]) -> Services:
-        """The same with other settings for the tasks that are opened."""
-        return Services(self._options.with_flags(flags), self._store, self._given)
-
     # The user's own
 
     def setting(self, name: str) -> Any:

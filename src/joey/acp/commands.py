@@ -1,0 +1,58 @@
+"""The commands of Joey's own that an editor offers after a slash. Those of the user and the project go to the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from joey.app.checkpoints import Step
+from joey.errors import JoeyError
+
+if TYPE_CHECKING:
+    from joey.acp.session import Session
+
+OWN_COMMANDS = {
+    "compact": "Summarize the old part of the conversation",
+    "undo": "Restore the files as they were before the last turn that changed some",
+    "redo": "Take the last /undo back",
+    "permissions": "List what you are not asked about again; `/permissions revoke 1` asks again",
+    "plan": "Plan first: nothing is changed until you accept a plan",
+}
+
+
+async def own_command(session: Session, text: str) -> str | None:
+    """Carry out a command and say what came of it; None if the text is none of them."""
+    name, _, rest = text.removeprefix("/").partition(" ")
+    if not text.startswith("/") or name not in OWN_COMMANDS:
+        return None
+    try:
+        match name:
+            case "compact":
+                return await session.compact()
+            case "undo" | "redo":
+                return _step(session, name)
+            case "permissions":
+                return _permissions(session, rest.split())
+            case _:
+                session.choose("approvals", "plan")
+                return "From now on, nothing is changed until you accept a plan. Say what to plan."
+    except JoeyError as error:
+        return str(error)
+
+
+def _step(session: Session, step: Step) -> str:
+    if session.task_id is None:
+        return "There is nothing to take back yet."
+    return session.services.step_files(session.task_id, step, do=True)
+
+
+def _permissions(session: Session, words: list[str]) -> str:
+    granted = session.services.permissions(session.task_id)
+    match words:
+        case ["revoke", number] if number.isdecimal() and 0 < int(number) <= len(granted):
+            chosen = granted[int(number) - 1]
+            session.revoke(chosen)
+            return f"You are asked again about {chosen.permission.words}."
+        case ["revoke", *_]:
+            return "Say which one: `/permissions` lists them with their numbers."
+    lines = [f"{number}. {each.permission.words} (this {each.scope})" for number, each in enumerate(granted, 1)]
+    return "\n".join(["You are not asked again about:", *lines]) if lines else "You are asked about everything."
