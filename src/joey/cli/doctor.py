@@ -389,8 +389,8 @@ def _tasks(folder: Path) -> Finding:
 
     try:
         entries = TaskStore(folder).entries()
-    except OSError as error:
-        return Finding("tasks", "missing", f"{folder}: {error.strerror}", "make it readable for your user")
+    except JoeyError as error:
+        return Finding("tasks", "missing", str(error), "make it readable for your user")
     bad = [entry.task_id for entry in entries if entry.problem or entry.left_out]
     if bad:
         advice = f"`joey tasks show {bad[0]}` shows the problem, `joey tasks repair {bad[0]}` writes a clean copy"

@@ -174,7 +174,11 @@ class TaskStore:
     def _folders(self) -> list[Path]:
         if not self.root.is_dir():
             return []
-        return sorted(path for path in self.root.iterdir() if not path.name.startswith(".") and _has_journal(path))
+        try:
+            found = [*self.root.iterdir()]
+        except OSError as error:
+            raise JournalError(f"cannot read {self.root}: {error.strerror}; make it readable for your user") from error
+        return sorted(path for path in found if not path.name.startswith(".") and _has_journal(path))
 
 
 def _has_journal(path: Path) -> bool:
