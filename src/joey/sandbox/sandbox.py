@@ -10,12 +10,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import platform
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +25,7 @@ from joey.sandbox.mounts import Identity, Layout, Mount, layout, too_broad
 from joey.sandbox.proxy import Proxy
 from joey.sandbox.seccomp import filter_for
 from joey.sandbox.settings import Walls
+from joey.system.scratch_folders import ScratchFolder
 
 Level: TypeAlias = Literal["full", "partial", "none"]
 INSTALL = "install bubblewrap (Debian, Ubuntu, Fedora, Arch: the package `bubblewrap`)"
@@ -70,7 +68,7 @@ class Sandbox:
     """Places that commands do not see."""
     proxy: Proxy | None = None
     """The way to listed hosts, where there is one."""
-    private: tuple[Path, ...] = ()
+    private: tuple[ScratchFolder, ...] = ()
     """Folders on the disk that go when the sandbox goes."""
 
     @property
@@ -110,7 +108,7 @@ class Sandbox:
         if self.proxy is not None:
             self.proxy.close()
         for each in self.private:
-            shutil.rmtree(each, ignore_errors=True)
+            each.close()
 
 
 async def open_sandbox(walls: Walls) -> Sandbox:
@@ -145,15 +143,15 @@ async def open_full(walls: Walls, proxy: Proxy | None = None) -> Sandbox:
     if walls.network != "hosts":
         return await _open_full(walls)
     proxy = proxy or Proxy(walls.hosts)
-    folder = Path(_real(tempfile.mkdtemp(prefix="joey-proxy-")))
+    folder = ScratchFolder.make("joey-proxy-")
     try:
-        await proxy.listen(folder / "proxy")
-        sandbox = await _open_full(walls, [Mount("read", _PROXY_FOLDER, str(folder), is_folder=True)])
+        await proxy.listen(folder.path / "proxy")
+        sandbox = await _open_full(walls, [Mount("read", _PROXY_FOLDER, str(folder.path), is_folder=True)])
         sandbox.proxy, sandbox.private = proxy, (folder,)
         await _forward(sandbox)
     except BaseException:
         proxy.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.close()
         raise
     return sandbox
 
@@ -246,17 +244,17 @@ async def open_partial(walls: Walls, why: str = "", advice: str = "") -> Sandbox
     """A sandbox without namespaces. Raises SandboxError or OSError where that is not possible."""
     if walls.network == "hosts":
         raise SandboxError("hosts can only be allowed one by one in a full sandbox")
-    private = Path(_real(tempfile.mkdtemp(prefix="joey-sandbox-")))
+    folder = ScratchFolder.make("joey-sandbox-")
+    private = folder.path
     environment = {**dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(private)), "XDG_CACHE_HOME": str(private / "cache")}
     environment["npm_config_cache"] = str(private / "npm")
     try:
         means, holder, setup = _hold_by_rules(walls, private)
         await _tried(holder, walls, setup)
     except BaseException:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(private)
+        folder.close()
         raise
-    return Sandbox(walls, Held("partial", means, why, advice), holder, environment, private=(private,))
+    return Sandbox(walls, Held("partial", means, why, advice), holder, environment, private=(folder,))
 
 
 def _hold_by_rules(walls: Walls, private: Path) -> tuple[str, Holder, Mapping[str, Any]]:
