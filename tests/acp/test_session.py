@@ -207,3 +207,20 @@ def test_a_plan_is_offered_and_carried_out_as_the_user_chooses(tmp_path: Path) -
 
     plan = reply(call("p", "attempt_completion", result="Write x.txt with two lines."))
     on_desk(session, tmp_path, plan, EDIT, DONE)
+
+
+def test_a_session_that_has_not_begun_is_resumed_by_another_process(tmp_path: Path) -> None:
+    async def session(desk: Desk) -> None:
+        editor = await desk.open()
+        session = await opened(desk, editor)
+        await editor.close()
+        again = await desk.open()
+        await again.initialize()
+        resumed = await again.request("session/resume", sessionId=session, cwd=str(desk.workspace), mcpServers=[])
+        assert resumed["modes"]["currentModeId"] == "code"
+        unknown = await again.request("session/load", sessionId="../../etc", cwd=str(desk.workspace), mcpServers=[])
+        assert unknown["error"]["code"] == -32002
+        assert await again.prompt(session, "Hello") == {"stopReason": "end_turn"}
+        await again.close()
+
+    on_desk(session, tmp_path, reply("Hello to you."))

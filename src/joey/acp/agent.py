@@ -6,6 +6,7 @@ wrong is answered with what is wrong; nothing of a session changes then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from joey.providers.errors import MissingKeyError
 from joey.task.config import new_task_id
 
 _PAGE = 50
+_TASK_ID = re.compile(r"[\w-]{8,80}")
 Method: TypeAlias = Callable[[Params], Awaitable[Any]]
 
 
@@ -67,12 +69,14 @@ class Agent:
 
     async def _new(self, params: Params) -> dict[str, Any]:
         session = self._open(new_task_id(), params)
+        session.services.reserve(session.id)
         session.send_commands()
         return {"sessionId": session.id, **session.state()}
 
     async def _load(self, params: Params) -> dict[str, Any]:
         session = await self._reopen(params)
-        session.replay()
+        if session.task_id is not None:
+            session.replay()
         session.send_commands()
         return session.state()
 
@@ -85,8 +89,10 @@ class Agent:
         session_id = _text(params, "sessionId")
         if (known := self._sessions.pop(session_id, None)) is not None:
             await known.close()
-        folder = _folder(params)
-        task_id, state, opened = _found(Services(TaskOptions(folder)), session_id)
+        services = Services(TaskOptions(_folder(params)))
+        if _TASK_ID.fullmatch(session_id) and services.is_reserved(session_id):
+            return self._open(session_id, params)
+        task_id, state, opened = _found(services, session_id)
         session = self._open(task_id, {**params, "cwd": str(opened.folder)})
         session.continues(task_id, state.mode, opened.model)
         return session

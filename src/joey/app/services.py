@@ -35,7 +35,7 @@ from joey.messages import ImageBlock, Shown
 from joey.permissions import Granted
 from joey.policy.settings import CYCLE, Settings
 from joey.providers import split_name
-from joey.system.folders import state_folder, user_folder
+from joey.system.folders import make_private, state_folder, user_folder
 from joey.system.place import Place, place_of
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
@@ -130,6 +130,14 @@ class Services:
 
     def journal_path(self, task_id: str) -> Path:
         return self._store.journal_path(task_id)
+
+    def reserve(self, task_id: str) -> None:
+        """Keep an id for a task that has not begun, for whoever was promised it."""
+        make_private(self._store.folder(task_id))
+
+    def is_reserved(self, task_id: str) -> bool:
+        """Whether this id was promised to somebody, and its task has not begun."""
+        return self._store.folder(task_id).is_dir() and not self.journal_path(task_id).exists()
 
     def delete(self, task_id: str) -> None:
         """Delete a task and everything saved with it. One that runs somewhere is an error."""
