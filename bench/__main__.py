@@ -12,7 +12,7 @@ from bench.table import Table, together
 
 BENCHMARKS = (
     "install", "startup", "parsing", "text_protocols", "search", "search_quality", "indexing", "checkpoints",
-    "commands", "loop",
+    "commands", "loop", "turns",
 )  # fmt: skip
 
 

@@ -19,12 +19,14 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, ClassVar
 
 import httpx2
 import openai
 
+from joey.chunks import Chunk, StopChunk, UsageChunk
 from joey.messages import (
     Block,
     ImageBlock,
@@ -112,6 +114,15 @@ class ResponsesProvider(HttpProvider):
             http_client=openai.DefaultAsyncHttpxClient(**self._http_options(base_url)),
         )
 
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
+        """The reply. Servers that resemble OpenAI call it completed when it was cut at its length; the count tells."""
+        used = 0
+        async with aclosing(super().stream(request)) as chunks:
+            async for chunk in chunks:
+                used = chunk.output_tokens if isinstance(chunk, UsageChunk) else used
+                cut = isinstance(chunk, StopChunk) and chunk.reason == "end" and used >= _length(request)
+                yield StopChunk("length", "completed") if cut else chunk
+
     async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
         while True:
             try:
@@ -174,7 +185,7 @@ class ResponsesEncoder:
         self, request: ModelRequest, conversation: PreparedConversation, without: frozenset[str]
     ) -> dict[str, Any]:
         parameters: dict[str, Any] = {"model": request.model, "store": False}
-        parameters["max_output_tokens"] = max(_MIN_TOKENS, request.max_tokens)
+        parameters["max_output_tokens"] = _length(request)
         if conversation.system:
             parameters["instructions"] = conversation.system
         if conversation.tools:
@@ -262,6 +273,10 @@ class ResponsesEncoder:
         call_id = ids.openai_id(result.tool_use_id)
         kind = "custom_tool_call_output" if call_id in self._custom_calls else "function_call_output"
         return {"type": kind, "call_id": call_id, "output": _output(result.content)}
+
+
+def _length(request: ModelRequest) -> int:
+    return max(_MIN_TOKENS, request.max_tokens)
 
 
 def _kept(signature: str | None) -> bytes | None:
