@@ -8,12 +8,16 @@ import pytest
 
 from joey.app.models import catalogue, keep_answers, kept_answers
 from joey.app.opening import reasoning_of
+from joey.app.settings import default_model
+from joey.app.tasks import TaskOptions, make_config, prepare_task
 from joey.config import read_config
 from joey.config.keys import EFFORTS
 from joey.errors import UsageError
-from joey.providers import ReasoningOptions
+from joey.providers import MissingKeyError, OverloadedError, ReasoningOptions
 from joey.providers.catalogue import EFFORTS as KNOWN
 from joey.providers.discovery import Found, usual_addresses
+from joey.usage import Usage
+from models_kit import serving
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +134,32 @@ def test_an_effort_for_a_model_that_takes_none_is_refused_where_it_was_asked_for
 def test_a_mistake_in_the_table_of_models_names_its_place(text: str, problem: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=problem):
         settings(tmp_path, text)
+
+
+def test_a_task_is_made_of_what_is_known_and_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "joey").mkdir(parents=True)
+    own = '[models."vllm/mine"]\nwindow = 50000\ndialect = "qwen3_coder"\neffort = "low"\n'
+    own += '[prices."vllm/mine"]\ninput = 1\noutput = 2\n'
+    (tmp_path / "config" / "joey" / "config.toml").write_text(own, encoding="utf-8")
+    (tmp_path / "work").mkdir()
+    flags: dict[str, Any] = {"model": "vllm/mine", "fallback_models": ("ollama/other",)}
+    setup = prepare_task(TaskOptions(tmp_path / "work", flags))
+    model = make_config(setup, lambda *_: None).model
+    assert model.protocol.name == "qwen3_coder" and model.replies.context_window == 50000
+    assert model.replies.reasoning == ReasoningOptions("low")
+    assert model.cost(Usage(1_000_000, 1_000_000)) == 3.0
+    assert model.provider.can_fall_back and model.provider.fall_back(OverloadedError("busy")) == "ollama/other"
+    assert model.cost(Usage(1_000_000)) is None
+    setup = prepare_task(TaskOptions(tmp_path / "work", {"model": "vllm/mine", "protocol": "native"}))
+    assert make_config(setup, lambda *_: None).model.protocol.name == "native"
+
+
+def test_without_a_key_the_model_of_a_server_on_this_machine_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving({"/v1/models": {"data": [{"id": "found"}]}}) as url:
+        elsewhere = {f"{name.upper()}_BASE_URL": "http://127.0.0.1:1/v1" for name in ("ollama", "llamacpp", "lmstudio")}
+        monkeypatch.setattr("joey.app.settings._local_model_is_there", lambda: False)
+        assert default_model({**elsewhere, "VLLM_BASE_URL": url, "PATH": ""}) == "vllm/found"
+    nowhere = {**elsewhere, "VLLM_BASE_URL": "http://127.0.0.1:1/v1", "PATH": ""}
+    with pytest.raises(MissingKeyError, match="no model is configured"):
+        default_model(nowhere)

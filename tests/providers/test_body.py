@@ -13,6 +13,7 @@ from joey.providers.base import ModelRequest
 from joey.providers.catalogue import USUAL
 from joey.providers.encoding.body import with_messages
 from joey.providers.openai_chat import ChatEncoder
+from joey.providers.openai_responses import ResponsesEncoder
 from joey.toolspec import ToolSpec
 
 
@@ -22,8 +23,8 @@ def test_messages_are_put_into_the_parameters(messages: list[Any]) -> None:
     assert json.loads(made) == {"model": "m", "n": 1, "messages": messages}
 
 
-@pytest.mark.parametrize("encoder", [AnthropicEncoder(USUAL), ChatEncoder(USUAL)], ids=["anthropic", "openai"])
-def test_what_was_in_the_request_before_is_not_made_again(encoder: AnthropicEncoder | ChatEncoder) -> None:
+@pytest.mark.parametrize("encoder", [AnthropicEncoder(USUAL), ChatEncoder(USUAL), ResponsesEncoder(USUAL)])
+def test_what_was_in_the_request_before_is_not_made_again(encoder: Any) -> None:
     arguments = {"path": "first"}
     turns = (
         Message("user", (TextBlock("go"),)),
