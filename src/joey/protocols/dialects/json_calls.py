@@ -104,6 +104,9 @@ class JsonCallReader:
                 value.end(source.take(end))
                 return None
             if found in ("{", "["):
+                if not self._spec.close and not self._first_key.match((yield from source.peek(_MAX_PEEK, end - 1))):
+                    value.end_without_closer(False)
+                    return None
                 value.end("")
                 return source.take(end - 1)
             if found in (";", ",") and (not bare or self._spec.between):

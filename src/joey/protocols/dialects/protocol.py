@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Self
 from joey.errors import UsageError
 from joey.messages import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
+from joey.protocols.dialects.grammar import dialect_grammar
 from joey.protocols.dialects.parser import DialectParser
 from joey.protocols.dialects.prompt import declaration, reminder
 from joey.protocols.dialects.spec import Dialect
 from joey.protocols.dialects.styles import STYLES
 from joey.protocols.dialects.table import DIALECTS
 from joey.protocols.dialects.writer import write_calls, write_results
-from joey.toolspec import ToolSpec
+from joey.toolspec import ToolChoice, ToolSpec
 
 
 class DialectProtocol(Protocol):
@@ -61,6 +62,9 @@ class DialectProtocol(Protocol):
             answered.append((f"Error: {text}" if result.is_error else text, *known.get(result.tool_use_id, unknown)))
             images += [block for block in result.content if isinstance(block, ImageBlock)]
         return (TextBlock(write_results(self.style, answered)), *images)
+
+    def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str:
+        return dialect_grammar(self.dialect, self.style, tools, choice or ToolChoice(), self.prompt_tail)
 
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
         return reminder(self.dialect, self.style, tools)

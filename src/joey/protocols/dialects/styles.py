@@ -64,6 +64,9 @@ class Style:
     result_join: str = "\n"
     results_before: str = ""
     results_after: str = ""
+    text: str = "%R"
+    think: str = ""
+    """How text and reasoning are written, where that is more than what the frame says."""
     tools: Callable[[list[ToolSpec]], str] | None = None
     """How tools are declared; where it is None, in our own words."""
 
@@ -190,7 +193,9 @@ STYLES: dict[str, Style] = {
     "cohere_command4": _cohere(),
     # A name, then JSON
     "functionary_v31": Style("<function=%N>%A</function>", result="%R"),
-    "functionary_v32": Style(">>>%N\n%A", ascii=True, result="%R", tools=typescript(dots=True, gap="\n\n")),
+    "functionary_v32": Style(
+        ">>>%N\n%A", ascii=True, result="%R", tools=typescript(dots=True, gap="\n\n"), text="all\n%R"
+    ),
     "mistral_v11": Style(
         "[TOOL_CALLS]%N[ARGS]%A", result="[TOOL_RESULTS]%R[/TOOL_RESULTS]", result_join="", tools=tools_list
     ),
@@ -233,6 +238,8 @@ STYLES: dict[str, Style] = {
         result="<|tool_response:id|>%I<|tool_response:name|>%N<|tool_response:result|>%R<|tool_response:end|>",
         result_join="",
         tools=solar_list,
+        text="<|content|>%R<|end|>",
+        think="<|think|>%R<|end|><|begin|>assistant",
     ),
     "plamo3": Style(
         f"{_PLAMO('begin_tool_request')}{_PLAMO('begin_tool_name')}%N{_PLAMO('end_tool_name')}"
@@ -318,6 +325,7 @@ STYLES: dict[str, Style] = {
         result='<|open|>message role="tool" tool="%N" index="%1"<|sep|>%R<|close|>message<|sep|>',
         result_join="<|end_of_msg|>",
         tools=sorted_list,
+        text="<|open|>response<|sep|>%R<|close|>response<|sep|>",
     ),
     "step3": replace(
         _invoke("steptml:", ""),
@@ -378,10 +386,14 @@ STYLES: dict[str, Style] = {
         result="<|start|>functions.%N to=assistant<|channel|>commentary<|message|>%Q<|end|>",
         result_join="",
         tools=typescript(gap="\n\n"),
+        text="<|channel|>final<|message|>%R",
+        think="<|channel|>analysis<|message|>%R<|end|><|start|>assistant",
     ),
     "inkling": Style(
         '<|message_model|>%N<|content_invoke_tool_json|>{"name": %J, "args": %A}<|end_message|>',
         result="%R",
+        text="<|message_model|><|content_text|>%R<|end_message|>",
+        think="<|message_model|><|content_thinking|>%R<|end_message|>",
     ),
     "muse_glimmer": Style(
         ' to=%N<|message|><atem:function_calls>\n<atem:invoke name="%N">\n%P</atem:invoke>\n</atem:function_calls>',
@@ -390,6 +402,8 @@ STYLES: dict[str, Style] = {
         after="<|eot|>",
         result="%R",
         tools=muse_schemas,
+        text=" to=user<|message|>%R<|eot|>",
+        think=" to=self<|message|>%R<|eom|><|start|>assistant",
     ),
     "beam": Style(
         " to=%N<|channel|>analysis <|constrain|>xml<|message|>%P",
@@ -398,5 +412,7 @@ STYLES: dict[str, Style] = {
         after="<|call|>",
         sort=True,
         result="%R",
+        text="<|channel|>final<|message|>%R<|return|>",
+        think="<|channel|>analysis<|message|>%R<|end|><|start|>assistant",
     ),
 }
