@@ -141,6 +141,18 @@ def test_set_makes_the_file_and_then_changes_it(here: Here) -> None:
     }
 
 
+def test_unset_removes_a_value_and_nothing_else(here: Here) -> None:
+    here.user('# mine\nmode = "ask"\n\n[task]\ncondense_at = 0.5\n[approvals]\nallow = [\n  "ls",\n]\n')
+    assert here.joey("unset", "mode")[0] == 0
+    assert here.joey("unset", "task.compact_at")[0] == 0, "by its old name, too"
+    assert here.file.read_text() == '# mine\n\n[task]\n[approvals]\nallow = [\n  "ls",\n]\n'
+    assert "does not set mode" in here.joey("unset", "mode")[1]
+    assert here.joey("unset", "approvals.allow")[0] == 0 and here.file.read_text() == "# mine\n\n[task]\n[approvals]\n"
+    here.user('approvals = { allow = ["ls"] }\n')
+    assert "cannot be edited safely" in here.joey("unset", "approvals.allow")[2]
+    assert "did you mean 'mode'?" in here.joey("unset", "moed")[2]
+
+
 def test_set_keeps_the_rest_of_the_file(here: Here) -> None:
     text = '# mine\nmode = "ask"\n\n[limits] # be careful\nmax_cost = 1.5\n\n# rules\n[approvals]\nprofile = "edits"\n'
     here.user(text)
@@ -154,8 +166,8 @@ def test_set_keeps_the_rest_of_the_file(here: Here) -> None:
         (("set", "limits.max_turn", "1"), "did you mean 'limits.max_turns'?"),
         (("set", "limits.max_turns", "many"), "must be a whole number of 1 or more, got 'many'"),
         (("set", "model", "sk-ant-api03-abcdefghijklmnop"), "looks like a secret"),
-        (("set", "mode"), "joey config [list | path | get KEY | set KEY VALUE]"),
-        (("path", "mode"), "joey config [list | path | get KEY | set KEY VALUE]"),
+        (("set", "mode"), "joey config [list | path | get KEY | set KEY VALUE | unset KEY]"),
+        (("path", "mode"), "joey config [list | path | get KEY | set KEY VALUE | unset KEY]"),
         (("--workspace", "nowhere"), "nowhere is not a folder"),
     ],
 )

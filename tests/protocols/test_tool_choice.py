@@ -28,8 +28,11 @@ def test_recorded_answers_are_ours() -> None:
     for case in cases("ai-sdk-tool/tool_choice"):
         for pieces in (whole(case["text"]), by_character(case["text"])):
             reply, errors = outcome(pieces, case["text"])
-            (call,) = reply.calls
-            got = [{"type": "tool_call", "name": call.name, "input": call.arguments}]
+            # What they make a call without arguments is for us a call that must not run.
+            made = [(call.name, call.arguments) for call in reply.calls]
+            ((name, arguments),) = [*made, *((call.name, {}) for call in reply.malformed)]
+            got = [{"type": "tool_call", "name": name, "input": arguments}]
+            assert bool(errors) is bool(reply.malformed), case["id"]
             assert {"content": got, "errors": len(errors)} == case["expected"], case["id"]
             assert reply.stop == "tool_calls"
 
@@ -44,9 +47,9 @@ def test_recorded_answers_are_ours() -> None:
         ('{"name": "f", "arguments": [1]}', "the arguments of a forced tool call must be an object, got [1]"),
     ],
 )
-def test_what_is_wrong_is_reported_and_the_arguments_are_empty(text: str, complaint: str) -> None:
+def test_what_is_wrong_is_reported_and_no_call_runs(text: str, complaint: str) -> None:
     reply, (error,) = outcome([text], text)
-    assert reply.calls[0].arguments == {}
+    assert not reply.calls and complaint in reply.malformed[0].message
     assert complaint in error.message
     assert error.segment == text
 
@@ -95,7 +98,7 @@ def test_the_description_names_the_one_tool_or_offers_all() -> None:
 def test_any_reply_becomes_one_call_however_it_is_cut(text: str, cuts: list[int]) -> None:
     expected = outcome([text], text)
     assert outcome(cut_at(text, cuts), text) == expected
-    assert len(expected[0].calls) == 1
+    assert len(expected[0].calls) + len(expected[0].malformed) == 1
 
 
 @pytest.mark.property

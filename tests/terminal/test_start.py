@@ -12,7 +12,7 @@ from joey.system.place import Place, place_of
 from joey.terminal.first_frame import PLACEHOLDER, frame
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.picker import TaskPicker, matching, task_line
-from joey.terminal.title import WindowTitle, short_title
+from joey.terminal.title import WindowTitle
 from joey.terminal.welcome import welcome
 from joey.testing.script import reply
 from screen_kit import ScratchServices, on_screen, say, until
@@ -177,8 +177,3 @@ def test_the_title_is_written_once_and_given_back() -> None:
     assert written[0] == "\x1b[22;2t\x1b]2;~/project · joey\x07"
     assert written[1].count("\x1b") == 1 and written[1].endswith(" the parser · joey\x07")
     assert written[2] == "\x1b[23;2t"
-
-
-def test_a_long_request_has_a_short_title() -> None:
-    assert len(short_title("word " * 100)) <= 60
-    assert short_title("\n\n  Fix it  \nnow") == "Fix it"

@@ -4,6 +4,7 @@
   joey config get mode                 one value
   joey config set mode architect       write a value to your file (~/.config/joey/config.toml)
   joey config set approvals.allow '["pytest", "npm test"]'
+  joey config unset mode               remove a value from your file
   joey config path                     the files that are read
 
 Flags override environment variables, which override the project's .joey/config.toml, which overrides your file, which
@@ -24,7 +25,13 @@ from joey.errors import UsageError
 if TYPE_CHECKING:
     from joey.config import Config
 
-_ACTIONS = {"list": [False, False], "get": [True, False], "set": [True, True], "path": [False, False]}
+_ACTIONS = {
+    "list": [False, False],
+    "get": [True, False],
+    "set": [True, True],
+    "unset": [True, False],
+    "path": [False, False],
+}
 """What can be done, and whether it takes a key and a value."""
 _MAX_WIDTH = 40
 """Width of the column of values; a longer value moves only its own source to the right."""
@@ -34,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", type=_action, choices=_ACTIONS, default="list", help="what to do (default: list)"
     )
-    parser.add_argument("key", nargs="?", metavar="KEY", help="for get and set: a setting, such as limits.max_turns")
+    parser.add_argument("key", nargs="?", metavar="KEY", help="a setting, such as limits.max_turns")
     parser.add_argument("value", nargs="?", metavar="VALUE", help="for set: the value, as TOML or plain text")
     add_workspace_flag(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -46,11 +53,13 @@ def _action(name: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     if [args.key is not None, args.value is not None] != _ACTIONS[args.action]:
-        raise UsageError("usage: joey config [list | path | get KEY | set KEY VALUE]")
+        raise UsageError("usage: joey config [list | path | get KEY | set KEY VALUE | unset KEY]")
     workspace = workspace_in(args)
     match args.action:
         case "set":
             return _set(workspace, args.key, args.value)
+        case "unset":
+            return _unset(args.key)
         case "get":
             return _get(workspace, args.key, as_json=args.json)
         case "path":
@@ -68,6 +77,16 @@ def _set(workspace: Path, name: str, value: str) -> int:
     path = user_folder() / FILE
     understood = set_value(path, name, value, check=check_of(name, workspace))
     print(f"{name} = {_shown(understood)}  (in {path})")
+    return 0
+
+
+def _unset(name: str) -> int:
+    from joey.config.edit import unset_value
+    from joey.config.layers import FILE
+    from joey.system.folders import user_folder
+
+    path = user_folder() / FILE
+    print(f"{name} removed from {path}" if unset_value(path, name) else f"{path} does not set {name}")
     return 0
 
 

@@ -12,8 +12,6 @@ from joey.journal.markdown import as_markdown
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.visible import one_line
 
-_MAX_TEXT = 80
-
 
 def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
     """Print the tasks that contain this text, or all."""
@@ -59,7 +57,7 @@ def _with_subtasks(entry: TaskEntry, subtasks: Mapping[str, Sequence[TaskEntry]]
 
 def task_line(entry: TaskEntry) -> str:
     damaged = f" (damaged: {len(entry.left_out)} left out)" if entry.left_out else ""
-    text = entry.problem or " ".join(entry.text.split())[:_MAX_TEXT] + damaged
+    text = entry.problem or entry.title + damaged
     return f"{entry.task_id}  {_when(entry.changed)}  {entry.status:<10}  {one_line(text)}"
 
 
@@ -79,6 +77,7 @@ def _as_json(entry: TaskEntry) -> dict[str, object]:
         "changed": entry.changed,
         "folder": str(entry.folder) if entry.folder else None,
         "parent": entry.parent_id,
+        "title": entry.title,
         "text": entry.text,
         "turns": state.turns if state else 0,
         "cost": state.cost if state else None,

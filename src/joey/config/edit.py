@@ -1,4 +1,4 @@
-"""Sets one value of a settings file and keeps the rest of the file as it was, with comments and order.
+"""Sets or removes one value of a settings file and keeps the rest of the file as it was, with comments and order.
 
 The result is read again before it is written. If it does not hold the new value, or if anything else changed, the file
 stays as it is and the user has to edit it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from joey.config.keys import OLD_NAMES
 from joey.config.lines import Lines, left_of_equals
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
+
+_MAX_LINES = 200
+"""How many lines of a value are looked at for its end."""
 
 
 def set_value(path: Path, name: str, written: str, *, check: Callable[[Any], object] | None = None) -> Any:
@@ -39,6 +42,32 @@ def set_value(path: Path, name: str, written: str, *, check: Callable[[Any], obj
     return value
 
 
+def unset_value(path: Path, name: str) -> bool:
+    """Remove a value from a file; what is below it holds again. False: the file does not set it."""
+    key = find_key(name)
+    before = {known: each.value for known, each in read_settings_file(path).items()}
+    if key.name not in before:
+        return False
+    text, expected = read_regular_text(path), {known: before[known] for known in before if known != key.name}
+    edited = next((each for each in _without(text, key.name) if _holds(path, expected, each)), text)
+    _verify(path, expected, edited)
+    _replace(path, edited)
+    return True
+
+
+def _without(text: str, name: str) -> Iterator[str]:
+    """The text without the lines of a value, which may be several: the fewest first."""
+    lines, at = text.splitlines(), _line_of(Lines(text), name)
+    for end in range(at + 1, min(at + _MAX_LINES, len(lines) + 1)) if at is not None else ():
+        yield "\n".join(lines[:at] + lines[end:]) + "\n"
+
+
+def _line_of(found: Lines, name: str) -> int | None:
+    """The line that sets a value, by its name or an earlier one."""
+    written = [name, *(old for old, new in OLD_NAMES.items() if new == name)]
+    return next((at for at in (found.key(tuple(each.split("."))) for each in written) if at is not None), None)
+
+
 def _parsed(written: str) -> Any:
     """What was typed: a TOML value, or else the text itself."""
     try:
@@ -52,8 +81,7 @@ def with_value(text: str, name: str, value: Any) -> str:
     path = tuple(name.split("."))
     found, texts = Lines(text), text.splitlines()
     line = f"{path[-1]} = {_toml(value)}"
-    written = [path, *(tuple(old.split(".")) for old, new in OLD_NAMES.items() if new == name)]
-    at = next((at for at in map(found.key, written) if at is not None), None)
+    at = _line_of(found, name)
     table = found.table(path[:-1])
     if at is not None:
         texts[at] = f"{left_of_equals(texts[at]).rstrip()} = {_toml(value)}"
@@ -86,12 +114,15 @@ def _toml(value: Any) -> str:
 
 
 def _verify(path: Path, expected: dict[str, Any], edited: str) -> None:
-    try:
-        found = {name: each.value for name, each in read_settings_text(edited, str(path)).items()}
-    except UsageError:
-        found = {}
-    if found != expected:
+    if not _holds(path, expected, edited):
         raise UsageError(f"{path} cannot be edited safely; change it in an editor")
+
+
+def _holds(path: Path, expected: dict[str, Any], edited: str) -> bool:
+    try:
+        return {name: each.value for name, each in read_settings_text(edited, str(path)).items()} == expected
+    except UsageError:
+        return False
 
 
 def _replace(path: Path, text: str) -> None:

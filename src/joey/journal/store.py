@@ -22,6 +22,7 @@ from joey.journal.journal import Journal, JournalError, held, read_timed
 from joey.journal.records import LeftOut, TaskOpened
 from joey.journal.repair import repaired
 from joey.journal.replay import TaskState
+from joey.journal.title import task_title
 from joey.system.filenames import quoted
 from joey.system.folders import private_file
 
@@ -49,6 +50,10 @@ class TaskEntry:
     @property
     def text(self) -> str:
         return self.opened.text if self.opened else ""
+
+    @property
+    def title(self) -> str:
+        return task_title(self.text)
 
     @property
     def folder(self) -> Path | None:

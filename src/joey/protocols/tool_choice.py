@@ -1,9 +1,9 @@
 """One call and nothing else: the reply to a request that forces a tool is a JSON object `{"name", "arguments"}`.
 
 The first text block of the reply is read, as strict JSON. It becomes one call, whatever it holds, because whoever
-forced a tool waits for a call: text that is no JSON object, or arguments that are no object, are reported through
-`on_error` and leave the arguments empty; without a name the tool is called `unknown`, which is no tool, so that the
-answer to the model is an error it can act on. What comes after the first block is plain text.
+forced a tool waits for a call: text that is no JSON object, or arguments that are no object, is a malformed one, which
+never runs, and is reported through `on_error`; without a name the tool is called `unknown`. What comes after the first
+block is plain text.
 
 The call comes when its text is complete: until then it is not known whether the name will stand. So there is no state
 but the text, and it is read once.
@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from joey.chunks import ReasoningChunk, StopChunk
 from joey.errors import UsageError
-from joey.events import ToolCallDelta, ToolCallStarted
+from joey.events import ToolCallDelta, ToolCallMalformed, ToolCallStarted
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import BaseParser, OnError, Protocol
 from joey.protocols.buffer import Pieces
@@ -73,9 +73,11 @@ class ToolChoiceParser(BaseParser):
         self._out.append(ToolCallStarted(call_id, name))
         if source:
             self._out.append(ToolCallDelta(call_id, (), "", source))
-        self._call_finished(call_id, name, self._arguments, source)
         if problem:
+            self._out.append(ToolCallMalformed(call_id, name, source, problem))
             self._report(problem, source, name)
+        else:
+            self._call_finished(call_id, name, self._arguments, source)
 
 
 def _read(text: str) -> tuple[str, JsonObject, str | None]:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import shorten
 
+from joey.journal.title import task_title
 from joey.system.visible import one_line
 
-_MAX = 60
 _KEEP, _GIVE_BACK = "\x1b[22;2t", "\x1b[23;2t"
-
-
-def short_title(text: str) -> str:
-    """The first line of a request, cut to what a window's title holds."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    return shorten(one_line(first), _MAX, placeholder="…")
 
 
 class WindowTitle:
@@ -25,7 +18,7 @@ class WindowTitle:
         self._now: str | None = None
 
     def show(self, text: str, folder: str) -> None:
-        title = short_title(text) or one_line(folder)
+        title = task_title(text) or one_line(folder)
         if title != self._now:
             self._write(("" if self._now is not None else _KEEP) + f"\x1b]2;{title} · joey\x07")
             self._now = title
