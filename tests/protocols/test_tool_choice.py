@@ -29,8 +29,9 @@ def test_recorded_answers_are_ours() -> None:
         for pieces in (whole(case["text"]), by_character(case["text"])):
             reply, errors = outcome(pieces, case["text"])
             # What they make a call without arguments is for us a call that must not run.
-            made = [(call.name, call.arguments) for call in reply.calls]
-            ((name, arguments),) = [*made, *((call.name, {}) for call in reply.malformed)]
+            made: list[tuple[str | None, Any]] = [(call.name, call.arguments) for call in reply.calls]
+            made += [(call.name, {}) for call in reply.malformed]
+            [(name, arguments)] = made
             got = [{"type": "tool_call", "name": name, "input": arguments}]
             assert bool(errors) is bool(reply.malformed), case["id"]
             assert {"content": got, "errors": len(errors)} == case["expected"], case["id"]

@@ -97,7 +97,7 @@ async def test_the_folder_and_the_profile_stay_in_view(tmp_path: Path) -> None:
         screen = await until(pilot, "Enter accepts")
         assert "approvals" not in screen
         assert "~/project (main) ─╯" in screen
-        assert "code  ask" in screen.splitlines()[-1]
+        assert "code  all" in screen.splitlines()[-1], "the profile of the task that runs"
 
 
 async def test_a_prompt_of_the_command_line_is_the_first_message(tmp_path: Path) -> None:

@@ -95,10 +95,10 @@ class Session:
         self.status = replace(self.status, profile=profile)
 
     def begin_new(self) -> None:
-        mode = self._mode or self.services.first_choices().mode
+        mode = self._mode or self.services.setting("mode")
         self.choices = Choices(mode, self.choices.model, profile=self._profile)
         profile = self._profile or self.services.profile()
-        self.status = Status(mode or self.status.mode, self.status.model, profile)
+        self.status = Status(mode, self.status.model, profile)
 
     def resume(self, start: str) -> TaskState:
         """Resume a task with the next message. JoeyError if there is none."""
