@@ -103,6 +103,16 @@ def test_search_finds_words_anywhere_in_a_task(tasks: Path, capsys: Captured) ->
     assert "no task contains this text" in capsys.readouterr().err
 
 
+def test_search_does_not_look_into_what_joey_added_to_a_message(tasks: Path, capsys: Captured) -> None:
+    with Journal(tasks / NEW / "journal.jsonl") as journal:
+        details = "<environment_details>\nFiles:\nLICENSE\n</environment_details>"
+        journal.append(message("user", TextBlock("Mow it, please"), TextBlock(details)))
+    assert main(["tasks", "search", "LICENSE"]) == 0
+    assert NEW not in capsys.readouterr().out
+    assert main(["tasks", "search", "mow it"]) == 0
+    assert NEW in capsys.readouterr().out
+
+
 def test_show_and_export_are_the_same_markdown(tasks: Path, tmp_path: Path, capsys: Captured) -> None:
     assert main(["tasks", "show", "20260101"]) == 0
     shown = capsys.readouterr().out

@@ -302,6 +302,7 @@ def test_arguments_of_a_call_that_is_not_there_are_refused() -> None:
         ("<write_to_file>", "</write_to_file> is missing"),
         ("<write_to_file><path>a", "</path> and </write_to_file> is missing"),
         ("<write_to_file><path>a</path>", "</write_to_file> is missing"),
+        ("<write_to_file><path>a</path><file_text>x</write_to_file>", "of write_to_file: </file_text> is missing"),
         ("<write_to_file><path>a</path></write_to_fil", "</write_to_file> is missing"),
         ("<write_to_file><content>x</content>y", "</content> and </write_to_file> is missing"),
         ("<write_to_file><json_parameter name=", "</write_to_file> is missing"),

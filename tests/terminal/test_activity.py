@@ -50,6 +50,7 @@ def folded(*events: Event, now: float = 0.0) -> Activity:
         ((STARTED, TextDelta("I")), "writing a reply"),
         ((STARTED, ReasoningDelta("Hm")), "thinking"),
         ((STARTED, *WRITING), "writing src/server.py, 120 lines"),
+        ((STARTED, *WRITING, ToolCallDelta("w", ("file_text",), "half", "")), "writing src/server.py, 121 lines"),
         ((STARTED, ToolCallStarted("d", "attempt_completion"), ToolCallDelta("d", ("result",), "D", "")), "the result"),
         ((STARTED, ToolRunStarted("r", "execute_command", "pytest -q")), "running pytest -q"),
         ((STARTED, ToolRunStarted("r", "read_file", "a.py")), "read_file a.py"),

@@ -48,11 +48,12 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.system.visible import as_on_screen, visible
-from joey.terminal.drawing import FOLDED, draw, draw_diff, draw_request
+from joey.terminal.drawing import FOLDED, draw, draw_diff, draw_request, headline
 from joey.terminal.screen.look import ScreenLook
 from joey.terminal.screen.menu import completions, word_to_complete
 from joey.terminal.screen.prompt import History
-from joey.terminal.status import Status, after, status_line
+from joey.terminal.slash import cost_lines
+from joey.terminal.status import Status, after, money, status_line
 from joey.terminal.transcript import (
     KEPT_OUTPUT,
     LONG_ANSWER,
@@ -245,7 +246,7 @@ def test_a_diff_is_coloured_and_readable_without_colour() -> None:
 
 def test_a_long_diff_is_folded_and_says_so() -> None:
     card = Card("c", "write_to_file", "done", shown=(ShownDiff("x", DIFF + "+more\n" * 50),))
-    assert f"… {55 - FOLDED} more lines" in drawn(card)
+    assert f"… {52 - FOLDED} more lines" in drawn(card)
     assert "more lines" not in drawn(card, in_full=True)
 
 
@@ -423,3 +424,18 @@ def test_history_gives_back_what_was_being_typed() -> None:
     history.add("two")
     assert [history.older("dra"), history.older(""), history.older("")] == ["two", "one", None]
     assert [history.newer(), history.newer(), history.newer()] == ["two", "dra", None]
+
+
+def test_what_costs_nothing_shows_no_price() -> None:
+    usage = Usage(100, 20)
+    assert "$" not in status_line(Status("code", "local/coder", usage=usage, cost=0.0), 100).plain
+    assert "$0.0123" in status_line(Status("code", "m", usage=usage, cost=0.0123), 100).plain
+    assert [money(cost) for cost in (0.0, 0.00002, 0.5)] == ["free", "under $0.0001", "$0.5000"]
+    assert "Cost:    free" in cost_lines(Status(usage=usage, cost=0.0))
+
+
+def test_a_growing_file_counts_the_line_that_has_begun() -> None:
+    card = Card("c", "write_to_file", "growing", {("file_text",): Growing("one\ntwo\nthr")})
+    assert headline(card).plain.endswith("3 lines")
+    card.arguments["file_text",].add("ee\n")
+    assert headline(card).plain.endswith("3 lines")

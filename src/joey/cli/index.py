@@ -134,7 +134,7 @@ class _Tenths:
         tenth = 10 * done // max(of, 1)
         if tenth > self._shown[what]:
             self._shown[what] = tenth
-            print(f"{what} {_VERBS[what]}: {done:,} of {of:,}", file=sys.stderr)
+            print(f"{what} {_VERBS[what]}: {done:,}{f' of {of:,}' if of else ''}", file=sys.stderr)
 
 
 # Status and search

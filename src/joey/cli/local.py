@@ -171,7 +171,7 @@ def _tenths() -> Progress:
 
     def on_progress(done: int, whole: int) -> None:
         nonlocal shown
-        if done * 10 // whole > shown:
+        if whole and done * 10 // whole > shown:
             shown = done * 10 // whole
             print(f"  {megabytes(done)} of {megabytes(whole)}", flush=True)
 

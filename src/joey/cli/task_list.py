@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,6 +12,9 @@ from pathlib import Path
 from joey.journal.markdown import as_markdown
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.visible import one_line
+
+_OURS = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.DOTALL)
+"""What Joey added to a message, such as the list of the folder: every task there would contain the name of a file."""
 
 
 def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
@@ -30,7 +34,7 @@ def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
 def _mentions(entry: TaskEntry, text: str) -> bool:
     if not text:
         return True
-    return entry.state is not None and text.lower() in as_markdown(entry.state).lower()
+    return entry.state is not None and text.lower() in _OURS.sub("", as_markdown(entry.state)).lower()
 
 
 def _lines(entries: Sequence[TaskEntry], here: Path) -> Iterator[str]:

@@ -60,7 +60,8 @@ class Activity:
     name: str = ""
     """The tool of the call that is being written, and what is known of its arguments so far: the file and its lines."""
     path: str = ""
-    lines: int = 0
+    ended_lines: int = 0
+    in_line: bool = False
 
     @property
     def is_idle(self) -> bool:
@@ -109,7 +110,8 @@ def _grown(activity: Activity, path: tuple[str | int, ...], text: str) -> Activi
     display = builtin_display(activity.name)
     if display.role == "call" and path and path[-1] in display.subject:
         return replace(activity, path=activity.path + text)
-    return replace(activity, lines=activity.lines + text.count("\n"))
+    in_line = not text.endswith("\n") if text else activity.in_line
+    return replace(activity, ended_lines=activity.ended_lines + text.count("\n"), in_line=in_line)
 
 
 def _written(name: str) -> str:
@@ -137,8 +139,8 @@ def _words(activity: Activity, now: float) -> str:
         return f"{activity.what}; trying again in {left} s"
     if activity.kind != "writing":
         return activity.what
-    lines = f", {activity.lines} lines" if activity.lines > 1 else ""
-    return f"writing {one_line(activity.path) or activity.what}{lines}"
+    lines = activity.ended_lines + activity.in_line
+    return f"writing {one_line(activity.path) or activity.what}{f', {lines} lines' if lines > 1 else ''}"
 
 
 def duration(seconds: float) -> str:

@@ -135,8 +135,13 @@ def headline(card: Card) -> Text:
 def _state_words(card: Card) -> str:
     if card.state == "waiting":
         return "  approval required"
-    lines = card.content.count("\n")
-    return f"  {lines} lines" if card.state == "growing" and lines else ""
+    lines = line_count(card.content)
+    return f"  {lines} lines" if card.state == "growing" and lines > 1 else ""
+
+
+def line_count(text: str) -> int:
+    """How many lines a text has; one that has only begun counts."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
 def body(card: Card, look: Look) -> Iterator[RenderableType]:

@@ -19,7 +19,7 @@ from joey.errors import JoeyError
 from joey.journal.replay import TaskState
 from joey.system.visible import one_line
 from joey.terminal.session import Session
-from joey.terminal.status import Status, cache_line, short_number, tokens_line
+from joey.terminal.status import Status, cache_line, money, short_number, tokens_line
 
 _TASKS_SHOWN = 15
 _BUSY = "A task is running; stop it with Esc or Ctrl+C first."
@@ -192,7 +192,7 @@ def _cost(front: Front, _rest: str) -> str:
 def cost_lines(status: Status) -> str:
     """What the task has used so far."""
     usage = status.usage
-    price = f"${status.cost:.4f}" if status.cost is not None else "unknown: no price is known for this model"
+    price = money(status.cost) if status.cost is not None else "unknown: no price is known for this model"
     window = f" of {short_number(status.window)}" if status.window else ""
     return "\n".join(
         [

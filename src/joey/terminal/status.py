@@ -131,9 +131,16 @@ def _parts(status: Status) -> list[tuple[int, Text]]:
         (7, Text(f"todo {status.todos_done}/{status.todos}" if status.todos else "")),
         (5, Text(tokens_line(status.usage))),
         (6, Text(cache_line(status.usage))),
-        (4, Text(f"${status.cost:.4f}" if status.cost is not None else "", "green")),
+        (4, Text(money(status.cost) if status.cost else "", "green")),
         (2, meter(status.last.total, status.window)),
     ]
+
+
+def money(cost: float) -> str:
+    """`$0.0183`; what costs less than can be shown says so, and nothing costs nothing."""
+    if not cost:
+        return "free"
+    return f"${cost:.4f}" if cost >= 0.0001 else "under $0.0001"
 
 
 def tokens_line(usage: Usage) -> str:

@@ -431,7 +431,9 @@ class XmlParser(BaseParser):
         inside = f"the call of {name}"
         if parameter is not None:
             inside = f"the parameter {parameter.tag} of {name}"
-            missing = f"{parameter.close} and {missing}" if self._growing else missing
+            if self._growing:
+                is_there = missing in call.source.text()[self._value_start :]
+                missing = parameter.close if is_there else f"{parameter.close} and {missing}"
             call.arguments.update(self._open_argument(call, parameter))
             self._end_parameter()
         self._call = None

@@ -56,6 +56,7 @@ from joey.messages import Shown
 from joey.system.visible import VisiblePieces, one_line, visible
 from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, draw_request, draw_result, draw_shown, headline, inked, outcome
+from joey.terminal.status import money
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
 _WITHIN_A_REPLY = (
@@ -127,7 +128,7 @@ class Writer:
             case TaskFinished(outcome, message) if outcome != "completed" and message in self._reasons:
                 self._write(inked(f"The task ended: {outcome}.", "red" if outcome in ("error", "limit") else "dim"))
             case TurnFinished(number, usage, cost):
-                price = f", ${cost:.4f}" if cost is not None else ""
+                price = f", {money(cost)}" if cost else ""
                 self._after_reply = inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim")
                 if not self._reply:
                     self._settle_reply(event)

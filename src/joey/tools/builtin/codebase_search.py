@@ -74,7 +74,7 @@ class CodebaseSearch(Tool[CodebaseSearchParams]):
 
         def progress(what: str, done: int, of: int) -> None:
             if what == "files" and done % 250 == 0:
-                loop.call_soon_threadsafe(context.progress, f"Indexed {done:,} of {of:,} {what}.\n")
+                loop.call_soon_threadsafe(context.progress, f"Indexed {done:,}{f' of {of:,}' if of else ''} {what}.\n")
 
         request = SearchRequest(query, under, self._limit, Allowance(_FILES, _TEXTS, stop.is_set), progress)
         try:

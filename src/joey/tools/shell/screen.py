@@ -10,8 +10,11 @@ stream says, and gives away rows as plain text once they have scrolled off.
     ESC [ n K        erase in the row; ESC [ 0 J erase below; ESC [ 2 J the screen scrolls off, nothing is lost
     other sequences  (colours, titles, modes) and other control characters have no look, and go
 
+A row has one character for each column. A wide one (世, 👋) takes two columns: the second is a mark that no text has,
+and nobody sees. What is written over one half of it blanks the other. A combining character takes a column, too.
+
 Rows that grow beyond a limit scroll off early, so that memory is bounded whatever comes. Not handled: programs
-that take over the whole screen (editors, pagers), and the width of characters: every character is one column.
+that take over the whole screen (editors, pagers).
 
 How the stream is cut into chunks changes nothing: half a sequence waits for its other half.
 """
@@ -19,11 +22,14 @@ How the stream is cut into chunks changes nothing: half a sequence waits for its
 from __future__ import annotations
 
 import re
+from unicodedata import east_asian_width
 
 ROWS = 50
 _MAX_SCREEN = 64 * 1024
 _MAX_SEQUENCE = 4 * 1024
 _MAX_COLUMN = 2_000
+_SECOND_HALF = "\x00"
+_MAYBE_WIDE = re.compile("[\u1100-\U0010ffff]")
 
 _TOKEN = re.compile(
     r"(?P<text>[^\x00-\x08\x0a-\x1f\x7f\x80-\x9f]+)"
@@ -48,7 +54,7 @@ class TerminalScreen:
     @property
     def visible(self) -> str:
         """The rows still on the screen. All but the last are complete lines."""
-        return "\n".join(self._rows)
+        return "\n".join(map(_seen, self._rows))
 
     def feed(self, text: str) -> str:
         """Take in the next piece of the stream, give back what has scrolled off by it."""
@@ -73,7 +79,7 @@ class TerminalScreen:
 
     def _append(self, text: str) -> str:
         """Plain text at the end, the common case: only the rows that stay are taken apart."""
-        text = self.visible + text
+        text = "\n".join(self._rows) + _columns(text)
         start = len(text)
         for _ in range(ROWS):
             start = text.rfind("\n", 0, start)
@@ -81,7 +87,7 @@ class TerminalScreen:
                 break
         self._rows = text[start + 1 :].split("\n")
         self._row, self._column = len(self._rows) - 1, len(self._rows[-1])
-        return text[: start + 1] + self._scroll_off()
+        return _seen(text[: start + 1]) + self._scroll_off()
 
     def _draw(self, text: str) -> list[str]:
         gone = []
@@ -98,10 +104,15 @@ class TerminalScreen:
         return gone
 
     def _write(self, text: str) -> None:
-        row = self._rows[self._row]
+        row, text = self._rows[self._row], _columns(text)
         if self._column > len(row):
             row += " " * (self._column - len(row))
-        self._rows[self._row] = row[: self._column] + text + row[self._column + len(text) :]
+        before, after = row[: self._column], row[self._column + len(text) :]
+        if row[self._column : self._column + 1] == _SECOND_HALF:
+            before = f"{before[:-1]} "
+        if after.startswith(_SECOND_HALF):
+            after = f" {after[1:]}"
+        self._rows[self._row] = before + text + after
         self._column += len(text)
 
     def _control(self, character: str) -> None:
@@ -157,7 +168,7 @@ class TerminalScreen:
     def _scroll_off(self) -> str:
         """Give away what no longer fits: the uppermost rows, and everything if there is too much in the rest."""
         surplus = max(0, len(self._rows) - ROWS)
-        gone = "".join(f"{row}\n" for row in self._rows[:surplus])
+        gone = "".join(f"{_seen(row)}\n" for row in self._rows[:surplus])
         del self._rows[:surplus]
         self._row = max(0, self._row - surplus)
         if sum(map(len, self._rows)) <= _MAX_SCREEN:
@@ -165,6 +176,19 @@ class TerminalScreen:
         gone += self.visible
         self._rows, self._row, self._column = [""], 0, 0
         return gone
+
+
+def _columns(text: str) -> str:
+    """The text with a mark behind each wide character."""
+    return text if text.isascii() else _MAYBE_WIDE.sub(_in_columns, text)
+
+
+def _in_columns(found: re.Match[str]) -> str:
+    return found[0] + _SECOND_HALF if east_asian_width(found[0]) in "WF" else found[0]
+
+
+def _seen(row: str) -> str:
+    return row.replace(_SECOND_HALF, "")
 
 
 def _first_number(numbers: str) -> int | None:
