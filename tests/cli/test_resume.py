@@ -75,9 +75,7 @@ async def test_in_a_terminal_a_finished_task_waits_for_a_message(home: Path) -> 
             cwd=home / "project", env=environment(home), stdin=inside, stdout=inside, stderr=inside,
         )  # fmt: skip
         os.close(inside)
-        shown = await answer(
-            screen, [("type a message to continue", "and now?\n"), ("Accept?", "y\n"), ("> ", "/quit\n")]
-        )
+        shown = await answer(screen, [("type a message to continue", "and now?\n"), ("Result", "\n/quit\n")])
         assert await process.wait() == 0, shown
         os.close(screen)
         assert len(server.requests) == 1
