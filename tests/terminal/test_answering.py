@@ -40,7 +40,7 @@ def opened(request: Request = APPROVAL, after: float = 1.0) -> tuple[KeyGate, Cl
     [
         (QUESTION, "2", (True, "Blue", False)), (QUESTION, "3", None), (QUESTION, "0", None), (QUESTION, "y", None),
         (APPROVAL, "y", (True, "", False)), (APPROVAL, "n", (False, "", False)), (APPROVAL, "2", (True, "", True)),
-        (APPROVAL, "1", (True, "", False)), (APPROVAL, "3", (False, "", False)),
+        (APPROVAL, "1", (True, "", False)), (APPROVAL, "4", (False, "", False)), (APPROVAL, "3", (True, "", True)),
         (JUST_ONCE, "2", None), (APPROVAL, "enter", None), (APPROVAL, "a", None), (APPROVAL, "9", None),
         (COMPLETION, "enter", (True, "", False)), (COMPLETION, "n", None), (COMPLETION, "y", None),
         (CONTINUE, "y", (True, "", False)), (CONTINUE, "n", (False, "", False)), (CONTINUE, "a", None),
@@ -50,7 +50,23 @@ def test_keys_answer_only_what_they_are_shown_for(request_: Any, key: str, answe
     choice = choice_of(request_, key)
     given = choice.gives if choice else None
     assert (given and isinstance(given, Answer) and (given.yes, given.text, given.always)) == answer
-    assert request_keys(request_)
+    assert request_keys(request_, ready=True).plain
+
+
+def test_each_answer_says_exactly_what_it_allows_and_how_far() -> None:
+    request = ApprovalRequested("a", "c", "execute_command", {}, "", always=("exactly `rm -rf build`",))
+    lines = request_keys(request, ready=True).plain.splitlines()
+    assert lines[1] == "2 yes, always in this task: exactly `rm -rf build`"
+    assert lines[2] == "3 yes, always in this project: exactly `rm -rf build`"
+    given = [choice_of(request, key) for key in "23"]
+    scopes = [each.gives.scope for each in given if each and isinstance(each.gives, Answer)]
+    assert scopes == ["task", "project"]
+
+
+def test_keys_that_do_not_work_yet_are_not_named() -> None:
+    lines = request_keys(APPROVAL, ready=False).plain.splitlines()
+    assert [line[:2] for line in lines] == ["  "] * 5
+    assert request_keys(CONTINUE, ready=False).plain == ""
 
 
 def test_a_key_answers_after_a_quiet_moment_and_when_nothing_follows_it() -> None:

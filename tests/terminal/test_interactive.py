@@ -212,7 +212,8 @@ async def test_a_whole_task_with_leave_and_the_last_word(tmp_path: Path) -> None
         (["c", *"too big", "enter"], False, "too big"),
         (["2"], True, ""),
         (["1"], True, ""),
-        (["3"], False, ""),
+        (["3"], True, ""),
+        (["4"], False, ""),
     ],
 )
 async def test_each_key_answers_an_approval(tmp_path: Path, keys: list[str], approved: bool, comment: str) -> None:
@@ -238,6 +239,28 @@ async def test_always_is_requested_once(tmp_path: Path) -> None:
         await until(pilot, "Enter accepts")
         assert len(of(app, ApprovalAnswered)) == 1
         assert (services(app).folder / "b.py").exists()
+
+
+async def test_what_was_allowed_is_listed_and_revoked(tmp_path: Path) -> None:
+    again = reply(call("w2", "write_to_file", path="b.py", file_text="x = 1\n"))
+    app = terminal(tmp_path, WRITE, done("d1"), again, done("d2"), policy="ask")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "/permissions")
+        await until(pilot, "Nothing was allowed with an answer")
+        await pilot.press("escape")
+        await until(pilot, "Nothing was allowed", gone=True)
+        await say(pilot, "go")
+        await until(pilot, "yes, always in this task: changing files of the workspace")
+        await pilot.press("2")
+        await until(pilot, "Enter accepts")
+        await say(pilot, "/permissions")
+        await until(pilot, "this task     changing files of the workspace")
+        await pilot.press("delete")
+        await until(pilot, "Nothing was allowed")
+        await pilot.press("escape")
+        await until(pilot, "Nothing was allowed", gone=True)
+        await say(pilot, "again")
+        await until(pilot, "y yes")
 
 
 async def test_escape_leaves_the_comment_and_the_question_stays(tmp_path: Path) -> None:
@@ -309,10 +332,10 @@ async def test_the_page_keys_scroll_the_conversation_while_a_request_waits(tmp_p
         app.transcript.entries += [Note(f"line {number}.") for number in range(60)]
         await say(pilot, "go")
         await until(pilot, "y yes")
-        assert "line 1." not in on_screen(app)
+        assert "line 6." not in on_screen(app)
         for _ in range(12):
             await pilot.press("pageup")
-        await until(pilot, "line 1.")
+        await until(pilot, "line 6.")
         await pilot.press("y")
         await until(pilot, "Enter accepts")
 

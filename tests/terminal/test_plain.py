@@ -73,6 +73,15 @@ async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp
     assert "and more" in str(second.kit.sent[-1])
 
 
+async def test_what_was_allowed_is_listed_and_revoked_in_lines(tmp_path: Path) -> None:
+    lines = "/permissions\ngo\na\ny\n/permissions\n/permissions revoke 2\n/permissions revoke 1\n/permissions\n"
+    _, out, _ = await piped(tmp_path, lines, WRITE, done())
+    assert "  1. in this task: changing files of the workspace" in out
+    assert "Type /permissions to list" in out
+    assert "Joey asks again about changing files of the workspace." in out
+    assert out.count("Nothing was allowed with an answer.") == 2
+
+
 async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project/big.png").write_text("not a image")

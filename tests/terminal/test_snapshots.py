@@ -52,6 +52,7 @@ from joey.events import (
 )
 from joey.journal.replay import TaskState
 from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.permissions import Granted, Permission
 from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.picker import TaskPicker
@@ -342,7 +343,28 @@ async def choosing(app: Interactive, _pilot: Pilot[None]) -> None:
     app.push_screen(TaskPicker(PICKED, "/home/ada/project", time.gmtime))
 
 
+async def listing(app: Interactive, _pilot: Pilot[None]) -> None:
+    granted = [
+        Granted(Permission("command", "pytest -q"), "project"),
+        Granted(Permission("command", "rm -rf build"), "task"),
+        Granted(Permission("writes"), "task"),
+    ]
+    app.show_permissions(granted)
+
+
 STATES["choosing-a-task"] = choosing
+STATES["permissions"] = listing
+STATES["approval-that-can-last"] = seen(
+    *ran("rm -rf build"),
+    ApprovalRequested(
+        "a",
+        "r",
+        "execute_command",
+        {"command": "rm -rf build"},
+        "`rm -rf build`: deletes files, and no rule names it",
+        always=("exactly `rm -rf build`",),
+    ),
+)
 
 
 async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: str = "dark") -> list[str]:

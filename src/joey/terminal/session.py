@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from joey.app.services import Choices, Services
 from joey.commands import Cancel, SetProfile
 from joey.journal.replay import TaskState
+from joey.permissions import Granted
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
 from joey.terminal.status import Status
@@ -117,3 +118,11 @@ class Session:
         config = self.task.config
         specs = config.tools(config.modes[self.task.state.mode]).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
+
+    def permissions(self) -> Sequence[Granted]:
+        """What the user is not asked about again, in the task and in the folder."""
+        return self.task.permissions if self.task is not None else self.services.permissions(self.choices.resume)
+
+    def revoke(self, granted: Granted) -> bool:
+        """Have it asked about again; False if it was not allowed."""
+        return self.services.revoke(granted, self.choices.resume, self.task)

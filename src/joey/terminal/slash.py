@@ -6,7 +6,7 @@ They are the same in the whole-screen terminal and in the plain one; a `Front` i
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeAlias
@@ -17,6 +17,7 @@ from joey.commands import Condense
 from joey.config.keys import THEMES
 from joey.errors import JoeyError
 from joey.journal.replay import TaskState
+from joey.permissions import Granted
 from joey.system.visible import one_line
 from joey.terminal.session import Session
 from joey.terminal.status import Status, cache_line, money, short_number, tokens_line
@@ -39,6 +40,10 @@ class Front(Protocol):
 
     def show_task(self, state: TaskState) -> None:
         """Show the conversation of a task that is resumed."""
+        ...
+
+    def show_permissions(self, granted: Sequence[Granted]) -> str:
+        """Show what is not asked about again, and let the user take it back; returns what to show besides."""
         ...
 
     def choose_task(self) -> object:
@@ -224,6 +229,26 @@ def _copy(front: Front, which: str) -> str:
     return front.copy_text(found[-back])
 
 
+def _permissions(front: Front, rest: str) -> str:
+    granted = front.session.permissions()
+    verb, _, number = rest.partition(" ")
+    if not rest:
+        return front.show_permissions(granted)
+    if verb != "revoke" or not number.strip().isdecimal() or not 0 < int(number) <= len(granted):
+        return "Type /permissions to list what is allowed, or /permissions revoke NUMBER."
+    chosen = granted[int(number) - 1]
+    front.session.revoke(chosen)
+    return f"Joey asks again about {one_line(chosen.permission.words)}."
+
+
+def list_permissions(granted: Sequence[Granted]) -> str:
+    """What is not asked about again, in lines with numbers."""
+    if not granted:
+        return "Nothing was allowed with an answer."
+    lines = (f"  {at}. in this {each.scope}: {one_line(each.permission.words)}" for at, each in enumerate(granted, 1))
+    return "\n".join(["Not asked about again (/permissions revoke NUMBER):", *lines])
+
+
 def _undo(front: Front, rest: str) -> str:
     return _step_files(front, "undo", rest)
 
@@ -289,6 +314,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "compact": ("summarize the old part of the conversation, to make room", _compact),
     "cost": ("tokens, cache and cost", _cost),
     "tools": ("the tools of this mode", _tools),
+    "permissions": ("list and revoke what you allowed with an answer", _permissions),
     "mcp": ("the MCP servers", _mcp),
     "undo": ("show what undoing the last change of files would do; /undo now does it", _undo),
     "redo": ("the same for what was undone last; /redo now does it", _redo),

@@ -28,6 +28,7 @@ from joey.errors import JoeyError
 from joey.events import Event, TaskFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
+from joey.permissions import Granted
 from joey.system.outlet import unfiltered
 from joey.system.visible import VisiblePieces, visible
 from joey.task.task import TaskHandle
@@ -35,7 +36,7 @@ from joey.terminal.attachments import images_in
 from joey.terminal.entry_text import replies
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.session import Session
-from joey.terminal.slash import is_for_the_terminal, resume_task, run_command
+from joey.terminal.slash import is_for_the_terminal, list_permissions, resume_task, run_command
 from joey.terminal.status import after
 from joey.terminal.transcript import ModelText, UserText, entries_of
 from joey.terminal.users_commands import is_command
@@ -164,6 +165,9 @@ class Plain:
         sent = [f"> {entry.text}" for entry in entries if isinstance(entry, UserText)][-1:]
         replies = [entry.words.text for entry in entries if isinstance(entry, ModelText)][-1:]
         self._print("\n".join([*sent, *replies]))
+
+    def show_permissions(self, granted: Sequence[Granted]) -> str:
+        return list_permissions(granted)
 
     def choose_task(self) -> None:
         """In lines there is nothing to choose from: it is the last one, and `/tasks` lists the others."""

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
+from joey.system.visible import one_line
 
 QUIET = 0.5
 """For how many seconds nothing must have been typed, and the request must have been in view, before a key answers."""
@@ -44,12 +45,11 @@ def choices(request: Request) -> tuple[Choice, ...]:
     yes, no = Answer(request.request_id, yes=True), Answer(request.request_id)
     match request:
         case ApprovalRequested():
-            always = Answer(request.request_id, yes=True, always=True)
             return (
-                Choice(("y", "1"), "yes", yes),
-                *([Choice(("2",), "always, as shown", always)] if request.always else []),
-                Choice(("n", "3"), "no", no),
-                Choice(("c", "4"), "no, with a comment", Comment()),
+                Choice(("y", "1"), "yes, once", yes),
+                *_lasting(request),
+                Choice(("n", "4"), "no", no),
+                Choice(("c", "5"), "no, with a comment", Comment()),
             )
         case QuestionRequested(request_id, _, suggestions):
             texts = (each.text for each in suggestions[:9])
@@ -58,6 +58,17 @@ def choices(request: Request) -> tuple[Choice, ...]:
             return (Choice(("enter",), "accepts", yes),)
         case _:
             return (Choice(("y",), "continues", yes), Choice(("n",), "stops", no))
+
+
+def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
+    """The answers that hold from now on, each with what exactly it allows."""
+    if not request.always:
+        return ()
+    what, yes = one_line(", ".join(request.always)), Answer(request.request_id, yes=True, always=True)
+    return (
+        Choice(("2",), f"yes, always in this task: {what}", yes),
+        Choice(("3",), f"yes, always in this project: {what}", replace(yes, scope="project")),
+    )
 
 
 def choice_of(request: Request, key: str) -> Choice | None:

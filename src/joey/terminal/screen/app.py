@@ -37,6 +37,7 @@ from joey.errors import JoeyError
 from joey.events import Event, TaskFinished, ToolRunFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
+from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import one_line
 from joey.task.task import TaskHandle
@@ -52,6 +53,7 @@ from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
 from joey.terminal.screen.look import ScreenLook, draw_attached
 from joey.terminal.screen.menu import draw_menu
+from joey.terminal.screen.permissions import PermissionList
 from joey.terminal.screen.picker import TaskPicker
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
@@ -527,6 +529,10 @@ class Interactive(SurvivingApp):
         """Run it; then leave the conversation on the terminal, where it can be scrolled to."""
         super().run(*args, **options)
         print_conversation(self.transcript.entries, self.look)
+
+    def show_permissions(self, granted: Sequence[Granted]) -> str:
+        self.push_screen(PermissionList(granted, self.session.revoke))
+        return ""
 
     @work
     async def choose_task(self) -> None:

@@ -62,14 +62,19 @@ class ScreenLook(Look):
         return Text("\n").join([inked(visible(name), "bold"), drawn]) if self.in_full else drawn  # a call may have many
 
 
-def request_keys(request: Request) -> str:
-    """Which keys answer it, and what else does."""
-    named = [f"{each.keys[0]} {each.words}" for each in choices(request)]
+def request_keys(request: Request, *, ready: bool) -> Text:
+    """Which keys answer it, and what else does. Keys that do not work yet are not named; their place is kept."""
+    if isinstance(request, ApprovalRequested):
+        named = ((each.keys[0] if ready else " ", each.words) for each in choices(request))
+        return Text("\n").join(inked(key, "bold").append(f" {words}", "dim") for key, words in named)
+    return Text(_keys(request) if ready else "", "dim")
+
+
+def _keys(request: Request) -> str:
     match request:
-        case ApprovalRequested():
-            return " · ".join(named)
         case QuestionRequested():
-            return f"1-{len(named)} picks · or type an answer" if named else "type an answer"
+            count = len(choices(request))
+            return f"1-{count} picks · or type an answer" if count else "type an answer"
         case CompletionRequested():
             return "Enter accepts · or type what to change"
         case _:

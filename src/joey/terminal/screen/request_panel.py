@@ -8,7 +8,7 @@ done there is no question: that line is all there is, and the input is ready for
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Group
 from rich.text import Text
@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from joey.commands import Answer
-from joey.events import CompletionRequested, Request
+from joey.events import ApprovalRequested, CompletionRequested, Request
 from joey.terminal.drawing import Look, draw_request
 from joey.terminal.screen.answering import Comment, Held, KeyGate
 from joey.terminal.screen.look import request_keys
@@ -68,7 +68,7 @@ class RequestPanel(Survives, Vertical):
             self.commenting = False
             self.query_one("#request-body", VerticalScroll).scroll_home(animate=False)
         if request is not None:
-            self.query_one("#request-text", Static).update(Group(*draw_request(request, look)))
+            self.query_one("#request-text", Static).update(Group(*draw_request(_without_answers(request), look)))
             self._settle()
 
     def show_text(self, text: str) -> None:
@@ -92,15 +92,17 @@ class RequestPanel(Survives, Vertical):
         """Which keys work now. Those that answer are not shown before they do."""
         self.set_class(self.accepts_keys, "ready")
         if self.request is not None:
-            self.query_one("#keys", Static).update(Text(self._keys(self.request), "dim"))
+            self.query_one("#keys", Static).update(self._keys(self.request))
 
-    def _keys(self, request: Request) -> str:
+    def _keys(self, request: Request) -> Text:
         if self.commenting:
-            return _COMMENT
+            return Text(_COMMENT, "dim")
+        keys, hint = request_keys(request, ready=self.accepts_keys), ""
         if self._text:
-            return "" if isinstance(request, CompletionRequested) else _TEXT_FIRST
-        scrolls = " · ↑↓ scroll" if self.query_one("#request-body").max_scroll_y else ""
-        return request_keys(request) + scrolls if self.accepts_keys else ""
+            hint = "" if isinstance(request, CompletionRequested) else _TEXT_FIRST
+        elif self.accepts_keys and self.query_one("#request-body").max_scroll_y:
+            hint = "↑↓ scroll"
+        return keys.append(f"\n{hint}" if keys.plain and hint else hint, "dim")
 
     # Keys
 
@@ -144,3 +146,8 @@ class RequestPanel(Survives, Vertical):
             return False
         move(animate=False)
         return True
+
+
+def _without_answers(request: Request) -> Request:
+    """The answers stand below the request, each with what it allows: they are not drawn with it once more."""
+    return replace(request, always=()) if isinstance(request, ApprovalRequested) else request
