@@ -50,7 +50,6 @@ from joey.events import (
     TurnStarted,
     UserMessageQueued,
 )
-from joey.journal.replay import TaskState
 from joey.messages import Message, ShownDiff, ShownText, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.permissions import Granted, Permission
 from joey.terminal.screen.answering import KeyGate
@@ -58,6 +57,8 @@ from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.picker import TaskPicker
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
+from joey.terminal.screen.transcript_view import TranscriptView
+from joey.terminal.transcript import entries_of
 from joey.testing.screenshot import rows, svg
 from joey.usage import Usage
 from screen_kit import ScratchServices, until
@@ -160,15 +161,13 @@ async def users_command(app: Interactive, pilot: Pilot[None]) -> None:
 async def taken_up(app: Interactive, _pilot: Pilot[None]) -> None:
     call = ToolUseBlock("c", "read_file", {"path": "server.py"})
     answer = ToolResultBlock("c", (TextBlock("1 | import os\n2 | print(os.name)"),))
-    state = TaskState(
-        messages=[
-            Message("user", (TextBlock("What does server.py do?"), TextBlock("<environment_details>…"))),
-            Message("assistant", (TextBlock("I read it."), call)),
-            Message("user", (answer,)),
-            Message("assistant", (TextBlock("It prints the name of the system."),)),
-        ]
-    )
-    app.show_task(state)
+    messages = [
+        Message("user", (TextBlock("What does server.py do?"), TextBlock("<environment_details>…"))),
+        Message("assistant", (TextBlock("I read it."), call)),
+        Message("user", (answer,)),
+        Message("assistant", (TextBlock("It prints the name of the system."),)),
+    ]
+    app.query_one(TranscriptView).show_new(entries_of(messages))
 
 
 THOUGHTS = (ReasoningStarted(), ReasoningDelta("The handler knows one path only.\nA branch will do."))
