@@ -86,12 +86,13 @@ def test_where_only_the_answer_is_too_long_its_length_is_read(words: str, allowe
         ("prompt is too long: 200000 tokens > 100000 maximum", 0.5),
         ("Prompt has 4,000 tokens, but the configured context size is 1,000 tokens", 0.25),
         ("context length exceeded", None),
+        ("maximum context length is 300 tokens. However, your messages resulted in 200 tokens", 1.5),
         (f"prompt is too long: {'9' * 5000} tokens > 100000 maximum", None),
     ],
 )
 def test_how_much_of_the_conversation_is_taken_is_read(words: str, share: float | None) -> None:
     error = errors.classify(words, status=400)
-    assert isinstance(error, ContextTooLongError) and error.share == share
+    assert isinstance(error, ContextTooLongError) and (error.share, error.max_tokens) == (share, None)
 
 
 BODIES: dict[str, tuple[Any, str]] = {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from joey.chunks import CHUNKS, Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
@@ -222,7 +222,8 @@ def test_any_json_in_any_place_of_a_message_is_read_or_reported(data: st.DataObj
 
 
 @pytest.mark.property
-@given(st.lists(st.binary(max_size=12), max_size=20))
+@given(st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"data: a", b"event:b", b": c", b"{", b""]), max_size=20))
+@example([b"data: a\r", b"\ndata: b"])
 def test_how_bytes_are_cut_does_not_change_the_events(pieces: list[bytes]) -> None:
     def events(cut: list[bytes]) -> list[Any]:
         reader = EventReader(10_000)
