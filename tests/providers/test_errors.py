@@ -123,6 +123,19 @@ def test_an_error_says_what_to_do() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("model: claude-sonet", "the model claude-sonet was not found."),
+        ("The model `gpt-9` does not exist", "The model `gpt-9` does not exist."),
+        ("nope", "not found: nope."),
+    ],
+)
+def test_what_is_not_there_is_named(message: str, shown: str) -> None:
+    advice = "Check the name of the model and the address of the server."
+    assert str(errors.classify(message, status=404)) == f"{shown} {advice}"
+
+
 def _refused() -> Exception:
     error = OSError("All connection attempts failed")
     error.__cause__ = ConnectionRefusedError(111, "Connect call failed")

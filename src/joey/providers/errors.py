@@ -232,7 +232,8 @@ def _worded(
     if cls is not BadRequestError:
         return message, None
     if status == 404 and not any(words in message.lower() for words in _NOT_FOUND):
-        message = f"not found: {message}"
+        named = re.fullmatch(r"model: (\S+)", message)  # Anthropic's whole message
+        message = f"the model {named[1]} was not found" if named else f"not found: {message}"
     if meaning is not None and meaning.kind == "refused":
         return message, _REFUSED
     return message, _ADVICE.get(status or 0, _ADVICE[400])

@@ -26,7 +26,7 @@ class ReplyLimits:
 
     piece: int = 32 * 2**20
     """Bytes of one line, of one event, or of a reply that is not streamed."""
-    content: int = 32 * 2**20
+    content: int = 8 * 2**20
     """Characters of text, reasoning and arguments together."""
     wire: int = 512 * 2**20
     """Bytes in all."""
