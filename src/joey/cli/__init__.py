@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "models": {
         "models": "list providers and their keys; look up a model",
         "local": "install, list, remove or measure models that run on this machine",
+        "protocols": "list the dialects of open models, show one, or detect which one a model writes",
     },
     "settings and safety": {
         "config": "show and change settings",

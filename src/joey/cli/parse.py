@@ -9,8 +9,9 @@ it happens.
 
 --batch reads one reply per line, {"id", "protocol", "tools", "chunks"}, and writes one line for each:
 {"id", "content": [{"type": "text", "text"}, {"type": "reasoning", "text"} or {"type": "tool_call", "name", "input",
-"id"}], "errors": [...]}. The protocol may be a dialect of an open model; "prompt_tail" is then what the prompt ended
-with, such as "<think>" where the reply begins inside reasoning.
+"id"}], "errors": [...]}. The protocol may be a dialect of an open model (`joey protocols`); "prompt_tail" is then what
+the prompt ended with, such as "<think>" where the reply begins inside reasoning. With the protocol `auto` the dialect
+is the one that could have written the reply; the answer names it as "protocol".
 A line may also hold "options" of its protocol: for json_mix other tags, {"start": "<call>", "end": "</call>"}; for
 morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are those
 that a parser's error callback gets. A json_mix call cut off by the end of the reply is not an error: it stays in the
@@ -23,6 +24,7 @@ bold.
 examples:
   joey parse --protocol xml --tools tools.json reply.txt
   some-model | joey parse --protocol json_mix --events
+  joey parse --protocol auto --tools tools.json reply.txt
   joey parse --batch < replies.jsonl
 """
 
@@ -48,12 +50,14 @@ from joey.system.outlet import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 
+_PROTOCOL_HELP = f"one of: {', '.join(protocols.names())}, auto, or a dialect that `joey protocols` lists"
+_AUTO = "auto"
 _CALL_FIELDS = {"index", "id", "name", "arguments"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default="-", help="file to read (default: -, stdin)")
-    parser.add_argument("--protocol", "-p", default="native", help=f"one of: {', '.join(protocols.names())}")
+    parser.add_argument("--protocol", "-p", default="native", help=_PROTOCOL_HELP)
     parser.add_argument("--tools", "-t", metavar="FILE", help="tools offered to the model, as a JSON array")
     parser.add_argument("--chunks", action="store_true", help="read one JSON chunk per line instead of plain text")
     parser.add_argument("--cut", type=int, metavar="N", help="feed text N characters at a time")
@@ -83,6 +87,11 @@ def _open(name: str) -> BinaryIO:
 
 
 def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
+    if args.protocol == _AUTO:
+        text = "".join(_text_chunks(stream, None))
+        stream = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+        args.protocol = _detected(text, _read_tools(args.tools))
+        print(f"note: read as {args.protocol}", file=sys.stderr)
     protocol = protocols.get(args.protocol)
     mode, style = debug.settings(os.environ)
     if args.debug and mode == "off":
@@ -214,11 +223,24 @@ def _parse_request(request: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(tools, list):
         raise UsageError('expected "tools": a JSON array of tool objects')
     errors: list[ParseError] = []
+    automatic = request.get("protocol") == _AUTO
+    if automatic:
+        text = "".join(chunk for chunk in chunks if isinstance(chunk, str))
+        request = {**request, "protocol": _detected(text, [ToolSpec.read(tool) for tool in tools])}
     protocol = _protocol_of(request)
     reply = protocols.parse(
         [chunk_from_json(chunk) for chunk in chunks], protocol=protocol, tools=tools, on_error=errors.append
     )
-    return as_json(reply, errors, with_reasoning=protocol.thinks_in_text)
+    answer = as_json(reply, errors, with_reasoning=protocol.thinks_in_text)
+    return {"protocol": protocol.name, **answer} if automatic else answer
+
+
+def _detected(text: str, tools: list[ToolSpec]) -> str:
+    """The dialect that could have written a reply; if it calls no tool, the most common one, which leaves it text."""
+    from joey.protocols.detect import from_reply
+
+    found = from_reply(text, tools)
+    return found[0].name if found else "hermes"
 
 
 def _protocol_of(request: dict[str, Any]) -> Protocol:

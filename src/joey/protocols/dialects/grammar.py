@@ -58,8 +58,8 @@ class _Maker:
         words = self._text_words()
         free = self._rules.rule("text", raw_text(self._rules, "text-part", words))
         if self._style.text != "%R":
-            said = self._fill(self._style.text, {"R": free})
-            return self._rules.text(f"{think} {either([said, calls] if calls else [said])}".strip())
+            message = self._fill(self._style.text, {"R": free})
+            return self._rules.text(f"{think} {either([message, calls] if calls else [message])}".strip())
         if not calls:
             return self._rules.text(f"{think} {free}".strip())
         if not choice.parallel:

@@ -78,6 +78,12 @@ def control_words(path: Path) -> tuple[str, ...]:
     return tuple(sorted(word for word in control if len(word) > 1))
 
 
+def chat_template(path: Path) -> str:
+    """The chat template in the file; empty if it has none."""
+    template = _all_facts(path).get("tokenizer.chat_template")
+    return template if isinstance(template, str) else ""
+
+
 def _all_facts(path: Path, *lists: str) -> dict[str, Any]:
     with _opened(path) as file:
         _, count = _head(file, path)
