@@ -17,6 +17,7 @@ from joey.providers import (
     CutStreamError,
     OverloadedError,
     ProviderError,
+    RateLimitError,
     errors,
 )
 from joey.providers.decoding.chat import ChatReader
@@ -134,6 +135,10 @@ REPORTED: dict[str, tuple[bytes, type[ProviderError]]] = {
     "nothing but an end mark": (b"data: [DONE]\n\n", CutStreamError),
     "nothing": (b"", CutStreamError),
     "an end for an error": (sse(chat({"content": "a"}, finish="error")), OverloadedError),
+    "an error in the choice (OpenRouter)": (
+        b'{"choices": [{"error": {"code": 429, "message": "slow down"}, "finish_reason": "error"}]}',
+        RateLimitError,
+    ),
     "a body that is no completion": (b'{"object": "list"}', CutStreamError),
     "brackets without end": (b"[" * 200_000, CutStreamError),
 }

@@ -86,6 +86,8 @@ class ChatReader(ReplyReader):
             return
         for choice in _first(entry.get("choices")):
             self._answered = True
+            if choice.get("error") and not self.is_complete:
+                raise errors.from_body(choice, began=True)
             yield from self._message(message_of(choice))
             yield from _counted(choice)
             self._end_with(choice.get("finish_reason"))
