@@ -321,3 +321,44 @@ async def test_a_word_quits(tmp_path: Path, word: str) -> None:
         await say(pilot, word)
         await pilot.pause(0.2)
         assert not app.is_running
+
+
+# vim's keys
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "left", "normal"),
+    [
+        ("one two", "0dw", "two", True),
+        ("one two", "0x2x", " two", True),
+        ("one two", "bD", "one ", True),
+        ("one two", "bcwsix", "one six", False),
+        ("one", "Ithe ", "the one", False),
+        ("one", "0a!", "o!ne", False),
+        ("one", "ddx", "", True),
+        ("one", "otwo", "one\ntwo", False),
+        ("one", "Otwo", "two\none", False),
+        ("one two", "0dwu", "one two", True),
+        ("one", "zq", "one", True),
+        ("abcdef", "03lx", "abcef", True),
+        ("one two six", "0wdw", "one six", True),
+    ],
+)
+async def test_vim_keys_move_and_change(tmp_path: Path, text: str, keys: str, left: str, normal: bool) -> None:
+    made = ScratchServices(tmp_path, [])
+    made.kept["terminal.vim"] = "true"
+    app = Interactive(made)
+    async with app.run_test() as pilot:
+        prompt = app.query_one(Prompt)
+        prompt.text = text
+        prompt.move_cursor(prompt.document.end)
+        await pilot.press("escape", *({" ": "space", "!": "exclamation_mark"}.get(key, key) for key in keys))
+        assert prompt.text == left
+        assert prompt.border_subtitle == ("NORMAL" if normal else "")
+
+
+async def test_without_the_setting_escape_is_no_mode(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press("a", "escape", "x")
+        assert app.query_one(Prompt).text == "ax"

@@ -420,6 +420,7 @@ KEYS: tuple[Key, ...] = (
         "command that is run as well, with the words as its last argument, such as 'notify-send Joey'",
         in_project="never",
     ),
+    Key("terminal.vim", SWITCH, "vim's keys in the input of the terminal", False, in_project="never"),
     Key(
         "terminal.share_commands",
         SWITCH,

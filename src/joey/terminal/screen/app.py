@@ -148,6 +148,7 @@ class Interactive(SurvivingApp):
         yield Prompt(
             self._candidates, services.folder, self.session.history.read(), self._take_back,
             lambda key, text: self.query_one(RequestPanel).takes(key, text),
+            vim=services.setting("terminal.vim"),
         )  # fmt: skip
         yield Static(id="status")
 
@@ -314,7 +315,8 @@ class Interactive(SurvivingApp):
 
     def show_task(self, state: TaskState) -> None:
         self.transcript = Transcript()
-        shown = self.session.services.shown(self.session.choices.resume or "last")
+        resumed = self.session.choices.resume
+        shown = self.session.services.shown(resumed) if resumed else {}
         self.transcript.entries += entries_of(state.messages, shown=shown, interrupted=state.interrupted)
         self.query_one(TranscriptView).show_new(self.transcript.entries)
 

@@ -22,6 +22,7 @@ from joey.terminal.attachments import ImageFile, images_in, only_images
 from joey.terminal.screen.menu import Menu, completions, word_to_complete
 from joey.terminal.screen.pasted import Pasted
 from joey.terminal.screen.survival import Survives
+from joey.terminal.screen.vim import VimKeys
 
 _NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
 _MOVES = {"down": 1, "up": -1, "ctrl+n": 1, "ctrl+p": -1}
@@ -110,6 +111,8 @@ class Prompt(Survives, TextArea):
         sent_before: Sequence[str] = (),
         take_back: Callable[[], str | None] = lambda: None,
         intercept: Callable[[str, str], bool] = lambda _key, _text: False,
+        *,
+        vim: bool = False,
     ) -> None:
         """`intercept` sees every key first, with the text that is there, and returns whether it took the key."""
         super().__init__(
@@ -125,18 +128,21 @@ class Prompt(Survives, TextArea):
         self._shown: list[ImageFile] = []
         self._recalled = ""
         self._pasted = Pasted()
+        self._vim = VimKeys(self, self._looked_back) if vim else None
         self.sent_before = History(sent_before)
 
     # Keys
 
     def on_key(self, event: events.Key) -> None:
-        if self._intercept(event.key, self.text) or self._took(event.key):
+        if self._intercept(event.key, self.text) or self._took(event.key, event.character):
             event.stop()
             event.prevent_default()
 
-    def _took(self, key: str) -> bool:
+    def _took(self, key: str, character: str | None) -> bool:
         """Whether the key means something here besides typing."""
-        return self._chose(key) or self._sent_or_broke(key) or self._looked_back(key) or self._wanted(key)
+        if self._chose(key) or (self._vim is not None and self._vim.took(key, character)):
+            return True
+        return self._sent_or_broke(key) or self._looked_back(key) or self._wanted(key)
 
     def _wanted(self, key: str) -> bool:
         if key == "question_mark" and not self.text:
