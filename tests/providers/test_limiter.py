@@ -150,3 +150,14 @@ async def test_fifty_tasks_at_once_are_hardly_ever_refused(name: str) -> None:
 
         await asyncio.gather(*(task() for _ in range(TASKS)))
     assert limited.taken == TASKS and limited.refused <= 2
+
+
+async def test_an_answer_from_before_a_reset_says_nothing_of_what_is_left_after_it() -> None:
+    waiting = Waiting()
+    limits = {"x_ratelimit_limit_requests": "2", "x_ratelimit_reset_requests": "6s"}
+    await waiting.send(200, x_ratelimit_remaining_requests="1", **limits)
+    async with waiting.limiter.turn() as late:
+        waiting.clock.now += 6.1
+        assert waiting.delay() == 0
+        late.hear(200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "5s"})
+        assert waiting.delay() == 0

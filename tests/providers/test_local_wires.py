@@ -53,7 +53,7 @@ async def test_the_server_answers_through_every_api(api: str) -> None:
 async def test_a_key_that_is_wrong_is_refused_through_every_api() -> None:
     _, address = await running()
     for api in ("chat", "responses", "messages"):
-        provider, model = open_model("llamacpp/smol", base_url=address, api_key="wrong-key", api=api)  # type: ignore[arg-type]
+        provider, model = open_model("llamacpp/smol", base_url=address, api_key="wrong-key", api=api)
         with pytest.raises(AuthError):
             _ = [chunk async for chunk in provider.stream(ModelRequest(model, (TASK,)))]
         await provider.close()

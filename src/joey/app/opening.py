@@ -35,7 +35,7 @@ def _opened(name: str, config: Config) -> tuple[Provider, str]:
         abilities=None if is_local else catalogue(config).facts(name).abilities,
         grammar=config.value("grammar"),
         engine=EngineOptions(**config.part("engine")),
-        api=None if is_local else config.value("api"),
+        api=config.value("api") if not is_local or config.settings["api"].origin == "flag" else None,
         custom_tools=config.value("tools.custom_patch"),
     )
 

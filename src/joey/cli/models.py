@@ -36,7 +36,7 @@ from joey.providers import (
     Price,
     split_name,
 )
-from joey.providers.catalogue import ModelFacts
+from joey.providers.catalogue import ModelFacts, Source
 from joey.providers.discovery import Found, find_models, usual_addresses
 from joey.providers.local.engine import plan
 from joey.providers.local.weights import CATALOGUE, installed_models, model_file
@@ -213,8 +213,12 @@ def _described(facts: ModelFacts) -> list[str]:
         *([f"  thinking {abilities.thinking}"] if abilities.thinking else []),
         *([f"  {_ends(facts).strip(' ()')}"] if facts.ends else []),
         *(f"  {line}" for line in _differences(abilities)),
-        *(f"  read     {each.read} {each.url}{f' ({each.note})' if each.note else ''}" for each in facts.sources),
+        *(f"  read     {_place(each)}" for each in facts.sources),
     ]
+
+
+def _place(source: Source) -> str:
+    return f"{source.read} {source.url}{f' ({source.note})' if source.note else ''}".strip()
 
 
 def _price(price: Price) -> str:

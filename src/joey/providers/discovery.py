@@ -77,7 +77,9 @@ class Server:
 
 
 def _words(error: Exception) -> str:
-    return f"status {error.code}" if isinstance(error, urllib.error.HTTPError) else str(error) or type(error).__name__
+    if isinstance(error, urllib.error.HTTPError):
+        return f"status {error.code}"
+    return str(getattr(error, "reason", "") or error) or type(error).__name__
 
 
 def find_models(provider: str, address: str, key: str | None = None, timeout: float = 10.0) -> Found:
