@@ -9,11 +9,17 @@ from joey.events import EVENTS, UsageReported
 from joey.usage import Usage
 from joey.wire import Codec, encode
 
-NUMBERS = {"input_tokens": 1, "output_tokens": 2, "cache_write_tokens": 3, "cache_read_tokens": 4}
+NUMBERS = {
+    "input_tokens": 1,
+    "output_tokens": 2,
+    "cache_write_tokens": 3,
+    "cache_read_tokens": 4,
+    "reasoning_tokens": 1,
+}
 
 
 def test_requests_add_up() -> None:
-    assert Usage(1, 2, 3, 4) + UsageChunk(10, 20, 30, 40) == Usage(11, 22, 33, 44)
+    assert Usage(1, 2, 3, 4, 1) + UsageChunk(10, 20, 30, 40, 5) == Usage(11, 22, 33, 44, 6)
     assert Usage(1, 2, 3, 4).total == 10
 
 
@@ -30,6 +36,6 @@ def test_reports_about_one_request_do_not_add_up() -> None:
     ],
 )
 def test_each_is_saved_flat_and_under_the_name_it_always_had(cls: type[Usage], codec: Codec, tag: str) -> None:
-    usage = cls.of(Usage(1, 2, 3, 4))
+    usage = cls.of(Usage(1, 2, 3, 4, 1))
     assert encode(usage) == {"type": tag, **NUMBERS}
     assert codec.decode({"type": tag, **NUMBERS}) == usage

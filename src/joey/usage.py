@@ -16,6 +16,8 @@ class Usage:
     output_tokens: int = 0
     cache_write_tokens: int = 0
     cache_read_tokens: int = 0
+    reasoning_tokens: int = 0
+    """How many of the output tokens were reasoning, where the provider says so."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -23,6 +25,7 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
         )
 
     def merge(self, report: Usage) -> Usage:
@@ -32,12 +35,19 @@ class Usage:
             max(self.output_tokens, report.output_tokens),
             max(self.cache_write_tokens, report.cache_write_tokens),
             max(self.cache_read_tokens, report.cache_read_tokens),
+            max(self.reasoning_tokens, report.reasoning_tokens),
         )
 
     @classmethod
     def of(cls, usage: Usage) -> Self:
         """The same numbers as this class: a chunk's as an event, an event's as plain usage."""
-        return cls(usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens)
+        return cls(
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_write_tokens,
+            usage.cache_read_tokens,
+            usage.reasoning_tokens,
+        )
 
     @property
     def total(self) -> int:

@@ -186,6 +186,7 @@ def test_a_reply_of_deltas_of_whole_items_or_of_one_event_reads_the_same() -> No
     call = {"type": "function_call", "id": "fc", "call_id": "c", "name": "read_file", "arguments": '{"path": "a"}'}
     items = [THOUGHT | {"summary": [{"type": "summary_text", "text": "hm"}]}, message, call]
     usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 5}
+    usage |= {"output_tokens_details": {"reasoning_tokens": 3}}
     deltas = [
         {"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 0, "delta": "hm"},
         {"type": "response.output_item.done", "output_index": 0, "item": items[0]},
@@ -202,7 +203,7 @@ def test_a_reply_of_deltas_of_whole_items_or_of_one_event_reads_the_same() -> No
     reported = [summary(chunks_of(*events, end)) for events in (deltas, whole, unnumbered, [])]
     assert all(each == reported[0] for each in reported)
     assert reported[0]["calls"] == [("c", "read_file", '{"path": "a"}')] and reported[0]["text"] == "Hi"
-    assert reported[0]["usage"] == UsageChunk(6, 5, 0, 4) and reported[0]["stop"] == "tool_calls"
+    assert reported[0]["usage"] == UsageChunk(6, 5, 0, 4, 3) and reported[0]["stop"] == "tool_calls"
     assert json.loads(reported[0]["signatures"][0])["encrypted_content"] == "gAAA=="
 
 

@@ -343,7 +343,7 @@ def _responses_usage(usage: UsageChunk) -> dict[str, Any]:
         "input_tokens": everything,
         "input_tokens_details": details,
         "output_tokens": usage.output_tokens,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
         "total_tokens": everything + usage.output_tokens,
     }
 

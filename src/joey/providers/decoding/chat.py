@@ -240,4 +240,6 @@ def _counted(holder: Mapping[str, Any]) -> Iterator[Chunk]:
     read = count(details.get("cached_tokens")) or 0
     written = count(details.get("cache_write_tokens")) or 0
     prompt = count(usage.get("prompt_tokens")) or 0
-    yield UsageChunk(max(0, prompt - read - written), count(usage.get("completion_tokens")) or 0, written, read)
+    output, thought = count(usage.get("completion_tokens")) or 0, mapping(usage.get("completion_tokens_details"))
+    reasoning = count(thought.get("reasoning_tokens")) or 0
+    yield UsageChunk(max(0, prompt - read - written), output, written, read, reasoning)

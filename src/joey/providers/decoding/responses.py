@@ -292,4 +292,6 @@ def _usage(usage: Mapping[str, Any]) -> UsageChunk:
     read = shapes.count(details.get("cached_tokens")) or 0
     written = shapes.count(details.get("cache_write_tokens")) or 0
     everything = shapes.count(usage.get("input_tokens")) or 0
-    return UsageChunk(max(0, everything - read - written), shapes.count(usage.get("output_tokens")) or 0, written, read)
+    thought = shapes.count(shapes.mapping(usage.get("output_tokens_details")).get("reasoning_tokens")) or 0
+    output = shapes.count(usage.get("output_tokens")) or 0
+    return UsageChunk(max(0, everything - read - written), output, written, read, thought)
