@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -54,14 +55,20 @@ class Read:
 
 
 def responder(answers: Iterable[Answer]) -> Any:
-    """For a LocalServer: the answer whose id is given as the model's name."""
+    """For a LocalServer: the answer whose id is given as the model's name, in some pieces cut anywhere."""
     by_id = {answer.id: answer for answer in answers}
 
     def respond(request: ReceivedRequest) -> RawAnswer:
         answer = by_id[request.body["model"]]
-        return RawAnswer((answer.body,), answer.status, answer.content_type)
+        return RawAnswer(tuple(_few_pieces(answer.body, answer.id)), answer.status, answer.content_type)
 
     return respond
+
+
+def _few_pieces(body: bytes, seed: str) -> Iterator[bytes]:
+    random = Random(seed)
+    places = sorted(random.randrange(len(body) + 1) for _ in range(5))
+    return (body[start:end] for start, end in itertools.pairwise([0, *places, len(body)]))
 
 
 async def ask(provider: Provider, answer_id: str) -> Read:
