@@ -53,6 +53,9 @@ class ScratchServices(Services):
     def profile(self) -> str:
         return "ask"
 
+    async def profiles(self) -> Sequence[str]:
+        return ["ask", "edits", "plan"]
+
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
     ) -> AbstractAsyncContextManager[TaskHandle]:

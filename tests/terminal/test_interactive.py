@@ -241,6 +241,33 @@ async def test_always_is_requested_once(tmp_path: Path) -> None:
         assert (services(app).folder / "b.py").exists()
 
 
+async def test_shift_tab_goes_through_the_profiles_and_the_task_keeps_to_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test() as pilot:
+        seen = []
+        for _ in range(4):
+            await pilot.press("shift+tab")
+            await pilot.pause(0.05)
+            seen.append(app.session.status.profile)
+            assert f"code  {seen[-1]}" in on_screen(app)
+        assert seen == ["edits", "plan", "ask", "edits"]
+        assert app.session.choices.profile == "edits"
+
+
+async def test_a_plan_is_edited_accepted_and_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "sed -i s/port/socket/")
+    app = terminal(tmp_path, done("d1", "Open a port."), WRITE, done("d2"), policy="plan")
+    async with app.run_test(size=(100, 40)) as pilot:
+        await say(pilot, "plan it")
+        assert "Shall this plan be carried out?" in await until(pilot, "y carry it out")
+        await pilot.press("e")
+        await until(pilot, "y yes, once")
+        assert "Open a socket." in str(services(app).kit.sent[-1])
+        await pilot.press("y")
+        await until(pilot, "Enter accepts")
+        assert (services(app).folder / "a.py").exists()
+
+
 async def test_what_was_allowed_is_listed_and_revoked(tmp_path: Path) -> None:
     again = reply(call("w2", "write_to_file", path="b.py", file_text="x = 1\n"))
     app = terminal(tmp_path, WRITE, done("d1"), again, done("d2"), policy="ask")

@@ -353,6 +353,12 @@ async def listing(app: Interactive, _pilot: Pilot[None]) -> None:
 
 STATES["choosing-a-task"] = choosing
 STATES["permissions"] = listing
+STATES["plan"] = seen(
+    ToolCallStarted("d", "attempt_completion"),
+    ToolCallFinished("d", "attempt_completion", {"result": "1. Add a branch for `/hello`\n2. Test it"}),
+    TaskCompleted("…", Usage()),
+    CompletionRequested("d", "1. Add a branch", plan=True),
+)
 STATES["approval-that-can-last"] = seen(
     *ran("rm -rf build"),
     ApprovalRequested(

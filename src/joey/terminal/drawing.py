@@ -240,6 +240,8 @@ def draw_request(request: Request, look: Look) -> Iterator[RenderableType]:
             for number, suggestion in enumerate(suggestions, 1):
                 line = inked(f" {number} ", "bold cyan").append(visible(suggestion.text))
                 yield line.append(f"  → {one_line(suggestion.mode)} mode" if suggestion.mode else "", "dim")
+        case CompletionRequested(plan=True):
+            yield inked("Shall this plan be carried out?", "bold green").append("  Or type what to change.", "dim")
         case CompletionRequested():
             yield inked("Task completed. Do you accept the result?", "bold green")
         case _:

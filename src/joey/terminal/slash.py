@@ -298,6 +298,7 @@ KEYS = """\
   Ctrl+R    search earlier messages for the typed words; again: an older one
   Ctrl+G    write in $EDITOR
   Ctrl+V    paste an image; its path, typed or dragged here, attaches it, too
+  Shift+Tab  the next approval profile: ask, edits, auto (with a full sandbox), plan
   Esc       interrupt Joey
   Ctrl+C    copy what is selected, clear the input, or interrupt; twice quits
   Ctrl+F    search the conversation

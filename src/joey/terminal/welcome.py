@@ -18,7 +18,7 @@ def welcome(place: Place, model: str, profile: str) -> str:
             "Joey. Type a task.",
             f"  folder     {place}",
             f"  model      {model or UNKNOWN}",
-            f"  approvals  {profile or UNKNOWN}",
+            f"  approvals  {profile or UNKNOWN} (Shift+Tab changes it)",
             f"  {HINTS}",
         ]
     )

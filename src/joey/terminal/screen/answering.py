@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
@@ -32,12 +33,24 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
+class EditPlan:
+    """The user wants to change the plan, and have it carried out as it is then."""
+
+    plan: str
+    answer: Answer
+    """What accepts it, but for the text."""
+
+
+Given: TypeAlias = Answer | Comment | EditPlan
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """An answer that a key gives: what it is, and which keys give it."""
 
     keys: tuple[str, ...]
     words: str
-    gives: Answer | Comment
+    gives: Given
 
 
 def choices(request: Request) -> tuple[Choice, ...]:
@@ -54,10 +67,22 @@ def choices(request: Request) -> tuple[Choice, ...]:
         case QuestionRequested(request_id, _, suggestions):
             texts = (each.text for each in suggestions[:9])
             return tuple(Choice((str(at),), text, Answer(request_id, True, text)) for at, text in enumerate(texts, 1))
+        case CompletionRequested(plan=True):
+            return _for_a_plan(request)
         case CompletionRequested():
             return (Choice(("enter",), "accepts", yes),)
         case _:
             return (Choice(("y",), "continues", yes), Choice(("n",), "stops", no))
+
+
+def _for_a_plan(request: CompletionRequested) -> tuple[Choice, ...]:
+    """Every way to have a plan carried out. Words alone go back to the model, which plans again."""
+    asking, editing = (Answer(request.request_id, yes=True, profile=profile) for profile in ("ask", "edits"))
+    return (
+        Choice(("y", "1"), "carry it out, and ask before changes and commands", asking),
+        Choice(("2",), "carry it out, and ask before commands only", editing),
+        Choice(("e", "3"), "edit it in your editor, then carry it out and ask", EditPlan(request.result, asking)),
+    )
 
 
 def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
@@ -121,7 +146,7 @@ class KeyGate:
         """Whether a key answers now, with this text in the input."""
         return self.request is not None and not text and self._clock() - self._quiet_since >= self.quiet
 
-    def press(self, key: str, text: str) -> Answer | Comment | Held | None:
+    def press(self, key: str, text: str) -> Given | Held | None:
         """What a key gives that is pressed with this text in the input. None: it is for the input.
 
         A key that is held answers as soon as Enter follows, or at its time (`release`).
@@ -138,7 +163,7 @@ class KeyGate:
         self.held = Held(key, choice)
         return self.held
 
-    def release(self, held: Held) -> Answer | Comment | None:
+    def release(self, held: Held) -> Given | None:
         """What a key gives after which nothing came; None if something did."""
         if self.held is not held:
             return None

@@ -102,6 +102,7 @@ class Interactive(SurvivingApp):
         Binding("ctrl+g", "edit", priority=True),
         Binding("ctrl+f", "search", priority=True),
         Binding("ctrl+o", "unfold", "show all", priority=True),
+        Binding("shift+tab", "next_profile", priority=True),
         Binding("pageup", "page(-1)", priority=True),
         Binding("pagedown", "page(1)", priority=True),
     ]
@@ -124,6 +125,7 @@ class Interactive(SurvivingApp):
         self._changed: dict[int, Entry] = {}
         self._in_full = False
         self._files: Sequence[str] = ()
+        self._profiles: Sequence[str] = ()
         self._clipboard_images = Clipboard()
         self._command: Worker[None] | None = None
         """A command of the user's own that runs."""
@@ -383,6 +385,19 @@ class Interactive(SurvivingApp):
 
     # Requests
 
+    @work(exclusive=True, group="editor")
+    async def on_request_panel_wants_editor(self, message: RequestPanel.WantsEditor) -> None:
+        try:
+            with self._terminal_released():
+                plan = await edited(message.edit.plan, editor_command())
+        except JoeyError as error:
+            self._note(str(error), "error")
+        else:
+            if plan.strip():
+                self._answer(replace(message.edit.answer, text=plan.strip()))
+            else:
+                self._note("The plan is empty now, so nothing is carried out.")
+
     def on_request_panel_answered(self, message: RequestPanel.Answered) -> None:
         self._answer(message.answer)
 
@@ -500,6 +515,16 @@ class Interactive(SurvivingApp):
             return
         with self.suspend(), self.batch_update():
             yield
+
+    @work(exclusive=True, group="profile")
+    async def action_next_profile(self) -> None:
+        """Shift+Tab: the next approval profile; after one that is not among them, such as read-only, the first."""
+        if not self._profiles:
+            self._profiles = await self.session.services.profiles()
+        now = self.session.status.profile
+        at = self._profiles.index(now) + 1 if now in self._profiles else 0
+        self.session.set_profile(self._profiles[at % len(self._profiles)])
+        self._show_status()
 
     def action_unfold(self) -> None:
         self._in_full = not self._in_full

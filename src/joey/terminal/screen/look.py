@@ -64,10 +64,15 @@ class ScreenLook(Look):
 
 def request_keys(request: Request, *, ready: bool) -> Text:
     """Which keys answer it, and what else does. Keys that do not work yet are not named; their place is kept."""
-    if isinstance(request, ApprovalRequested):
+    if isinstance(request, ApprovalRequested) or is_plan(request):
         named = ((each.keys[0] if ready else " ", each.words) for each in choices(request))
         return Text("\n").join(inked(key, "bold").append(f" {words}", "dim") for key, words in named)
     return Text(_keys(request) if ready else "", "dim")
+
+
+def is_plan(request: Request | None) -> bool:
+    """Whether a plan is presented, which is a question; any other result is none."""
+    return isinstance(request, CompletionRequested) and request.plan
 
 
 def _keys(request: Request) -> str:

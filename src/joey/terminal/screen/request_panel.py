@@ -20,8 +20,8 @@ from textual.widgets import Static
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, Request
 from joey.terminal.drawing import Look, draw_request
-from joey.terminal.screen.answering import Comment, Held, KeyGate
-from joey.terminal.screen.look import request_keys
+from joey.terminal.screen.answering import Comment, EditPlan, Given, Held, KeyGate
+from joey.terminal.screen.look import is_plan, request_keys
 from joey.terminal.screen.survival import Survives
 
 _TEXT_FIRST = "Enter sends your text · without text, a key answers this"
@@ -36,6 +36,12 @@ class RequestPanel(Survives, Vertical):
         """A key gave the answer."""
 
         answer: Answer
+
+    @dataclass
+    class WantsEditor(Message):
+        """The user wants to edit the plan before it is carried out."""
+
+        edit: EditPlan
 
     def __init__(self, insert: Callable[[str], object], gate: KeyGate) -> None:
         """`insert` puts characters into the input."""
@@ -63,7 +69,7 @@ class RequestPanel(Survives, Vertical):
 
     def show(self, request: Request | None, look: Look) -> None:
         self.display = request is not None
-        self.set_class(isinstance(request, CompletionRequested), "ended")
+        self.set_class(isinstance(request, CompletionRequested) and not is_plan(request), "ended")
         if self.gate.show(request):
             self.commenting = False
             self.query_one("#request-body", VerticalScroll).scroll_home(animate=False)
@@ -127,9 +133,11 @@ class RequestPanel(Survives, Vertical):
         self._insert(held.key)
         return False
 
-    def _give(self, given: Answer | Comment | Held | None) -> None:
+    def _give(self, given: Given | Held | None) -> None:
         if isinstance(given, Answer):
             self.post_message(self.Answered(given))
+        elif isinstance(given, EditPlan):
+            self.post_message(self.WantsEditor(given))
         elif isinstance(given, Comment):
             self.commenting = True
             self.show_keys()
