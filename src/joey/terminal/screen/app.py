@@ -214,6 +214,7 @@ class Interactive(SurvivingApp):
             changed, self._changed = list(self._changed.values()), {}
             for view in self.query(TranscriptView):  # there is none any more while the screen is taken down
                 view.catch_up(changed)
+            self._show_activity()
 
     def _touch(self, *entries: Entry) -> None:
         """Draw these soon, and no timer runs while nothing changes."""
@@ -272,11 +273,11 @@ class Interactive(SurvivingApp):
 
     def on_happened(self, message: Happened) -> None:
         self._touch(*self.transcript.apply(message.task_id, message.event))
-        was_idle = self._activity.is_idle
+        before = self._activity
         self._activity = activity_after(self._activity, message.event, self.clock())
-        if self._activity.is_idle != was_idle:
+        if (self._activity.kind, self._activity.what) != (before.kind, before.what):
             self._show_activity()
-        if self._activity.is_idle and not was_idle and self.notifier is not None:
+        if self._activity.is_idle and not before.is_idle and self.notifier is not None:
             self.notifier.tell(message.event, focused=self.app_focus)
         status = after(self.session.status, message.event)
         if status != self.session.status:
