@@ -118,7 +118,7 @@ async def _stopped(run: Run) -> list[str]:
 
 
 async def _two_at_once(run: Run) -> list[str]:
-    """One begins; while its long command runs, four others want the same task. Whoever comes after its end may see it."""
+    """One begins; while its long command runs, four others want the same task."""
     process = await run.begin()
     first = asyncio.ensure_future(ended(process))
     await _waits(run)
