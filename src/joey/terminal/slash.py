@@ -292,13 +292,13 @@ def _quit(front: Front, _rest: str) -> str:
 KEYS = """\
   Enter     send; while Joey works, your message waits for its next step
   Ctrl+J    a new line (also Shift+Enter, or a backslash before Enter)
-  /  @      a command, a file: any characters of the name find it; Tab takes it
+  /  @      a command, a file: any characters of the name find it
   !command  run it yourself; the model gets the output too (not of !!command)
   Up, Down  earlier messages, or the menu; Up takes back what still waits
   Ctrl+R    search earlier messages for the typed words; again: an older one
   Ctrl+G    write in $EDITOR
   Ctrl+V    paste an image; its path, typed or dragged here, attaches it, too
-  Shift+Tab  the next approval profile: ask, edits, auto (with a full sandbox), plan
+  Shift+Tab the next approval profile: ask, edits, auto, plan
   Esc       interrupt Joey
   Ctrl+C    copy what is selected, clear the input, or interrupt; twice quits
   Ctrl+F    search the conversation
