@@ -14,7 +14,8 @@ from collections import Counter
 
 _TEST = re.compile(r"^(tests/\S+?::\S+?):?$")
 _REPORTED = re.compile(
-    r"^([\d,]+) (random lines of bash judged|of them allowed and run among tripwires)$", re.MULTILINE
+    r"^([\d,]+) (random lines of bash judged|of them allowed and run among tripwires|random replies read in the dialects)$",
+    re.MULTILINE,
 )
 _EXAMPLES = re.compile(r"(\d+) passing, (\d+) failing|(\d+) passing examples, (\d+) failing examples")
 

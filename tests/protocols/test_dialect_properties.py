@@ -3,7 +3,9 @@ its strings; and whatever text comes, no exception, no character lost, the same 
 
 from __future__ import annotations
 
+import os
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from dialect_fuzz import assert_laws, markers_of, random_reply
-from joey.messages import ToolUseBlock
+from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import collect, get
+from joey.protocols.dialects.parser import DialectParser
 from joey.protocols.dialects.protocol import DialectProtocol
 from joey.protocols.dialects.table import DIALECTS
 from joey.testing import cut_at, read
@@ -39,6 +42,10 @@ TOOLS = (
     ),
     ToolSpec("ping", "Is it there?"),
 )
+FUZZ = int(os.environ.get("JOEY_FUZZ") or 0)
+EXAMPLES = FUZZ // 100 or 4
+INPUTS = FUZZ * 3 or 6
+"""With `make fuzz`, 15,000 replies in each dialect: a million in all."""
 TYPED_BY_TEXT = ("minicpm5", "functiongemma")
 """Dialects in which the text "null" of a parameter that may be null can only be null."""
 
@@ -89,7 +96,7 @@ def test_any_call_comes_back_equal(name: str) -> None:
     protocol = get(name)
     assert isinstance(protocol, DialectProtocol)
 
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=EXAMPLES, deadline=None)
     @given(st.lists(arguments(name), min_size=1, max_size=2), st.lists(st.integers(0, 400), max_size=5))
     def holds(given_arguments: list[dict[str, JsonValue]], places: list[int]) -> None:
         calls = [ToolUseBlock(f"c{number}", "save", each) for number, each in enumerate(given_arguments)]
@@ -102,8 +109,30 @@ def test_any_call_comes_back_equal(name: str) -> None:
     holds()
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", DIALECTS)
-def test_whatever_comes_is_read_without_loss(name: str) -> None:
+def test_whatever_comes_is_read_without_loss(name: str, record_property: Callable[[str, object], None]) -> None:
     rng = random.Random(name)
-    for _ in range(6):
+    for _ in range(INPUTS):
         assert_laws(name, random_reply(name, rng), rng)
+    record_property("random replies read in the dialects", INPUTS)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_the_work_grows_with_the_text_and_no_faster(name: str) -> None:
+    """Counted, not timed: characters looked at for each character of a long argument, however it is cut."""
+    protocol = get(name)
+    body = "x = a < b  # </parameter </tool_cal [TOOL_CALL {'a': \"b\"}   \n\n"
+
+    def looked_at(repeats: int) -> float:
+        call = ToolUseBlock("c1", "save", {"path": "a.py", "text": body * repeats})
+        written = protocol.encode_call(call, TOOLS)
+        assert isinstance(written, TextBlock)
+        parser = protocol.parser(TOOLS)
+        assert isinstance(parser, DialectParser)
+        events = read(parser, [written.text[at : at + 4] for at in range(0, len(written.text), 4)])
+        assert collect(events).calls[0].arguments == call.arguments
+        return parser.scanned / len(written.text)
+
+    small, large = looked_at(4), looked_at(64)
+    assert large <= 6 and large <= small * 1.3

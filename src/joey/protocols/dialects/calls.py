@@ -80,6 +80,11 @@ class OpenCall:
         else:
             self._sink.emit(ToolCallDelta(self.call_id, path, text, raw, literal))
 
+    def grow(self, path: ArgumentPath, text: str) -> None:
+        """A piece that is written as it is meant, of a call that has started."""
+        self._raws.add(text)
+        self._sink.emit(ToolCallDelta(self.call_id, path, text, text))
+
     def repair(self, what: str) -> None:
         if what not in self.repairs:
             self.repairs.append(what)

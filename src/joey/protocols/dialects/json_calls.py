@@ -161,7 +161,7 @@ class _Value:
     def read(self) -> Wait[None]:
         source, reader = self._source, self._reader
         while not reader.done and reader.fault is None:
-            if source.at >= len(source.text) and not (yield from source.more()):
+            if source.at >= len(source.text) and not (yield from source.more(self._quick)):
                 reader.finish()
                 break
             pieces, source.at = reader.read(source.text, source.at)
@@ -170,6 +170,21 @@ class _Value:
             self._broken()
         elif self.vessel is not None:
             self._leftover()
+
+    def _quick(self, piece: str) -> bool:
+        """More of a string argument, and nothing else."""
+        call, where = self.vessel, self._reader.where
+        if call is None or call.name is None:
+            return False
+        if where is not self._mapped[0]:
+            self._mapped = (where, self._argument_path(where))
+        path = self._mapped[1]
+        grown = self._reader.take(piece) if path else None
+        if grown is None:
+            return False
+        self._source.scanned += len(piece)
+        call.piece(path, grown, piece)
+        return True
 
     def _take(self, pieces: list[RelaxedPiece]) -> None:
         call, reader = self.vessel, self._reader

@@ -196,12 +196,21 @@ class LiteralReader:
             return (yield from self._long_string(path, quote * 3))
         self._piece(path, "", source.take(1), False)
         parts: list[str] = []
+
+        def quick(piece: str) -> bool:
+            if quote in piece or "\\" in piece:
+                return False
+            source.scanned += len(piece)
+            parts.append(piece)
+            self._piece(path, piece, piece, False)
+            return True
+
         while True:
             match = _RUN[quote].match(source.text, source.at)
             stop = match.end() if match else source.at
             self._grow(path, stop, parts)
             if source.at == len(source.text):
-                if not (yield from source.more()):
+                if not (yield from source.more(quick)):
                     raise LiteralError("a string does not end")
             elif source.text[source.at] == quote:
                 self.skip(1)

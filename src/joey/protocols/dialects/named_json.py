@@ -79,6 +79,14 @@ class NamedJsonReader:
         source = self._source
         reader = RelaxedReader(duplicates=True, repair=True, stops="")
         call.snapshot = lambda: reader.snapshot() or {}
+
+        def quick(piece: str) -> bool:
+            grown = reader.take(piece) if call.name is not None else None
+            if grown is not None:
+                source.scanned += len(piece)
+                call.piece(reader.where, grown, piece)
+            return grown is not None
+
         empty, end = yield from source.after_space(self._close)
         if empty is not None or (source.last and source.at + end >= len(source.text)):
             call.markup(source.take(end))
@@ -89,7 +97,7 @@ class NamedJsonReader:
                 call.finish({})
             return
         while not reader.done and reader.fault is None:
-            if source.at >= len(source.text) and not (yield from source.more()):
+            if source.at >= len(source.text) and not (yield from source.more(quick)):
                 reader.finish()
                 break
             pieces, source.at = reader.read(source.text, source.at)

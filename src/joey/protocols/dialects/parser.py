@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import TypeAlias
 
+from joey.chunks import Chunk, TextChunk
 from joey.errors import UsageError
 from joey.events import MarkupDelta, ReasoningDelta, ReasoningStarted, StreamEvent
 from joey.protocols.base import BaseParser, OnError
@@ -125,7 +126,17 @@ class DialectParser(BaseParser):
 
     @property
     def scanned(self) -> int:
-        return self._source.scanned + self._source.at
+        """How many characters were looked at, those that were held back more than once."""
+        return self._source.scanned
+
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        """The events that the next chunk adds. A plain string is a TextChunk."""
+        quick = self._source.quick
+        if quick is not None and not self._finished:
+            text = chunk if type(chunk) is str else chunk.text if type(chunk) is TextChunk else ""
+            if text and quick(text):
+                return self._take()
+        return super().feed(chunk)
 
     # What BaseParser wants
 

@@ -7,6 +7,9 @@ soon as it is certain.
 Chunk-independent by construction: a step decides only by characters that it has waited for, never by where a piece
 ended. Linear: `at` only moves forward, what lies before it is dropped with the next piece, and what is held back is
 bounded (a marker, a header) or white space, whose pieces are only joined when something else comes.
+
+Most pieces of a long text or value hold nothing that a reader looks for. While it waits inside one, `quick` takes such
+a piece at once, without waking it.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 class Markers:
     """A set of literal markers to look for. Of two at one place the longer wins."""
 
-    __slots__ = ("_firsts", "_max_length", "_pattern", "_prefixes", "words")
+    __slots__ = ("_first", "_firsts", "_max_length", "_pattern", "_prefixes", "words")
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(sorted({word for word in words if word}, key=len, reverse=True))
@@ -34,7 +37,13 @@ class Markers:
         self._firsts = re.compile(
             f"[{re.escape(''.join({word[0] for word in self.words}))}]" if self.words else r"(?!)"
         )
+        firsts = {word[0] for word in self.words}
+        self._first = firsts.pop() if len(firsts) == 1 else None
         self._prefixes = frozenset(word[:end] for word in self.words for end in range(1, len(word)))
+
+    def is_plain(self, text: str) -> bool:
+        """Whether no marker begins in this text."""
+        return self._first not in text if self._first is not None else self._firsts.search(text) is None
 
     def find(self, text: str, at: int, last: bool) -> tuple[int, str | None]:
         """How far the text is certainly free of markers, and the marker that begins there, if it is whole."""
@@ -59,9 +68,9 @@ class Markers:
 
 
 class Source:
-    """The text of one reply. `scanned` counts the characters that were passed, for the tests."""
+    """The text of one reply. `scanned` counts the characters that were looked at, again or not, for the tests."""
 
-    __slots__ = ("_new", "at", "ended", "scanned", "text")
+    __slots__ = ("_new", "at", "ended", "quick", "scanned", "text")
 
     def __init__(self) -> None:
         self.text = ""
@@ -69,6 +78,8 @@ class Source:
         self.ended = False
         self.scanned = 0
         self._new: list[str] = []
+        self.quick: Callable[[str], bool] | None = None
+        """Takes a piece that the waiting reader would only pass on; False if it must be woken."""
 
     # What the parser does
 
@@ -85,19 +96,22 @@ class Source:
         """Whether nothing will come after what is there."""
         return self.ended and not self._new
 
-    def more(self) -> Wait[bool]:
-        """Wait for more text. False if there is none."""
+    def more(self, quick: Callable[[str], bool] | None = None) -> Wait[bool]:
+        """Wait for more text. False if there is none. `quick` may take pieces while nothing is held back."""
         if not self._new:
             if self.ended:
                 return False
+            if quick is not None and self.at == len(self.text):
+                self.quick = quick
             yield
+            self.quick = None
         return self._pull()
 
     def _pull(self) -> bool:
         if not self._new:
             return False
-        self.scanned += self.at
         self.text = self.text[self.at :] + "".join(self._new)
+        self.scanned += len(self.text)
         self.at = 0
         self._new.clear()
         return True
@@ -150,6 +164,14 @@ class Source:
     def until(self, markers: Markers, give: Give, cut: Give | None = None) -> Wait[str | None]:
         """Give away the text up to the next marker and take that; None at the end of the text, where `cut` gets what
         may be the beginning of a marker."""
+
+        def quick(piece: str) -> bool:
+            plain = markers.is_plain(piece)
+            if plain:
+                self.scanned += len(piece)
+                give(piece)
+            return plain
+
         while True:
             last = self.last
             stop, found = markers.find(self.text, self.at, last)
@@ -165,7 +187,7 @@ class Source:
                 if self.at < len(self.text) and cut is not None:
                     cut(self.take(len(self.text)))
                 return None
-            yield from self.more()
+            yield from self.more(quick)
 
     def within(self, ends: Markers, limit: int, offset: int = 0) -> Wait[tuple[str, str | None]]:
         """A short text from an offset up to the first of these markers and that marker, not taken; None if it is not

@@ -266,10 +266,12 @@ class TaggedReader:
         """Read a value and its close tag. False if the reply ended before."""
         source = self._source
 
+        path = (value.key,)
+
         def give(text: str) -> None:
             value.parts.append(text)
             if value.streams:
-                call.piece((value.key,), text, text)
+                call.grow(path, text)
             else:
                 call.markup(text)
 
