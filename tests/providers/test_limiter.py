@@ -161,3 +161,17 @@ async def test_an_answer_from_before_a_reset_says_nothing_of_what_is_left_after_
         assert waiting.delay() == 0
         late.hear(200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "5s"})
         assert waiting.delay() == 0
+
+
+async def test_a_limit_that_nobody_names_is_what_was_seen_of_it() -> None:
+    waiting = Waiting()
+    await waiting.send(200, x_ratelimit_remaining_requests="1", x_ratelimit_reset_requests="6s")
+    waiting.clock.now += 6.1
+    async with waiting.limiter.turn(), waiting.limiter.turn():
+        assert waiting.delay() > 0  # two went: the one that was left, and the one that was answered
+
+
+async def test_a_reset_that_is_too_far_away_is_not_waited_for() -> None:
+    waiting = Waiting()
+    await waiting.send(200, x_ratelimit_remaining_requests="0", x_ratelimit_reset_requests="5h0m0s")
+    assert waiting.delay() == 0

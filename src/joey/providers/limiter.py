@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 from joey.providers.errors import retry_after
 
 _FIRST_WAIT, _MAX_WAIT = 1.0, 60.0
-"""Seconds to wait after a refusal that does not say how long; doubled with each."""
+"""Seconds to wait after a refusal that does not say how long; doubled with each. Nothing is held back for longer."""
 _MAX_ALONE = 5.0
 """Seconds that others wait for the answer to a request that goes alone."""
 _HEADER = re.compile(r"ratelimit")
@@ -95,10 +95,10 @@ class Limiter:
         allowance = self._allowances[name]
         needed = self._tokens if "tokens" in name else 1.0
         if now >= allowance.resets:
-            left = math.inf if allowance.limit is None else allowance.limit - self._unanswered * needed
+            left = (allowance.limit or math.inf) - self._unanswered * needed
             allowance = self._allowances[name] = _Allowance(left, math.inf, allowance.limit, now)
-        if allowance.left >= needed:
-            return 0.0
+        if allowance.left >= needed or _MAX_WAIT < allowance.resets - now < math.inf:
+            return 0.0  # what is too far away is for the provider to refuse, in its own words
         return allowance.resets - now if allowance.resets < math.inf else self._until_answered(now)
 
     def _until_answered(self, now: float) -> float:
@@ -134,6 +134,8 @@ class Limiter:
         if before is not None and sent < before.began:
             return
         new.began = before.began if before is not None else 0.0
+        if new.limit is None:  # at least what has been seen, and this request
+            new.limit = max(new.left + max(1.0, self._tokens), (before.limit if before is not None else None) or 0.0)
         if "tokens" in name and before is not None and new.left < before.left + self._tokens:
             self._tokens = max(self._tokens / 2, min(before.left + self._tokens - new.left, new.limit or math.inf))
         # The server may not have counted those that are still on their way.
