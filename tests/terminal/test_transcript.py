@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from rich.console import Group
+from rich.markdown import Markdown
 
 from joey.effects import Todo
 from joey.events import (
@@ -101,6 +102,17 @@ def test_a_long_answer_is_cut_between_paragraphs_and_loses_nothing() -> None:
     assert all(len(answer.words) < 2 * LONG_ANSWER for answer in answers)
     assert [answer.is_open for answer in answers] == [False] * (len(answers) - 1) + [True]
     assert "\n\n".join(answer.words.text for answer in answers) == paragraph * 40
+
+
+@pytest.mark.parametrize("piece", ["Some words that go on. " * 145 + "\n\n", "one line without an end " * 140])
+def test_a_reply_of_a_megabyte_costs_the_same_at_its_end_as_at_its_beginning(piece: str) -> None:
+    transcript, look, drawn_at_once = Transcript(), ScreenLook(), []
+    for _ in range(300):
+        changed = transcript.apply("t", TextDelta(piece))
+        shown = [look.prose(each.words.text, is_open=each.is_open) for each in changed if isinstance(each, ModelText)]
+        drawn_at_once.append(sum(len(each.markup if isinstance(each, Markdown) else str(each)) for each in shown))
+    assert sum(len(each.words) for each in transcript.entries if isinstance(each, ModelText)) >= 0.99e6
+    assert max(drawn_at_once[150:]) <= max(drawn_at_once[:100]) <= 25_000
 
 
 def test_a_long_block_of_code_is_not_cut() -> None:

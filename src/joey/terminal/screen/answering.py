@@ -77,11 +77,11 @@ def choices(request: Request) -> tuple[Choice, ...]:
 
 def _for_a_plan(request: CompletionRequested) -> tuple[Choice, ...]:
     """Every way to have a plan carried out. Words alone go back to the model, which plans again."""
-    asking, editing = (Answer(request.request_id, yes=True, profile=profile) for profile in ("ask", "edits"))
+    careful, editing = (Answer(request.request_id, yes=True, profile=profile) for profile in ("ask", "edits"))
     return (
-        Choice(("y", "1"), "carry it out, and ask before changes and commands", asking),
+        Choice(("y", "1"), "carry it out, and ask before changes and commands", careful),
         Choice(("2",), "carry it out, and ask before commands only", editing),
-        Choice(("e", "3"), "edit it in your editor, then carry it out and ask", EditPlan(request.result, asking)),
+        Choice(("e", "3"), "edit it in your editor, then carry it out and ask", EditPlan(request.result, careful)),
     )
 
 
