@@ -157,19 +157,20 @@ async def test_allow_and_deny_rules_hold_for_commands(joey: Runner) -> None:
         ([Failure(401, "bad key", "authentication_error")], [], 1),
         ([WRITE] * 3, [], 3),
         ([reply("No, I will not.", stop="refusal")], [], 3),
-        ([reply("hm")] * 3, [], 4),
+        ([reply("hm")] * 3, ["--plain-answers", "remind"], 4),
+        ([reply("It is 42.")], [], 0),
         ([WRITE] * 3, ["--max-turns", "1", "--approve", "edits"], 4),
         ([DEAR], ["--model", "anthropic/claude-haiku-4-5", "--max-cost", "0.5", "--approve", "edits"], 4),
         ([reply("slow", faults=Faults(latency=30))], ["--timeout", "0.5"], 4),
     ],
-    ids=["error", "not approved", "model refuses", "mistakes", "turns", "cost", "time"],
+    ids=["error", "not approved", "model refuses", "mistakes", "plain answer", "turns", "cost", "time"],
 )
 async def test_the_exit_code_tells_how_it_ended(
     joey: Runner, script: list[Scripted], args: list[str], code: int
 ) -> None:
     ran = await joey(script, "Do it", *args)
     assert ran.code == code, ran.err
-    assert ran.out == ""
+    assert ran.out == ("" if code else "It is 42.\n")
     assert "Traceback" not in ran.err
 
 
