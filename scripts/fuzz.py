@@ -13,10 +13,12 @@ import sys
 from collections import Counter
 
 _TEST = re.compile(r"^(tests/\S+?::\S+?):?$")
-_REPORTED = re.compile(
-    r"^([\d,]+) (random lines of bash judged|of them allowed and run among tripwires|random replies read in the dialects)$",
-    re.MULTILINE,
+_NUMBERS = (
+    "random lines of bash judged",
+    "of them allowed and run among tripwires",
+    "random replies read in the dialects",
 )
+_REPORTED = re.compile(rf"^([\d,]+) ({'|'.join(_NUMBERS)})$", re.MULTILINE)
 _EXAMPLES = re.compile(r"(\d+) passing, (\d+) failing|(\d+) passing examples, (\d+) failing examples")
 
 
