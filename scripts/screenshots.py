@@ -20,6 +20,7 @@ from joey.chunks import UsageChunk
 from joey.config.options import settings_from
 from joey.messages import ReasoningBlock, ToolUseBlock
 from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.testing.screenshot import svg
 from joey.testing.script import reply
@@ -73,6 +74,7 @@ async def take_screenshot(scratch: Path) -> str:
         options = TaskOptions(project, settings_from({"base_url": server.anthropic_url, "approve": "edits"}))
         app = Interactive(Services(options), Choices(model=MODEL))
         async with app.run_test(size=SIZE) as pilot:
+            app.query_one(Prompt).cursor_blink = False
             await pilot.press(*(" " if letter == " " else letter for letter in TASK), "enter")
             await _until_approval_is_required(app, pilot)
             return svg(app)
