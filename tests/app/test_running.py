@@ -44,6 +44,18 @@ async def test_a_terminal_that_reports_twice_that_it_was_closed_does_not_end_the
     assert (await running).message == "the terminal was closed"
 
 
+async def test_whoever_handled_signals_before_does_so_again_afterwards() -> None:
+    seen: list[str] = []
+    with handled_signals(lambda _: seen.append("outer")):
+        with handled_signals(lambda _: seen.append("inner")):
+            os.kill(os.getpid(), signal.SIGTERM)
+            await until(lambda: len(seen) == 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await until(lambda: len(seen) == 2)
+    assert seen == ["inner", "outer"]
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
 async def test_a_hangup_that_was_to_be_ignored_stays_ignored() -> None:
     """`nohup joey run …` goes on when the terminal is closed."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from joey.app.services import Choices
 from joey.terminal.plain.app import LineSource, Plain
 from joey.testing.script import Scripted, reply
+from process_kit import all_ended_in, running_in, until
 from screen_kit import ScratchServices
 from task_kit import call, done
 
@@ -71,6 +73,17 @@ async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp
     assert "> write\nit\nI write it." in out
     assert "✓ Result\nMore." in out
     assert "and more" in str(second.kit.sent[-1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=lambda each: each.name)
+async def test_a_signal_ends_the_command_that_the_user_runs(tmp_path: Path, number: signal.Signals) -> None:
+    running = asyncio.create_task(piped(tmp_path, "!trap '' HUP; sleep 300; true\nnot read\n"))
+    await until(lambda: running_in(tmp_path / "project"))
+    os.kill(os.getpid(), number)
+    code, out, _ = await running
+    assert code == 128 + number
+    assert "not read" not in out
+    assert all_ended_in(tmp_path / "project")
 
 
 async def test_what_was_allowed_is_listed_and_revoked_in_lines(tmp_path: Path) -> None:

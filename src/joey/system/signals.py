@@ -11,25 +11,36 @@ import contextlib
 import errno
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _OFTEN_IGNORED = (signal.SIGHUP, signal.SIGQUIT)
 """`nohup` and shells that start programs in the background ignore these on purpose: then they stay ignored."""
 
+_handlers: dict[signal.Signals, list[Callable[[signal.Signals], None]]] = {each: [] for each in ENDING}
+"""Who handles each signal now; the last one is in charge."""
+
 
 @contextlib.contextmanager
-def handled_signals(handle: Callable[[signal.Signals], None]) -> Iterator[None]:
-    """While this is open, the event loop passes on every signal that would end the process."""
+def handled_signals(
+    handle: Callable[[signal.Signals], None], which: Sequence[signal.Signals] = ENDING
+) -> Iterator[None]:
+    """While this is open, the event loop passes on the signals that would end the process. Inside, another may take
+    them over for a while."""
     loop = asyncio.get_running_loop()
-    numbers = [each for each in ENDING if each not in _OFTEN_IGNORED or signal.getsignal(each) != signal.SIG_IGN]
+    numbers = [each for each in which if each not in _OFTEN_IGNORED or signal.getsignal(each) != signal.SIG_IGN]
     for number in numbers:
+        _handlers[number].append(handle)
         loop.add_signal_handler(number, handle, number)
     try:
         yield
     finally:
         for number in numbers:
-            loop.remove_signal_handler(number)
+            _handlers[number].remove(handle)
+            if _handlers[number]:
+                loop.add_signal_handler(number, _handlers[number][-1], number)
+            else:
+                loop.remove_signal_handler(number)
 
 
 def release_terminal() -> None:

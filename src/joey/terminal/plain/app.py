@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 from base64 import b64encode
 from codecs import getincrementaldecoder
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,6 +31,7 @@ from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.system.outlet import unfiltered
+from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import VisiblePieces, visible
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
@@ -55,6 +57,8 @@ class Plain:
         self._talk: Conversation | None = None
         self._first = first
         self._closing = False
+        self._ended_by: signal.Signals | None = None
+        self._running: asyncio.Future[int] | None = None
         self._compacting = False
         self._code = 0
 
@@ -64,15 +68,33 @@ class Plain:
 
     async def run(self, source: int) -> int:
         """Run until /quit or the end of the input. The exit code tells how the last task of a script ended."""
-        lines = LineSource(source)
+        with handled_signals(self._end_by_signal, (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)):
+            self._running = asyncio.ensure_future(self._run(LineSource(source)))
+            try:
+                return await self._running
+            except asyncio.CancelledError:
+                if self._ended_by is None:
+                    raise
+                return 128 + self._ended_by
+            finally:
+                await self.session.close()
+
+    async def _run(self, lines: LineSource) -> int:
         self._begin()
         if self._first:
             self._print(f"> {self._first}")
             await self._heard(self._first, lines)
         while not self._closing and (line := await self._ask(lines)) is not None:
             await self._heard(line.strip(), lines)
-        await self.session.close()
         return 0 if lines.is_keyboard else self._code
+
+    def _end_by_signal(self, number: signal.Signals) -> None:
+        """While no task runs: end with the commands that the user runs. A task handles these signals itself."""
+        if number == signal.SIGHUP:
+            release_terminal()
+        self._ended_by = number
+        if self._running is not None:
+            self._running.cancel()
 
     def _begin(self) -> None:
         choices = self.session.choices
