@@ -103,7 +103,7 @@ async def test_a_hangup_ends_a_headless_task_with_every_command(joey: JoeyProces
 async def test_a_closed_terminal_ends_a_task_with_every_command(joey: JoeyProcess, flags: tuple[str, ...]) -> None:
     async with LocalServer(SCRIPT) as model, opened(joey, *flags, *options(model)) as terminal:
         await until(lambda: b"Joey" in terminal.shown)
-        terminal.type("go\r")
+        terminal.type("go\r")  # before the keyboard is read: what is typed at once counts, too
         await until(lambda: both_run(joey))
         terminal.close()
         async with asyncio.timeout(20):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.app import ComposeResult
+from textual.events import Key
+from textual.widgets import Input
 
 from joey.app.services import Choices, TaskLine
 from joey.cli import with_command
@@ -12,6 +15,7 @@ from joey.system.place import Place, place_of
 from joey.terminal.first_frame import PLACEHOLDER, frame
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.picker import TaskPicker, matching, task_line
+from joey.terminal.screen.typeahead import TypeaheadApp
 from joey.terminal.title import WindowTitle
 from joey.terminal.welcome import welcome
 from joey.testing.script import reply
@@ -98,6 +102,24 @@ async def test_the_folder_and_the_profile_stay_in_view(tmp_path: Path) -> None:
         assert "approvals" not in screen
         assert "~/project (main) ─╯" in screen
         assert "code  all" in screen.splitlines()[-1], "the profile of the task that runs"
+
+
+class SlowToStart(TypeaheadApp):
+    """The user types before there is an input."""
+
+    def on_load(self) -> None:
+        for key in "now":
+            self.post_message(Key(key, key))
+
+    def compose(self) -> ComposeResult:
+        yield Input()
+
+
+async def test_what_is_typed_before_the_input_is_there_is_typed_into_it() -> None:
+    app = SlowToStart()
+    async with app.run_test() as pilot:
+        await pilot.press("x")
+        assert app.query_one(Input).value == "nowx"
 
 
 async def test_a_prompt_of_the_command_line_is_the_first_message(tmp_path: Path) -> None:

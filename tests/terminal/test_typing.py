@@ -362,3 +362,12 @@ async def test_without_the_setting_escape_is_no_mode(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await pilot.press("a", "escape", "x")
         assert app.query_one(Prompt).text == "ax"
+
+
+async def test_keys_that_come_at_once_are_taken_in_order(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        for key in (*"teh", "backspace", "backspace", *"he", "left", "left", "delete", "H", "end", "!"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        assert app.query_one(Prompt).text == "tHe!"

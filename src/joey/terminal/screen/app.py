@@ -60,6 +60,7 @@ from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
 from joey.terminal.screen.survival import SurvivingApp
 from joey.terminal.screen.transcript_view import TranscriptView
+from joey.terminal.screen.typeahead import TypeaheadApp
 from joey.terminal.scrollback import print_conversation
 from joey.terminal.session import Session
 from joey.terminal.slash import KEYS, command_hints, is_for_the_terminal, resume_task, run_command
@@ -88,7 +89,7 @@ def suits_light(colours: str) -> bool:
     return colours.rpartition(";")[2] in ("7", "15")
 
 
-class Interactive(SurvivingApp):
+class Interactive(SurvivingApp, TypeaheadApp):
     """Joey on the whole screen."""
 
     CSS_PATH = "app.tcss"

@@ -133,10 +133,20 @@ class Prompt(Survives, TextArea):
 
     # Keys
 
-    def on_key(self, event: events.Key) -> None:
-        if self._intercept(event.key, self.text) or self._took(event.key, event.character):
+    async def on_key(self, event: events.Key) -> None:
+        if (
+            self._intercept(event.key, self.text)
+            or self._took(event.key, event.character)
+            or await self._edited(event.key)
+        ):
             event.stop()
             event.prevent_default()
+
+    async def _edited(self, key: str) -> bool:
+        """Backspace, arrows and the like, at once. Textual does them after the keys that follow: wrong where several
+        keys come at a time, as over a slow line."""
+        bound = self._bindings.key_to_bindings.get(key, [])
+        return bool(bound) and await self.app.run_action(bound[0].action, self)
 
     def _took(self, key: str, character: str | None) -> bool:
         """Whether the key means something here besides typing."""
