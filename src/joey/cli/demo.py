@@ -112,13 +112,14 @@ async def _converse(
 
 
 async def _type_answers(conversation: Conversation, pace: float) -> None:
-    """Answer everything with yes, and the first result with the prepared feedback, as somebody would type it."""
+    """Answer as somebody would type it: yes to every request, the prepared feedback to the first result, and an empty
+    line, which accepts, to the next."""
     feedback = [FEEDBACK]
     while True:
         await conversation.waiting.wait()
         await asyncio.sleep(_SECONDS_TO_READ * pace)
         is_result = isinstance(conversation.request, CompletionRequested)
-        line = feedback.pop() if is_result and feedback else "y"
+        line = (feedback.pop() if feedback else "") if is_result else "y"
         conversation.echo(line)
         conversation.heard(line)
 
