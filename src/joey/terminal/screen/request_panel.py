@@ -106,7 +106,7 @@ class RequestPanel(Survives, Vertical):
         keys, hint = request_keys(request, ready=self.accepts_keys), ""
         if self._text:
             hint = "" if isinstance(request, CompletionRequested) else _TEXT_FIRST
-        elif self.accepts_keys and self.query_one("#request-body").max_scroll_y:
+        elif self.accepts_keys and not self.has_class("ended") and self.query_one("#request-body").max_scroll_y:
             hint = "↑↓ scroll"
         return keys.append(f"\n{hint}" if keys.plain and hint else hint, "dim")
 
