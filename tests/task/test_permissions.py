@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from joey.actions import RunCommand
 from joey.commands import Answer, Revoke
 from joey.errors import JoeyError
 from joey.events import ApprovalRequested, Request
 from joey.journal.project_permissions import ProjectPermissions
 from joey.permissions import Granted, Permission, Scope
-from joey.policy.permissions import permitted
+from joey.policy.judge import judge
+from joey.policy.paths import Workspace
+from joey.policy.permissions import permissions_for, permitted
 from joey.policy.settings import Settings
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, changed, done, yes
@@ -46,6 +49,20 @@ async def test_it_is_exact_and_no_prefix_and_named_before_it_is_given(tmp_path: 
     await made.run()
     assert requested(made) == ["rm -rf build", "rm -rf build src"]
     assert made.of(ApprovalRequested)[0].always == ("exactly `rm -rf build`",)
+
+
+@pytest.mark.parametrize("line", ["curl http://127.0.0.1/x", "ls -la && curl http://127.0.0.1/x", "touch a; touch b"])
+def test_what_is_approved_for_good_may_use_the_network_as_what_is_approved_once(tmp_path: Path, line: str) -> None:
+    settings, workspace, action = (
+        Settings.for_profile("ask").changed(allow=("ls",)),
+        Workspace.of(tmp_path),
+        RunCommand(line),
+    )
+    first = judge([action], settings, workspace)
+    given = permissions_for([action], first.parts)
+    verdict = judge([action], permitted(settings, given), workspace)
+    assert (first.decision, verdict.decision, verdict.network) == ("ask", "allow", True)
+    assert not judge([RunCommand("ls")], permitted(settings, given), workspace).network
 
 
 async def test_it_holds_after_the_result_was_accepted_and_on_resume(tmp_path: Path) -> None:
@@ -107,7 +124,7 @@ def test_a_permission_never_allows_what_is_denied() -> None:
     given = [Permission("command", "rm x"), Permission("writes"), Permission("pages", "a.example"), Permission("reads")]
     denied = Settings.for_profile("read-only")
     assert permitted(denied, given) == denied
-    assert permitted(Settings.for_profile("ask"), given).allow == ("=rm x",)
+    assert permitted(Settings.for_profile("ask"), given).allow == ("+network =rm x",)
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"/": 1}', '{"FOLDER": [1, {"type": "permission", "kind": "all"}]}'])

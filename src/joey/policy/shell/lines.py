@@ -47,7 +47,7 @@ def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) ->
     judge, here = _Judge(settings, workspace.snapshot()), frozenset({cwd})
     rule = judge.exactly(text.strip(), here)
     if rule is not None:
-        return [VerdictPart(text, "allow", "exactly this line was allowed", rule.text, "command")]
+        return [_part(text, (), "allow", "exactly this line was allowed", rule)]
     commands = read_line(text)
     if isinstance(commands, str):
         return judge.not_plain(text, commands, here)
@@ -66,10 +66,13 @@ def read_line(text: str) -> tuple[Command, ...] | str:
 
 def exact_lines(text: str, cwd: str | None, parts: Sequence[VerdictPart]) -> tuple[str, ...]:
     """What must be allowed, byte for byte, so that this line is not asked about again: each command of a plain line, or
-    else the whole line. A pipe is one thing: a command that reads what another prints may do anything with it."""
+    else the whole line. A pipe is one thing: a command that reads what another prints may do anything with it. So is a
+    line of which a rule allows a part without the network: the whole has it now, and is to have it again."""
     where = _moved(cwd or ".")
     commands = read_line(text)
     if isinstance(commands, str) or any(command.name == "cd" or command.joint == "|" for command in commands):
+        return (f"{where}{text.strip()}",)
+    if any(part.kind == "command" and part.rule and part.decision == "allow" and not part.network for part in parts):
         return (f"{where}{text.strip()}",)
     only_commands = all(part.kind == "command" or part.decision == "allow" for part in parts)
     allowed = {part.subject for part in parts if part.decision == "allow" and part.kind == "command"}

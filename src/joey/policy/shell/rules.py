@@ -5,6 +5,7 @@
     *                any command
     =make clean      exactly this command, byte for byte, and nothing else
     npm ci +network  the same as `npm ci`, and in the sandbox it may use the network
+    +network =npm ci  exactly this command, which may use the network: what "don't ask again" adds
 
 The rule with the most words that matches decides; between an allow and a deny rule of the same length, deny.
 
@@ -48,13 +49,13 @@ class Rule:
     open_end: bool = False
     """It ends in `*`: any arguments."""
     network: bool = False
-    """It ends in `+network`: what it allows may use the network in the sandbox."""
+    """It ends in `+network`, or begins with it where it is exact: what it allows may use the network in the sandbox."""
 
     @classmethod
     def read(cls, text: str) -> Rule:
         text = text.strip()
-        if text.startswith("="):
-            return cls(text, (text[1:].strip(),), exact=True)
+        if (line := text.removeprefix(f"{_NETWORK} ")).startswith("="):
+            return cls(text, (line[1:].strip(),), exact=True, network=line != text)
         try:
             words = shlex.split(text)
         except ValueError:
