@@ -1,4 +1,4 @@
-"""Servers that others wrote to stand for a model: aimock in both wire formats with its faults on, and llmock.
+"""Servers that others wrote to stand for a model: aimock in all three wire formats with its faults on, and llmock.
 
 `make test` fetches them from npm; without them the tests skip.
 """
@@ -37,6 +37,7 @@ from joey.providers import (
 )
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.openai_chat import OpenAIProvider
+from joey.providers.openai_responses import ResponsesProvider
 from joey.testing import read
 from joey.testing.script import summary
 from joey.toolspec import ToolSpec
@@ -45,7 +46,7 @@ PACKAGES = Path(__file__).parents[1] / ".cache" / "models-npm" / "node_modules"
 AIMOCK = PACKAGES / "@copilotkit" / "aimock" / "dist" / "cli.js"
 LLMOCK = PACKAGES / "llmock" / "src" / "server.ts"
 SPECS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("read_file", "list_files"))
-WIRES = ("openai", "anthropic")
+WIRES = ("openai", "anthropic", "responses")
 TEXT = "Hello, world: é😀 and more words, to be cut into pieces."
 ARGUMENTS = {"path": "é.txt", "deep": [1, {"a": None}]}
 FIXTURES: list[Any] = [
@@ -113,6 +114,8 @@ def opened(wire: str, url: str, *, streaming: bool = True) -> Provider:
     abilities = Abilities(streaming=streaming)
     if wire == "openai":
         return OpenAIProvider(base_url=f"{url}/v1", api_key="none", abilities=abilities, timeout=10)
+    if wire == "responses":
+        return ResponsesProvider(base_url=f"{url}/v1", api_key="none", abilities=abilities, timeout=10)
     return AnthropicProvider(base_url=url, api_key="none", abilities=abilities, timeout=10)
 
 
