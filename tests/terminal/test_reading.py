@@ -21,6 +21,7 @@ from joey.terminal.scrollback import print_conversation
 from joey.terminal.transcript import Card, Growing, ModelText, Note, Transcript, UserCommand, UserText
 from joey.tools.builtin import builtin_display
 from screen_kit import ScratchServices, on_screen, say, until
+from task_kit import done
 
 DIFF = """\
 --- a/server.py
@@ -127,6 +128,27 @@ async def test_searching_brings_old_entries_into_view_one_after_the_other(tmp_pa
         await pilot.press("escape")
         await until(pilot, "no match", gone=True)
         assert app.query_one(Prompt).has_focus and not app.query(EntryView).filter(".found")
+
+
+# Scrolling
+
+
+@pytest.mark.parametrize("keys", [["slash", "c", "o", "s", "t", "enter"], ["x", "enter"], ["end"], ["x", "ctrl+end"]])
+async def test_sending_and_the_end_key_go_to_the_end_and_until_then_it_says_that_there_is_more(
+    tmp_path: Path, keys: list[str]
+) -> None:
+    app = Interactive(ScratchServices(tmp_path, [done()]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.transcript.entries += [Note(f"line {n}.") for n in range(300)]
+        app.query_one(TranscriptView).catch_up()
+        await until(pilot, "line 299.")
+        assert "more below" not in on_screen(app)
+        await pilot.press("pageup", "pageup")
+        await until(pilot, "there is more below")
+        assert "line 299." not in on_screen(app)
+        await pilot.press(*keys)
+        await until(pilot, "there is more below", gone=True)
+        assert app.query_one(TranscriptView).is_vertical_scroll_end
 
 
 # Copying

@@ -303,7 +303,7 @@ KEYS = """\
   Ctrl+C    copy what is selected, clear the input, or interrupt; twice quits
   Ctrl+F    search the conversation
   Ctrl+O    show everything in full, or fold it again (a click: one entry)
-  PageUp    scroll, as PageDown and the wheel do
+  PageUp    scroll, as PageDown and the wheel do; Ctrl+End: to the end
   Ctrl+D    quit, if nothing is typed (Ctrl+Q: always); Ctrl+Z suspends"""
 
 COMMANDS: dict[str, tuple[str, Command]] = {

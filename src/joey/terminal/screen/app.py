@@ -73,6 +73,7 @@ from joey.terminal.welcome import welcome
 
 _DRAWINGS_A_SECOND = 20
 _NOTIFY = ("terminal.notify", "terminal.notify_when", "terminal.notify_command")
+_BELOW = "↓ there is more below · Ctrl+End shows it"
 _TWICE = 2.0
 """Within how many seconds a second Ctrl+C quits."""
 
@@ -107,6 +108,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
         Binding("shift+tab", "next_profile", priority=True),
         Binding("pageup", "page(-1)", priority=True),
         Binding("pagedown", "page(1)", priority=True),
+        Binding("ctrl+end", "to_end", priority=True),
     ]
 
     def __init__(
@@ -349,6 +351,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def on_prompt_sent(self, message: Prompt.Sent) -> None:
         text = message.text.strip()
+        self.action_to_end()
         self.session.history.add(message.text)
         commenting = self.query_one(RequestPanel).commenting
         if not commenting and is_command(text):
@@ -556,6 +559,15 @@ class Interactive(SurvivingApp, TypeaheadApp):
     def action_page(self, direction: int) -> None:
         view = self.query_one(TranscriptView)
         (view.scroll_page_up if direction < 0 else view.scroll_page_down)(animate=False)
+
+    def action_to_end(self) -> None:
+        self.query_one(TranscriptView).to_end()
+
+    def on_prompt_wants_end(self) -> None:
+        self.action_to_end()
+
+    def on_transcript_view_moved(self, message: TranscriptView.Moved) -> None:
+        self.query_one(Prompt).border_title = "" if message.at_end else _BELOW
 
     def action_search(self) -> None:
         self.query_one(SearchBar).open()

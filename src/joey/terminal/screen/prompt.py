@@ -101,6 +101,10 @@ class Prompt(Survives, TextArea):
         """`?` in the empty input: show the keys, or hide them again."""
 
     @dataclass
+    class WantsEnd(Message):
+        """End in the empty input: show the end of the conversation."""
+
+    @dataclass
     class WantsImage(Message):
         """Ctrl+V, or a paste without text: what is in the clipboard may be an image."""
 
@@ -157,6 +161,8 @@ class Prompt(Survives, TextArea):
     def _wanted(self, key: str) -> bool:
         if key == "question_mark" and not self.text:
             self.post_message(self.WantsKeys())
+        elif key == "end" and not self.text:
+            self.post_message(self.WantsEnd())
         elif key == "ctrl+v":
             self.post_message(self.WantsImage())
         else:

@@ -7,10 +7,11 @@ up to the top brings in older ones and lets go of those far below, and the other
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
 from textual.containers import VerticalScroll
+from textual.message import Message
 from textual.widgets import Static
 
 from joey.terminal.drawing import Look, draw
@@ -47,6 +48,12 @@ class EntryView(Survives, Static):
 
 class TranscriptView(Survives, VerticalScroll, can_focus=False):
     """The entries in view and some around them."""
+
+    @dataclass
+    class Moved(Message):
+        """The user scrolled: is the end still in view?"""
+
+        at_end: bool
 
     def __init__(self, entries: list[Entry]) -> None:
         super().__init__(id="transcript")
@@ -98,6 +105,11 @@ class TranscriptView(Survives, VerticalScroll, can_focus=False):
         self._following = True
         self.catch_up()
 
+    def to_end(self) -> None:
+        """Bring the end into view, and keep it there."""
+        self._following = True
+        self.catch_up()
+
     def bring(self, at: int) -> None:
         """Put the entry at this place into view, with a mark."""
         first = max(0, min(at - MOUNTED // 2, len(self._entries) - MOUNTED))
@@ -135,6 +147,7 @@ class TranscriptView(Survives, VerticalScroll, can_focus=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         self._following |= self.is_vertical_scroll_end and self._last == len(self._entries)
+        self.post_message(self.Moved(self._following))
         if self._following:
             return
         if new_value < old_value and new_value <= 1 and self._first > 0:
