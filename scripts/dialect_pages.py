@@ -24,25 +24,30 @@ PAGES = ROOT / "docs" / "protocols" / "dialects"
 FAMILIES = {
     "qwen": (
         "Qwen, Hermes and their relatives",
-        "hermes qwen3_coder qwen3_5 nemotron_v3 step3p5 mimo_v2 granite4 ernie45 longcat",
+        "hermes qwen2_5_coder qwen3_coder qwen3_5 nemotron_v3 step3p5 mimo_v2 granite4 ernie45 longcat",
     ),
     "deepseek": ("DeepSeek and DSML", "deepseek_v3 deepseek_v31 deepseek_v32 deepseek_v4 deepseek_v41 gigachat35"),
     "kimi": ("Kimi and K2 Horizon", "kimi_k2 kimi_k3 k2_horizon"),
     "glm": ("GLM and its relatives", "glm45 glm47 poolside_v1 ling3 spark25 iquest_q1 hy_v3 hy_v4"),
-    "minimax": ("MiniMax, dots, Step 3", "minimax_m1 minimax_m2 minimax_m3 dots step3"),
+    "minimax": (
+        "MiniMax, dots, Step 3, Seed-OSS, MiniCPM",
+        "minimax_m1 minimax_m2 minimax_m3 dots step3 seed_oss minicpm5",
+    ),
     "mistral": ("Mistral", "mistral_v3 mistral_v11 mistral_v11_callid"),
     "llama": (
         "Llama, functionary and pythonic calls",
         "llama3_json llama4_pythonic pythonic functionary_v31 functionary_v32 firefunction_v2 xlam",
     ),
     "google": ("Gemma", "gemma4 functiongemma"),
-    "channels": ("Messages with headers: gpt-oss, Inkling, Muse, Beam", "harmony inkling muse_glimmer beam"),
+    "channels": (
+        "Messages with headers: gpt-oss, Inkling, Muse, Beam; function_calls",
+        "harmony inkling muse_glimmer beam function_calls",
+    ),
     "ibm-nvidia": ("Granite and Nemotron v2", "granite3 granite_20b_fc nemotron_v2"),
     "cohere": ("Cohere", "cohere_command3 cohere_command4"),
     "others": (
         "Others",
-        "jamba hunyuan_a13b apriel phi4_mini internlm2 intern_s1 apertus gigachat3 solar_open plamo3 seed_oss lfm2 olmo3 "
-        + "minicpm5",
+        "jamba hunyuan_a13b apriel phi4_mini internlm2 intern_s1 apertus gigachat3 solar_open plamo3 lfm2 olmo3",
     ),
 }
 PEERS = {"vllm": "vLLM 0.32", "sglang": "SGLang 0.5.23", "llamacpp": "llama.cpp"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from dialect_cases import CUTS, answer, cases_of, dialect_names, right
+from joey.protocols import parse
+from vectors_data import ROOT
 
 BETTER = (
     # Cases that Joey answers otherwise, on purpose: a pattern of their ids, and why.
@@ -70,3 +73,13 @@ def test_replies_without_a_recorded_answer_are_read_without_loss() -> None:
         for case in cases_of(name)[::3]:
             if not counts(case):
                 answer(case, CUTS["random"](case, random.Random(case["id"])))
+
+
+def test_what_qwen_coder_really_writes_is_a_call() -> None:
+    """A recorded reply of a real model that was given tools natively: an object in a code fence, left as text by its
+    server."""
+    stream = json.loads((ROOT / "streams" / "qwen15-native-tools-auto.json").read_text(encoding="utf-8"))
+    reply = parse(list(stream["text"]), protocol="qwen2_5_coder", tools=stream["request"]["tools"])
+    assert [call.name for call in reply.calls] == ["write_to_file"] and reply.text == ""
+    other = [{"name": "another_tool"}]
+    assert parse(f"So: {stream['text']}", protocol="qwen2_5_coder", tools=other).calls == ()

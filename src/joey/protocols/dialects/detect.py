@@ -120,7 +120,8 @@ MODELS: tuple[tuple[str, str], ...] = (
     # A pattern of the name, without case; the first that matches is the dialect.
     (r"qwen.?3.?[-_.]?coder", "qwen3_coder"),
     (r"qwen.?3\.[567]", "qwen3_5"),
-    (r"qwen.?2\.5-coder|qwen2\.5|qwen.?3|qwq|qwen2|hermes|bielik|reka|smollm3", "hermes"),
+    (r"qwen.?2\.5.?coder", "qwen2_5_coder"),
+    (r"qwen2\.5|qwen.?3|qwq|qwen2|hermes|bielik|reka|smollm3", "hermes"),
     (r"mimo.?v2", "mimo_v2"),
     (r"mimo", "hermes"),
     (r"kimi.?k3", "kimi_k3"),

@@ -15,7 +15,7 @@ from joey.toolspec import ToolSpec
 
 def declaration(dialect: Dialect, style: Style, tools: Sequence[ToolSpec]) -> str:
     """The part of the system prompt that declares the tools."""
-    template = TEMPLATES.get(dialect.name)
+    template = TEMPLATES.get(dialect.template or dialect.name)
     if template is None or style.tools is None:
         return _OWN.format(tools=json_lines(tools), example=example(dialect, style, tools))
     names = ", ".join(f'"{tool.name}.*"' for tool in tools)

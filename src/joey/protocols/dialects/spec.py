@@ -163,7 +163,9 @@ class Dialect:
     calls: Grammar
     frame: Frame = field(default_factory=Frame)
     models: str = ""
-    """Which models write it, for people and for `detect`."""
+    """Which models write it."""
+    template: str = ""
+    """The dialect whose declaration it shares."""
 
     @property
     def engine(self) -> str:

@@ -134,6 +134,7 @@ _PLAMO = "<|plamo:{}:plamo|>".format
 STYLES: dict[str, Style] = {
     # JSON
     "hermes": _json("<tool_call>\n", "\n</tool_call>", join="\n", tools=json_lines),
+    "qwen2_5_coder": _json("<tool_call>\n", "\n</tool_call>", join="\n", tools=json_lines),
     "granite4": _json("<tool_call>\n", "\n</tool_call>", join="\n", tools=json_lines),
     "ernie45": _json("<tool_call>\n", "\n</tool_call>\n"),
     "longcat": _json("<longcat_tool_call>\n", "\n</longcat_tool_call>", join="\n"),
@@ -335,6 +336,14 @@ STYLES: dict[str, Style] = {
         join="\n",
         after="<｜tool_calls_end｜>",
         result="%R",
+    ),
+    "function_calls": replace(
+        _invoke(),
+        before="<function_calls>\n",
+        after="\n</function_calls>",
+        result="<result>%R</result>",
+        results_before="<function_results>\n",
+        results_after="\n</function_results>",
     ),
     "dots": replace(_invoke(), before="<dots_function_call>\n", after="\n</dots_function_call>", result="%R"),
     "minicpm5": Style(

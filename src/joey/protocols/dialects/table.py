@@ -31,6 +31,14 @@ JSON = (
         Frame(think=THINK_LINES, sep="\n", stops=("<|im_end|>", "<|endoftext|>")),
         "Hermes 2 and 3, Qwen2.5, Qwen3, QwQ, Bielik, Reka",
     ),
+    Dialect(
+        # What it writes when it is given tools natively: the object in a code fence, or bare, as often as in the tags.
+        "qwen2_5_coder",
+        replace(_HERMES, bare=True, fenced=True),
+        Frame(sep="\n", stops=("<|im_end|>", "<|endoftext|>")),
+        "Qwen2.5-Coder",
+        template="hermes",
+    ),
     Dialect("granite4", _HERMES, Frame(sep="\n", stops=("<|end_of_text|>",)), "Granite 4"),
     Dialect(
         "ernie45",
@@ -577,6 +585,12 @@ TAGGED = (
         _invoke(),
         Frame(think=THINK_LINES, sep="\n", section=(("<dots_function_call>",), ("</dots_function_call>",))),
         "dots.llm 2",
+    ),
+    Dialect(
+        "function_calls",
+        _invoke(),
+        Frame(section=(("<function_calls>",), ("</function_calls>",)), sep="\n"),
+        "Cline's V3 prompt, and models that were taught Anthropic's text form",
     ),
     Dialect(
         "minicpm5",
