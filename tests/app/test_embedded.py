@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 import joey
+from joey import protocols
 from joey.events import ModeChanged, SubtaskOpened, TaskStarted, ToolRunProgressed, UserMessageQueued
 from joey.journal.store import TaskStore
-from joey.messages import ImageBlock, Message, ToolUseBlock
+from joey.messages import ImageBlock, Message, TextBlock, ToolUseBlock
 from joey.providers import ModelRequest
 from joey.testing import Failure, Faults, LocalServer, Scripted, ScriptedProvider, reply
 from joey.tools import Params, failed, ok
@@ -698,3 +699,28 @@ async def test_ctrl_c_ends_a_script_and_what_it_started(program: Program) -> Non
     assert all_ended_in(program.workspace)
     (entry,) = TaskStore(program.store).entries()
     assert entry.status == "cancelled"
+
+
+# Dialects of open models
+
+
+async def test_a_task_is_held_in_the_dialect_that_the_model_writes(program: Program) -> None:
+    write = {"path": "a.txt", "file_text": "hi\n"}
+    script = [
+        reply(f"I write it.{kimi('functions.write_to_file:0', 'write_to_file', write)}"),
+        reply(kimi("functions.attempt_completion:1", "attempt_completion", {"result": "Written."})),
+    ]
+    options = program.options(*script, protocol="auto", approve="edits")
+    options["model"] = (program.provider, "moonshotai/Kimi-K2-Instruct")
+    events = await events_of(joey.Task("Do it.", **options))
+    assert of(TaskStarted, events)[0].protocol == "kimi_k2"
+    assert (program.workspace / "a.txt").read_text() == "hi\n"
+    assert "<|tool_call_begin|>functions.write_to_file:0" in program.sent()
+    assert "## Return of functions.write_to_file:0" in program.sent()
+    assert events[-1].message == "Written."
+
+
+def kimi(call_id: str, name: str, arguments: dict[str, Any]) -> str:
+    block = protocols.get("kimi_k2").encode_call(ToolUseBlock(call_id, name, arguments))
+    assert isinstance(block, TextBlock)
+    return block.text

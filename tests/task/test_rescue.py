@@ -55,3 +55,24 @@ def test_a_fence_beside_a_call_stays_in_the_text() -> None:
 )
 def test_what_is_no_whole_call_of_a_known_tool_is_left_alone(text: str) -> None:
     assert calls_in_text(text, TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I look.[TOOL_CALLS]read_file[ARGS]{"path": "real"}',
+        "I look.<tool_call>read_file<arg_key>path</arg_key><arg_value>real</arg_value></tool_call>",
+        '<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{"path": "real"}<|call|>',
+        '{"name": "read_file", "parameters": {"path": "real"}}',
+    ],
+)
+def test_a_call_in_another_dialect_is_found(text: str) -> None:
+    rescued = calls_in_text(text, TOOLS)
+    assert rescued is not None
+    assert [(call.name, call.arguments) for call in rescued.calls] == [("read_file", {"path": "real"})]
+
+
+def test_a_call_without_markers_counts_only_as_the_whole_reply() -> None:
+    assert (
+        calls_in_text('{"name": "read_file", "parameters": {"path": "x"}} is how one writes it <here>', TOOLS) is None
+    )

@@ -37,8 +37,8 @@ from joey.policy.verdict import Decision
 from joey.prompts import Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, Protocol, debug
-from joey.protocols.resolve import resolve_protocol
-from joey.providers import LOCAL, Abilities, Prices, Provider
+from joey.protocols.resolve import AUTO, resolve_protocol
+from joey.providers import LOCAL, Prices, Provider
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
 from joey.system.outlet import unfiltered
@@ -244,7 +244,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     around = discover(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace)
-    protocol = _protocol(config, abilities)
+    protocol = _protocol(config, provider, name)
     refuse_fallbacks_without_tools(provider, protocol)
     profile = choose_profile(config.value("task.prompt"), abilities.context_window)
     prices = Prices(known.extended({label: {"price": _FREE}}) if provider.name == LOCAL else known)
@@ -295,14 +295,20 @@ def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:
     return (*open_with_fallbacks(label, setup.config), label)
 
 
-def _protocol(config: Config, abilities: Abilities) -> Protocol:
+def _protocol(config: Config, provider: Provider, model: str) -> Protocol:
     """The protocol that the user chose, else the model's own dialect, else what it can do."""
-    locked = config.value("protocol") or abilities.dialect
+    abilities, chosen = provider.abilities(model), config.value("protocol")
+    locked = abilities.dialect or _own_dialect(provider, model) if chosen == AUTO else chosen or abilities.dialect
     with located_at(config.settings["protocol"]):
         protocol = protocols.get(resolve_protocol(locked=locked, supports_native=abilities.tools))
     if config.value("grammar") not in (None, "off") and not protocol.in_text:
         raise UsageError(f"a grammar needs a text protocol, not {protocol.name}; use --protocol xml or --grammar off")
     return protocol
+
+
+def _own_dialect(provider: Provider, model: str) -> str | None:
+    """The dialect of a model, by the chat template of its weights and by its name."""
+    return next(iter(protocols.likely_dialects(template=provider.chat_template, model=model)), None)
 
 
 def _approvals(setup: TaskSetup, profile: str = "") -> Settings:

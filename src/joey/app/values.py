@@ -10,6 +10,7 @@ from joey import protocols
 from joey.app.settings import key_for
 from joey.app.tools import discover
 from joey.config import Config
+from joey.protocols.resolve import AUTO
 from joey.providers import ENDPOINTS, LOCAL, MissingKeyError, split_name
 from joey.providers.local.weights import model_file
 
@@ -19,7 +20,7 @@ def check_of(setting: str, workspace: Path) -> Callable[[str], object] | None:
     checks: dict[str, Callable[[str], object]] = {
         "model": split_name,
         "mode": discover(workspace).mode,
-        "protocol": protocols.get,
+        "protocol": lambda name: name == AUTO or protocols.get(name),
     }
     return checks.get(setting)
 

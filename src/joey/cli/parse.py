@@ -237,10 +237,7 @@ def _parse_request(request: dict[str, Any]) -> dict[str, Any]:
 
 def _detected(text: str, tools: list[ToolSpec]) -> str:
     """The dialect that could have written a reply; if it calls no tool, the most common one, which leaves it text."""
-    from joey.protocols.detect import from_reply
-
-    found = from_reply(text, tools)
-    return found[0].name if found else "hermes"
+    return next(iter(protocols.likely_dialects(reply=text, tools=tools)), "hermes")
 
 
 def _protocol_of(request: dict[str, Any]) -> Protocol:

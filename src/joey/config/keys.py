@@ -104,7 +104,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "protocol",
         TEXT,
-        "how the model calls tools: native, xml, json_mix, morph_xml, tool_choice",
+        "how the model calls tools: native, xml, json_mix, morph_xml, a dialect (`joey protocols`), or auto: its own",
         variable="JOEY_PROTOCOL",
         flag=Flag("--protocol", ("interactive", "run", "scratch"), "NAME", "-p"),
     ),

@@ -40,6 +40,7 @@ __all__ = [
     "collect",
     "dialect_names",
     "get",
+    "likely_dialects",
     "names",
     "parse",
     "register",
@@ -61,7 +62,9 @@ def get(name: str) -> Protocol:
         return _PROTOCOLS[name]
     dialects = _dialects()
     if name not in dialects:
-        near = difflib.get_close_matches(str(name), [*_PROTOCOLS, *dialects], n=1)
+        near = difflib.get_close_matches(str(name), _PROTOCOLS, n=1) or difflib.get_close_matches(
+            str(name), dialects, n=1
+        )
         hint = f"did you mean {near[0]!r}? Known: " if near else "choose one of "
         others = f"and {len(dialects)} dialects of open models (joey protocols)"
         raise UsageError(f"there is no protocol {name!r}; {hint}{', '.join(_PROTOCOLS)}, {others}")
@@ -71,6 +74,14 @@ def get(name: str) -> Protocol:
 def dialect_names() -> tuple[str, ...]:
     """The names of the dialects of open models."""
     return tuple(_dialects())
+
+
+def likely_dialects(
+    *, template: str = "", model: str = "", reply: str = "", tools: Sequence[ToolSpec] = ()
+) -> tuple[str, ...]:
+    """The dialects that fit a chat template, a model's name or a reply, the most likely first; see `detect`."""
+    detect = importlib.import_module("joey.protocols.detect").detect
+    return tuple(found.name for found in detect(template=template, model=model, reply=reply, tools=tools))
 
 
 def _dialects() -> Mapping[str, Protocol]:

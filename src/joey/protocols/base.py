@@ -222,6 +222,10 @@ class Protocol(ABC):
     def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> Block:
         """A call of ours in the model's own words, for the history. `tools` are those on offer, if known."""
 
+    def encode_turn(self, calls: Sequence[ToolUseBlock], tools: Sequence[ToolSpec] = ()) -> tuple[Block, ...]:
+        """Calls of one turn that follow each other, with what stands around and between them."""
+        return tuple(self.encode_call(call, tools) for call in calls)
+
     @abstractmethod
     def encode_results(
         self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 from joey.messages import Message, ToolUseBlock
 
+AUTO = "auto"
+"""The user's choice of the dialect that the model itself writes."""
 NATIVE = "native"
 WITHOUT_NATIVE_CALLS = "xml"
 """What a model speaks that cannot call tools natively: XML tags, which every model has seen in thousands of pages."""

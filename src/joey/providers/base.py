@@ -97,6 +97,11 @@ class Provider(ABC):
         """Whether grammars are sent to the server, so that the model can write nothing else."""
         return False
 
+    @property
+    def chat_template(self) -> str:
+        """The model's chat template, which shows its own dialect, where it can be looked at without a request."""
+        return ""
+
     @abstractmethod
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The reply, as it comes. Closing it early (`contextlib.aclosing`) ends the request."""

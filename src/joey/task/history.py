@@ -6,7 +6,8 @@ the rest. Hiding is by count, so it deletes nothing and can be undone by forgett
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 from joey.frames import neutral
 from joey.journal.replay import TaskState
@@ -82,14 +83,21 @@ class HistoryEncoder:
 def _written_blocks(protocol: Protocol, content: Sequence[Block], tools: Sequence[ToolSpec]) -> list[Block]:
     """What the model wrote: text and calls in one stretch of text, as it came."""
     blocks: list[Block] = []
-    for block in content:
-        written = protocol.encode_call(block, tools) if isinstance(block, ToolUseBlock) else block
+    for written in _encoded(protocol, content, tools):
         if isinstance(written, TextBlock) and blocks and isinstance(last := blocks[-1], TextBlock):
             joint = "" if last.text.endswith("\n") or written.text.startswith("\n") else "\n"
             blocks[-1] = TextBlock(last.text + joint + written.text)
         else:
             blocks.append(written)
     return blocks
+
+
+def _encoded(protocol: Protocol, content: Sequence[Block], tools: Sequence[ToolSpec]) -> Iterator[Block]:
+    """The blocks in the model's own words; calls that follow each other are written together."""
+    for is_call, group in itertools.groupby(content, lambda block: isinstance(block, ToolUseBlock)):
+        blocks = list(group)
+        calls = [block for block in blocks if isinstance(block, ToolUseBlock)]
+        yield from protocol.encode_turn(calls, tools) if is_call else blocks
 
 
 def _answered(protocol: Protocol, content: Sequence[Block], calls: Sequence[ToolUseBlock]) -> list[Block]:

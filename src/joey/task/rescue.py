@@ -1,8 +1,9 @@
 """Calls that a model wrote into its text although it should have made them natively.
 
 Small and self-hosted models do this: the server has no parser for their dialect, or they fall back to one they know.
-A reply without a native call is read once more with each of our text protocols. Only complete calls of known tools
-count, and only where the protocol that finds them finds no fault. Code fences are prose: a model that explains a call
+A reply without a native call is read once more with each of our text protocols, and in the dialects of open models.
+Only complete calls of known tools count, and only where the protocol that finds them finds no fault; a call without any
+marker around it counts only if it is the whole reply. Code fences are prose: a model that explains a call
 is not making one. A fence inside a call is part of an argument (a README that is being written), so fences are not cut
 out but hidden behind a mark while the text is read, and put back wherever the mark ends up.
 """
@@ -10,7 +11,7 @@ out but hidden behind a mark while the text is read, and put back wherever the m
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,9 @@ from joey.protocols.reply import Reply
 from joey.toolspec import ToolSpec
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
+_MAY_CALL = re.compile(r"<|\[TOOL_CALLS\]|functools\[|\A\s*[\[{]")
+_BARE = frozenset({"llama3_json", "xlam", "pythonic", "llama4_pythonic", "qwen2_5_coder", "functionary_v32"})
+"""Dialects that read calls without any marker."""
 _QUOTED = re.compile(r"`[^`\n]+`")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 """Two private characters around a number: no model says them, and no protocol gives them a meaning."""
@@ -35,15 +39,22 @@ class Rescued:
 
 def calls_in_text(text: str, tools: Sequence[ToolSpec]) -> Rescued | None:
     """What the first protocol finds that reads the text without a fault; None if there is no call."""
-    if "<" not in text or not tools or _MARK.search(text):
+    if not tools or not _MAY_CALL.search(text) or _MARK.search(text):
         return None
     fences: list[str] = []
     hidden = _FENCE.sub(lambda found: _hide(found.group(), fences), text)
-    for name in protocols.text_names():
+    for name in (*protocols.text_names(), *_dialects(hidden, tools)):
         if rescued := _read(name, hidden, tools):
+            if name in _BARE and rescued.around:
+                continue
             calls = tuple(replace(call, arguments=_restored(call.arguments, fences)) for call in rescued.calls)
             return Rescued(calls, _restored(rescued.around, fences))
     return None
+
+
+def _dialects(text: str, tools: Sequence[ToolSpec]) -> Iterator[str]:
+    """The dialects that could have written it, looked up only when none of our own protocols reads a call."""
+    yield from protocols.likely_dialects(reply=text, tools=tools)
 
 
 def tries_to_call(text: str, tools: Sequence[ToolSpec]) -> bool:

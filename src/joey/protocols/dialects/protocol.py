@@ -50,6 +50,9 @@ class DialectProtocol(Protocol):
         """All calls of one turn, with what stands around and between them."""
         return TextBlock(write_calls(self.dialect, self.style, calls, tools))
 
+    def encode_turn(self, calls: Sequence[ToolUseBlock], tools: Sequence[ToolSpec] = ()) -> tuple[Block, ...]:
+        return (self.encode_calls(calls, tools),)
+
     def encode_results(
         self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
     ) -> tuple[Block, ...]:
@@ -61,7 +64,7 @@ class DialectProtocol(Protocol):
             unknown = (ToolUseBlock(result.tool_use_id, "tool", {}), place)
             answered.append((f"Error: {text}" if result.is_error else text, *known.get(result.tool_use_id, unknown)))
             images += [block for block in result.content if isinstance(block, ImageBlock)]
-        return (TextBlock(write_results(self.style, answered)), *images)
+        return (TextBlock(write_results(self.dialect, self.style, answered)), *images)
 
     def grammar(self, tools: Sequence[ToolSpec], choice: ToolChoice | None = None) -> str:
         return dialect_grammar(self.dialect, self.style, tools, choice or ToolChoice(), self.prompt_tail)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from joey.messages import ToolUseBlock
 from joey.protocols.dialects import nested
+from joey.protocols.dialects.parser import marks_of
 from joey.protocols.dialects.spec import Channels, Dialect, Function, Tagged
 from joey.protocols.dialects.styles import Style
 from joey.protocols.dialects.tagged import CDATA, CDATA_END, CDATA_SPLIT
@@ -22,6 +23,8 @@ from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
 _FIELD = re.compile(r"%([NJAI01PKVSTRQ])")
+_TOKEN = re.compile(r"</?[^<>\s=]{3,}[>=]?|\[/?[A-Z_]{4,}\]|\]<\]\w+\[>\[")
+"""A tag or a special token in a form; short pieces and plain words are no markup."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*")
 _KIMI_ID = re.compile(r"functions\.[\w.-]+:\d+")
 
@@ -41,13 +44,31 @@ def write_calls(dialect: Dialect, style: Style, calls: Sequence[ToolUseBlock], t
     return style.before + style.join.join(written) + style.after
 
 
-def write_results(style: Style, results: Sequence[tuple[str, ToolUseBlock, int]]) -> str:
-    """The results of one turn, each with the call that it answers and the number of that in its turn."""
-    written = [
-        fill(style.result, {**_names(style, call, number), "R": text, "Q": json.dumps(text, ensure_ascii=False)})
-        for text, call, number in results
-    ]
+def write_results(dialect: Dialect, style: Style, results: Sequence[tuple[str, ToolUseBlock, int]]) -> str:
+    """The results of one turn, each with the call that it answers and the number of that in its turn.
+
+    What a file or a page says cannot pass for markup: a marker in it is broken by a backslash."""
+    broken = re.compile("|".join(map(re.escape, _result_marks(dialect, style))))
+    written = []
+    for text, call, number in results:
+        safe = broken.sub(lambda match: f"{match[0][0]}\\{match[0][1:]}", text)
+        fields = {**_names(style, call, number), "R": safe, "Q": json.dumps(safe, ensure_ascii=False)}
+        written.append(fill(style.result, fields))
     return style.results_before + style.result_join.join(written) + style.results_after
+
+
+def _result_marks(dialect: Dialect, style: Style) -> list[str]:
+    """What would end a result, begin another message, or call a tool."""
+    frame, calls = dialect.frame, dialect.calls
+    marks = {*frame.section[0], *frame.section[1], *frame.stops, *(frame.think or ())}
+    written = (style.results_before, style.results_after, style.result, style.result_join)
+    forms = (*written, style.before, style.after, style.call, style.argument)
+    marks |= {piece for form in forms for piece in _FIELD.split(form)}
+    if isinstance(calls, Channels):
+        marks |= {*calls.start_anywhere, *calls.ends, *calls.message}
+    tokens = {token for mark in marks for token in _TOKEN.findall(mark)}
+    tokens |= {opener.strip() for opener in marks_of(dialect).call_openers}
+    return sorted(tokens, key=len, reverse=True)
 
 
 def call_id(style: Style, call: ToolUseBlock) -> str:

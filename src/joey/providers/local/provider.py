@@ -24,7 +24,7 @@ from joey.providers.base import Connection, EngineOptions, ModelRequest, Provide
 from joey.providers.catalogue import Abilities
 from joey.providers.local.control import without_words
 from joey.providers.local.engine import engine_for, plan, require_runtime
-from joey.providers.local.weights import model_file
+from joey.providers.local.weights import chat_template, model_file
 from joey.providers.openai_chat import OpenAIProvider
 
 _TIMEOUT = 3600.0
@@ -71,6 +71,10 @@ class LocalProvider(Provider):
     @property
     def takes_grammar(self) -> bool:
         return self._takes_grammar
+
+    @property
+    def chat_template(self) -> str:
+        return chat_template(self._engine.plan.path)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         server = await self._opened()

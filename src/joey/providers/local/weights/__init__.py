@@ -17,7 +17,15 @@ from joey.providers.local.weights.catalogue import (
     known,
     model_file,
 )
-from joey.providers.local.weights.gguf import Facts, GgufError, control_words, read_facts, silent_tokens, why_unreadable
+from joey.providers.local.weights.gguf import (
+    Facts,
+    GgufError,
+    chat_template,
+    control_words,
+    read_facts,
+    silent_tokens,
+    why_unreadable,
+)
 from joey.providers.local.weights.install import InstallError, install, remove
 
 __all__ = [
@@ -28,6 +36,7 @@ __all__ = [
     "InstallError",
     "Weights",
     "WheelPart",
+    "chat_template",
     "control_words",
     "install",
     "installed_models",
