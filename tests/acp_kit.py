@@ -6,14 +6,20 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Literal, Protocol, Self, cast
 
 import jsonschema
+import pytest
 
+from joey.acp.agent import Agent
+from joey.acp.client import Client
+from joey.acp.connection import Connection
+from joey.testing.script import Scripted
 from joey.testing.server import LocalServer
 
 SCHEMA = Path(__file__).parent / "vectors" / "acp" / "schema-v1.json"
@@ -44,13 +50,109 @@ def check_message(message: Mapping[str, Any], answered: Mapping[Any, str]) -> No
         assert isinstance(message["error"]["message"], str)
 
 
+def check_order(log: Iterable[tuple[str, Any]]) -> None:
+    """A call is announced once, before its updates and its permission; a session is silent from the answer to a
+    cancelled prompt to the next message of the client's; every request has one answer at most."""
+    announced: set[tuple[str, str]] = set()
+    open_requests: dict[Any, Any] = {}
+    silent: set[str] = set()
+    for side, message in log:
+        params = (message.get("params") if isinstance(message, dict) else None) or {}
+        session = str(params.get("sessionId") if isinstance(params, dict) else None)
+        if side == "client":
+            silent.discard(session)
+            if isinstance(message, dict) and "method" in message and isinstance(message.get("id"), (int, str)):
+                open_requests[message["id"]] = session
+        elif "method" in message:
+            assert session not in silent, message
+            shown = params.get("update") or params.get("toolCall") or {}
+            key = (session, shown.get("toolCallId", ""))
+            if shown.get("sessionUpdate") == "tool_call":
+                assert key not in announced, message
+                announced.add(key)
+            assert not key[1] or key in announced, message
+        elif message.get("id") is not None:
+            about = open_requests.pop(message["id"])
+            if isinstance(message.get("result"), dict) and message["result"].get("stopReason") == "cancelled":
+                silent.add(about)
+
+
+class Agency(Protocol):
+    """Joey, as a process or in this one."""
+
+    def send_line(self, line: bytes) -> None: ...
+    async def read_line(self) -> bytes: ...
+    async def close(self) -> int: ...
+
+
+@dataclass
+class InProcess:
+    """Lines go in by one queue and come out by another. It is also the output of the connection."""
+
+    into: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
+    out: asyncio.Queue[bytes] = field(default_factory=asyncio.Queue)
+    _serving: asyncio.Task[None] | None = None
+
+    def begin(self, flags: Mapping[str, Any]) -> Self:
+        self._serving = asyncio.ensure_future(self._serve(Agent(Client(), flags)))
+        return self
+
+    async def _serve(self, agent: Agent) -> None:
+        agent.connection = Connection(agent, cast("BinaryIO", self))
+        await agent.connection.run(self)
+        await agent.close()
+        self.out.put_nowait(b"")
+
+    async def next(self) -> bytes | None:
+        return await self.into.get()
+
+    def write(self, line: bytes) -> int:
+        self.out.put_nowait(line)
+        return len(line)
+
+    def flush(self) -> None:
+        pass
+
+    def send_line(self, line: bytes) -> None:
+        self.into.put_nowait(line)
+
+    async def read_line(self) -> bytes:
+        return await self.out.get()
+
+    async def close(self) -> int:
+        self.into.put_nowait(None)
+        assert self._serving is not None
+        await asyncio.wait_for(self._serving, 30)
+        return 0
+
+
+@dataclass
+class AsProcess:
+    process: asyncio.subprocess.Process
+
+    def send_line(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+
+    async def read_line(self) -> bytes:
+        assert self.process.stdout is not None
+        return await self.process.stdout.readline()
+
+    async def close(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return await asyncio.wait_for(self.process.wait(), 30)
+
+
 @dataclass
 class Editor:
     """A client. `seen` is everything that Joey sent, in order."""
 
-    process: asyncio.subprocess.Process
+    agent: Agency
     answer: Answerer
     seen: list[dict[str, Any]] = field(default_factory=list)
+    log: list[tuple[Literal["client", "agent"], Any]] = field(default_factory=list)
+    """What went both ways."""
     _ids: int = 0
     _methods: dict[Any, str] = field(default_factory=dict)
     _waiting: dict[Any, asyncio.Future[Any]] = field(default_factory=dict)
@@ -62,11 +164,11 @@ class Editor:
         return self
 
     async def _read(self) -> None:
-        assert self.process.stdout is not None
-        while line := await self.process.stdout.readline():
+        while line := await self.agent.read_line():
             message = json.loads(line)
             check_message(message, self._methods)
             self.seen.append(message)
+            self.log.append(("agent", message))
             self._came.set()
             if "method" in message and "id" in message:
                 result = self.answer(message["method"], message["params"])
@@ -79,21 +181,25 @@ class Editor:
                 each.set_result({"error": {"code": 0, "message": "the agent ended"}})
 
     def send(self, message: Any) -> None:
+        self.log.append(("client", message))
         self.send_line(json.dumps(message).encode())
 
     def send_line(self, line: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + b"\n")
+        self.agent.send_line(line)
 
     def notify(self, method: str, **params: Any) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def begin_request(self, method: str, **params: Any) -> asyncio.Future[Any]:
         self._ids += 1
-        self._methods[self._ids] = method
-        self._waiting[self._ids] = asyncio.get_running_loop().create_future()
-        self.send({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
-        return self._waiting[self._ids]
+        return self.send_request({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
+
+    def send_request(self, message: Mapping[str, Any]) -> asyncio.Future[Any]:
+        """A request with an id of its own."""
+        self._methods[message["id"]] = message["method"]
+        answer = self._waiting[message["id"]] = asyncio.get_running_loop().create_future()
+        self.send(message)
+        return answer
 
     async def request(self, method: str, **params: Any) -> Any:
         """The result; an error as {"error": …}."""
@@ -119,12 +225,15 @@ class Editor:
             self._came.clear()
             await asyncio.wait_for(self._came.wait(), 60)
 
+    def requests(self, method: str = "session/request_permission") -> list[dict[str, Any]]:
+        """What Joey asked."""
+        return [each["params"] for each in self.seen if each.get("method") == method]
+
     async def close(self) -> int:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        code = await asyncio.wait_for(self.process.wait(), 30)
+        code = await self.agent.close()
         assert self._reading is not None
-        await self._reading
+        await asyncio.wait_for(self._reading, 30)
+        check_order(self.log)
         return code
 
 
@@ -136,6 +245,29 @@ def choose(option: str) -> Answerer:
         return chosen if method == "session/request_permission" else None
 
     return answer
+
+
+def shape(updates: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """What a user sees in the end: words, and each call with its last title, state and content, without ids."""
+    found: list[Any] = []
+    calls: dict[str, dict[str, Any]] = {}
+    last: Any = None
+    for update in updates:
+        kind = update["sessionUpdate"]
+        if kind == "tool_call":
+            calls[update["toolCallId"]] = {}
+            found.append(calls[update["toolCallId"]])
+        if kind.startswith("tool_call"):
+            shown = {key: update[key] for key in ("title", "kind", "status", "content", "locations") if key in update}
+            calls[update["toolCallId"]].update(shown)
+        elif kind in ("agent_message_chunk", "agent_thought_chunk"):
+            if last != (kind, update["messageId"]):
+                found.append([kind, ""])
+            found[-1][1] += update["content"]["text"]
+        elif kind == "plan":
+            found.append(update["entries"])
+        last = (kind, update.get("messageId"))
+    return [each for each in found if each != ["agent_message_chunk", ""]]
 
 
 @dataclass
@@ -151,14 +283,47 @@ class Desk:
         self.workspace.mkdir(exist_ok=True)
 
     @property
+    def variables(self) -> dict[str, str]:
+        return {"HOME": str(self.home), "ANTHROPIC_API_KEY": "k", "JOEY_MODEL": "anthropic/scripted"}
+
+    @property
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
-        return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": "k", "JOEY_MODEL": "anthropic/scripted"}
+        return {**kept, **self.variables}
 
-    async def open(self, answer: Answerer = lambda _method, _params: None, *args: str) -> Editor:
+    def open(self, answer: Answerer = lambda _method, _params: None, **flags: Any) -> Editor:
+        """An editor with Joey in this process."""
+        agent = InProcess().begin({"base_url": self.server.anthropic_url, **flags})
+        return Editor(agent, answer).begin()
+
+    async def start(self, answer: Answerer = lambda _method, _params: None, *args: str) -> Editor:
+        """An editor with Joey as it starts it."""
         options = ("--base-url", self.server.anthropic_url, *args)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "joey", "acp", *options,
             cwd=self.folder, env=self.environment, stdin=-1, stdout=-1, limit=64 * 1024 * 1024,
         )  # fmt: skip
-        return Editor(process, answer).begin()
+        return Editor(AsProcess(process), answer).begin()
+
+    async def session(self, editor: Editor, **capabilities: Any) -> str:
+        """The id of a new session in the workspace."""
+        await editor.initialize(**capabilities)
+        result = await editor.request("session/new", cwd=str(self.workspace), mcpServers=[])
+        return str(result["sessionId"])
+
+
+class Desks:
+    """Desks for a test: each with a model that has a script."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder, self._monkeypatch = folder, monkeypatch
+        self._open = AsyncExitStack()
+
+    async def set_up(self, *script: Scripted) -> Desk:
+        desk = Desk(self._folder, await self._open.enter_async_context(LocalServer(list(script))))
+        for name, value in desk.variables.items():
+            self._monkeypatch.setenv(name, value)
+        return desk
+
+    async def close(self) -> None:
+        await self._open.aclose()

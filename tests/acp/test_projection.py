@@ -138,7 +138,7 @@ def test_a_large_call_is_sent_as_a_small_multiple_of_itself() -> None:
     events += [ToolCallFinished("a", "write_to_file", {"path": "x", "file_text": text})]
     sent: list[Any] = [update for event in events for update in projection.apply("t", event)]
     request = ApprovalRequested("r", "a", "write_to_file", {"path": "x", "file_text": text}, "why", result.shown)
-    sent += [projection.waiting("t", request), *projection.apply("t", ToolRunFinished("a", "write_to_file", result))]
+    sent += [projection.waiting("t", request)[1], *projection.apply("t", ToolRunFinished("a", "write_to_file", result))]
     assert len(json.dumps(sent)) < 3 * len(text)
 
 

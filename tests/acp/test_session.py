@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-from acp_kit import Desk, Editor, choose
-from joey.testing.script import Faults, Scripted, reply
-from joey.testing.server import LocalServer
+from acp_kit import Desks, choose, shape
+from joey.testing.script import Faults, reply
 from joey_process import call
 from process_kit import all_ended_in
 
@@ -18,209 +13,162 @@ EDIT = reply("I write.", call("a", "write_to_file", path="x.txt", file_text="one
 DONE = reply(call("d", "attempt_completion", result="All done."))
 
 
-async def opened(desk: Desk, editor: Editor, **params: Any) -> str:
-    await editor.initialize()
-    result = await editor.request("session/new", cwd=str(desk.workspace), mcpServers=[], **params)
-    return str(result["sessionId"])
-
-
-def on_desk(test: Callable[[Desk], Any], tmp_path: Path, *script: Scripted) -> Any:
-    async def run() -> Any:
-        async with LocalServer(list(script)) as server:
-            return await test(Desk(tmp_path, server))
-
-    return asyncio.run(run())
-
-
-def test_an_edit_is_shown_approved_and_done(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        (desk.workspace / "x.txt").write_text("old\n")
-        editor = await desk.open(choose("allow_once"))
-        session = await opened(desk, editor)
-        assert await editor.prompt(session, "Write it") == {"stopReason": "end_turn"}
-        assert (desk.workspace / "x.txt").read_text() == "one\ntwo\n"
-        request = [each["params"] for each in editor.seen if each.get("method") == "session/request_permission"][-1]
-        assert request["toolCall"]["title"] == "Edit x.txt"
-        diff = {"type": "diff", "path": str(desk.workspace / "x.txt"), "oldText": "old\n", "newText": "one\ntwo\n"}
-        assert diff in request["toolCall"]["content"]
-        assert request["toolCall"]["content"][-1]["content"]["text"], "the reason is missing"
-        last = editor.updates("tool_call_update")[-1]
-        assert (last["status"], last["content"]) == ("completed", [diff])
-        assert editor.text() == "I write.All done."
-        assert await editor.close() == 0
-
+async def test_an_edit_is_shown_approved_and_done(desks: Desks) -> None:
     read = reply(call("r", "read_file", path="x.txt"))
-    on_desk(session, tmp_path, read, EDIT, DONE)
+    desk = await desks.set_up(read, EDIT, DONE)
+    (desk.workspace / "x.txt").write_text("old\n")
+    editor = desk.open(choose("allow_once"))
+    session = await desk.session(editor)
+    assert await editor.prompt(session, "Write it") == {"stopReason": "end_turn"}
+    assert (desk.workspace / "x.txt").read_text() == "one\ntwo\n"
+    request = editor.requests()[-1]
+    assert request["toolCall"]["title"] == "Edit x.txt"
+    diff = {"type": "diff", "path": str(desk.workspace / "x.txt"), "oldText": "old\n", "newText": "one\ntwo\n"}
+    assert diff in request["toolCall"]["content"]
+    assert request["toolCall"]["content"][-1]["content"]["text"], "the reason is missing"
+    last = editor.updates("tool_call_update")[-1]
+    assert (last["status"], last["content"]) == ("completed", [diff])
+    assert editor.text() == "I write.All done."
+    assert await editor.close() == 0
 
 
-def test_what_is_rejected_is_not_done(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open(choose("reject_once"))
-        session = await opened(desk, editor)
-        await editor.prompt(session, "Write it")
-        assert not (desk.workspace / "x.txt").exists()
-        assert editor.updates("tool_call_update")[-1]["status"] == "failed"
-        await editor.close()
-
-    on_desk(session, tmp_path, EDIT, DONE)
+async def test_what_is_rejected_is_not_done(desks: Desks) -> None:
+    desk = await desks.set_up(EDIT, DONE)
+    editor = desk.open(choose("reject_once"))
+    session = await desk.session(editor)
+    await editor.prompt(session, "Write it")
+    assert not (desk.workspace / "x.txt").exists()
+    assert editor.updates("tool_call_update")[-1]["status"] == "failed"
+    await editor.close()
 
 
-def test_cancelling_ends_the_command_and_the_turn_and_the_next_message_goes_on(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open(choose("allow_once"))
-        session = await opened(desk, editor)
-        words = [{"type": "text", "text": "Wait"}]
-        answer = editor.begin_request("session/prompt", sessionId=session, prompt=words)
-        await editor.until(
-            lambda: any(each.get("status") == "in_progress" for each in editor.updates("tool_call_update"))
-        )
-        editor.notify("session/cancel", sessionId=session)
-        editor.notify("session/cancel", sessionId=session)
-        assert (await answer)["result"] == {"stopReason": "cancelled"}
-        assert editor.updates("tool_call_update")[-1]["status"] == "failed"
-        assert all_ended_in(desk.workspace)
-        assert await editor.prompt(session, "Go on") == {"stopReason": "end_turn"}
-        await editor.close()
-
-    on_desk(session, tmp_path, reply(call("a", "execute_command", command="sleep 60")), reply("Here I am."))
+async def test_cancelling_ends_the_command_and_the_turn_and_the_next_message_goes_on(desks: Desks) -> None:
+    desk = await desks.set_up(reply(call("a", "execute_command", command="sleep 60")), reply("Here I am."))
+    editor = desk.open(choose("allow_once"))
+    session = await desk.session(editor)
+    words = [{"type": "text", "text": "Wait"}]
+    answer = editor.begin_request("session/prompt", sessionId=session, prompt=words)
+    await editor.until(lambda: any(each.get("status") == "in_progress" for each in editor.updates("tool_call_update")))
+    editor.notify("session/cancel", sessionId=session)
+    editor.notify("session/cancel", sessionId=session)
+    assert (await answer)["result"] == {"stopReason": "cancelled"}
+    assert editor.updates("tool_call_update")[-1]["status"] == "failed"
+    assert all_ended_in(desk.workspace)
+    assert await editor.prompt(session, "Go on") == {"stopReason": "end_turn"}
+    await editor.close()
 
 
-def test_a_session_is_loaded_as_it_looked(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open(choose("allow_once"))
-        session = await opened(desk, editor)
-        await editor.prompt(session, "Write it")
-        await editor.prompt(session, "And then?")
-        live = shape(editor)
-        await editor.close()
-        again = await desk.open()
-        await again.initialize()
-        listed = await again.request("session/list", cwd=str(desk.workspace))
-        assert [each["sessionId"] for each in listed["sessions"]] == [session]
-        await again.request("session/load", sessionId=session, cwd=str(desk.workspace), mcpServers=[])
-        assert [each["content"]["text"] for each in again.updates("user_message_chunk")] == ["Write it", "And then?"]
-        assert shape(again) == live
-        await again.close()
-
-    on_desk(session, tmp_path, EDIT, DONE, reply("That was it."))
+async def test_a_session_is_loaded_as_it_looked(desks: Desks) -> None:
+    desk = await desks.set_up(EDIT, DONE, reply("That was it."))
+    editor = desk.open(choose("allow_once"))
+    session = await desk.session(editor)
+    await editor.prompt(session, "Write it")
+    await editor.prompt(session, "And then?")
+    live = shape(editor.updates())
+    await editor.close()
+    again = desk.open()
+    await again.initialize()
+    listed = await again.request("session/list", cwd=str(desk.workspace))
+    assert [each["sessionId"] for each in listed["sessions"]] == [session]
+    await again.request("session/load", sessionId=session, cwd=str(desk.workspace), mcpServers=[])
+    assert [each["content"]["text"] for each in again.updates("user_message_chunk")] == ["Write it", "And then?"]
+    assert shape(again.updates()) == live
+    await again.close()
 
 
-def shape(editor: Editor) -> Any:
-    """What a user sees in the end: the words, and each call with its last title, state and content."""
-    calls: dict[str, dict[str, Any]] = {}
-    for update in editor.updates():
-        if update["sessionUpdate"] in ("tool_call", "tool_call_update"):
-            calls.setdefault(update["toolCallId"], {}).update(update)
-    return editor.text(), [(each["title"], each["status"], each["content"]) for each in calls.values()]
-
-
-def test_a_question_ends_the_turn_and_the_next_prompt_answers_it(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open()
-        session = await opened(desk, editor)
-        assert await editor.prompt(session, "Ask me") == {"stopReason": "end_turn"}
-        assert "Which colour?" in editor.text()
-        await editor.prompt(session, "Green")
-        assert "Green" in json.dumps(desk.server.requests[-1].body)
-        await editor.close()
-
+async def test_a_question_ends_the_turn_and_the_next_prompt_answers_it(desks: Desks) -> None:
     question = call(
         "q", "ask_followup_question", question="Which colour?", follow_up=[{"text": "Red"}, {"text": "Blue"}]
     )
-    on_desk(session, tmp_path, reply(question), reply("Green it is."))
+    desk = await desks.set_up(reply(question), reply("Green it is."))
+    editor = desk.open()
+    session = await desk.session(editor)
+    assert await editor.prompt(session, "Ask me") == {"stopReason": "end_turn"}
+    assert "Which colour?" in editor.text()
+    await editor.prompt(session, "Green")
+    assert "Green" in json.dumps(desk.server.requests[-1].body)
+    await editor.close()
 
 
-def test_a_second_prompt_while_one_runs_waits_for_the_model(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open(choose("allow_once"))
-        session = await opened(desk, editor)
-        first = editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "One"}])
-        await editor.until(lambda: bool(editor.updates("agent_message_chunk")))
-        second = editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Two"}])
-        assert (await first)["result"] == (await second)["result"] == {"stopReason": "end_turn"}
-        assert "Two" in json.dumps(desk.server.requests[-1].body)
-        await editor.close()
-
+async def test_a_second_prompt_while_one_runs_waits_for_the_model(desks: Desks) -> None:
     slow = reply("Working, working.", call("a", "execute_command", command="sleep 0.5"), faults=Faults(pause=0.05))
-    on_desk(session, tmp_path, slow, reply("Both done."))
+    desk = await desks.set_up(slow, reply("Both done."))
+    editor = desk.open(choose("allow_once"))
+    session = await desk.session(editor)
+    first = editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "One"}])
+    await editor.until(lambda: bool(editor.updates("agent_message_chunk")))
+    second = editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Two"}])
+    assert (await first)["result"] == (await second)["result"] == {"stopReason": "end_turn"}
+    assert "Two" in json.dumps(desk.server.requests[-1].body)
+    await editor.close()
 
 
-def test_a_hostile_client_gets_errors_and_the_session_lives_on(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open(choose("allow_once"))
-        session = await opened(desk, editor)
-        for line in (b"no json", b"[]", b'"text"', b"{}", b'{"jsonrpc":"2.0","id":99,"result":{}}', b"\xff\xfe", b""):
-            editor.send_line(line)
-        editor.send({"jsonrpc": "2.0", "id": 7.5, "method": "session/new", "params": {}})
-        editor.notify("nobody/knows")
-        assert (await editor.request("no/such"))["error"]["code"] == -32601
-        assert (await editor.request("session/new", cwd="relative"))["error"]["code"] == -32602
-        assert (await editor.request("session/new", cwd="/no/such/folder"))["error"]["code"] == -32602
-        assert (await editor.request("session/prompt", sessionId="x", prompt=[]))["error"]["code"] == -32002
-        assert (await editor.request("session/prompt", sessionId=session, prompt="text"))["error"]["code"] == -32602
-        assert (await editor.request("session/set_mode", sessionId=session, modeId="zzz"))["error"]["code"] == -32602
-        assert await editor.prompt(session, "Hello") == {"stopReason": "end_turn"}
-        codes = [each["error"]["code"] for each in editor.seen if "error" in each and each.get("id") is None]
-        assert codes[:4] == [-32700, -32600, -32600, -32600]
-        await editor.close()
-
-    on_desk(session, tmp_path, reply("Hello to you."))
+async def test_a_hostile_client_gets_errors_and_the_session_lives_on(desks: Desks) -> None:
+    desk = await desks.set_up(reply("Hello to you."))
+    editor = desk.open(choose("allow_once"))
+    session = await desk.session(editor)
+    for line in (b"no json", b"[]", b'"text"', b"{}", b'{"jsonrpc":"2.0","id":99,"result":{}}', b"\xff\xfe", b""):
+        editor.send_line(line)
+    editor.send({"jsonrpc": "2.0", "id": 7.5, "method": "session/new", "params": {}})
+    editor.notify("nobody/knows")
+    assert (await editor.request("no/such"))["error"]["code"] == -32601
+    assert (await editor.request("session/new", cwd="relative"))["error"]["code"] == -32602
+    assert (await editor.request("session/new", cwd="/no/such/folder"))["error"]["code"] == -32602
+    assert (await editor.request("session/prompt", sessionId="x", prompt=[]))["error"]["code"] == -32002
+    assert (await editor.request("session/prompt", sessionId=session, prompt="text"))["error"]["code"] == -32602
+    assert (await editor.request("session/set_mode", sessionId=session, modeId="zzz"))["error"]["code"] == -32602
+    assert await editor.prompt(session, "Hello") == {"stopReason": "end_turn"}
+    codes = [each["error"]["code"] for each in editor.seen if "error" in each and each.get("id") is None]
+    assert codes[:4] == [-32700, -32600, -32600, -32600]
+    await editor.close()
 
 
-def test_what_is_allowed_for_the_task_is_not_asked_again_and_can_be_revoked(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open(choose("allow_task"))
-        session = await opened(desk, editor)
-        await editor.prompt(session, "Run it twice")
-        requests = [each["params"] for each in editor.seen if each.get("method") == "session/request_permission"]
-        assert len(requests) == 1
-        assert [each["kind"] for each in requests[0]["options"]] == [
-            "allow_once", "allow_always", "allow_always", "reject_once",
-        ]  # fmt: skip
-        assert "exactly `date`" in requests[0]["options"][1]["name"]
-        await editor.prompt(session, "/permissions")
-        assert "1. exactly `date` (this task)" in editor.text()
-        await editor.prompt(session, "/permissions revoke 1")
-        await editor.prompt(session, "/permissions")
-        assert editor.text().endswith("You are asked about everything.")
-        await editor.close()
-
+async def test_what_is_allowed_for_the_task_is_not_asked_again_and_can_be_revoked(desks: Desks) -> None:
     run = [reply(call(each, "execute_command", command="date")) for each in "ab"]
-    on_desk(session, tmp_path, *run, DONE)
+    desk = await desks.set_up(*run, DONE)
+    editor = desk.open(choose("allow_task"))
+    session = await desk.session(editor)
+    await editor.prompt(session, "Run it twice")
+    requests = editor.requests()
+    assert len(requests) == 1
+    assert [each["kind"] for each in requests[0]["options"]] == [
+        "allow_once", "allow_always", "allow_always", "reject_once",
+    ]  # fmt: skip
+    assert "exactly `date`" in requests[0]["options"][1]["name"]
+    await editor.prompt(session, "/permissions")
+    assert "1. exactly `date` (this task)" in editor.text()
+    await editor.prompt(session, "/permissions revoke 1")
+    await editor.prompt(session, "/permissions")
+    assert editor.text().endswith("You are asked about everything.")
+    await editor.close()
 
 
-def test_a_plan_is_offered_and_carried_out_as_the_user_chooses(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open(choose("edits"))
-        session = await opened(desk, editor)
-        await editor.prompt(session, "/plan")
-        assert await editor.prompt(session, "Write x.txt") == {"stopReason": "end_turn"}
-        assert (desk.workspace / "x.txt").exists()
-        offer = next(each["params"] for each in editor.seen if each.get("method") == "session/request_permission")
-        assert offer["toolCall"]["content"][0]["content"]["text"] == "Write x.txt with two lines."
-        assert [each["optionId"] for each in offer["options"]][:2] == ["ask", "edits"]
-        values = {
-            each["id"]: each["currentValue"] for each in editor.updates("config_option_update")[-1]["configOptions"]
-        }
-        assert values["approvals"] == "edits"
-        await editor.close()
-
+async def test_a_plan_is_offered_and_carried_out_as_the_user_chooses(desks: Desks) -> None:
     plan = reply(call("p", "attempt_completion", result="Write x.txt with two lines."))
-    on_desk(session, tmp_path, plan, EDIT, DONE)
+    desk = await desks.set_up(plan, EDIT, DONE)
+    editor = desk.open(choose("edits"))
+    session = await desk.session(editor)
+    await editor.prompt(session, "/plan")
+    assert await editor.prompt(session, "Write x.txt") == {"stopReason": "end_turn"}
+    assert (desk.workspace / "x.txt").exists()
+    offer = editor.requests()[0]
+    assert offer["toolCall"]["content"][0]["content"]["text"] == "Write x.txt with two lines."
+    assert [each["optionId"] for each in offer["options"]][:2] == ["ask", "edits"]
+    values = {each["id"]: each["currentValue"] for each in editor.updates("config_option_update")[-1]["configOptions"]}
+    assert values["approvals"] == "edits"
+    await editor.close()
 
 
-def test_a_session_that_has_not_begun_is_resumed_by_another_process(tmp_path: Path) -> None:
-    async def session(desk: Desk) -> None:
-        editor = await desk.open()
-        session = await opened(desk, editor)
-        await editor.close()
-        again = await desk.open()
-        await again.initialize()
-        resumed = await again.request("session/resume", sessionId=session, cwd=str(desk.workspace), mcpServers=[])
-        assert resumed["modes"]["currentModeId"] == "code"
-        unknown = await again.request("session/load", sessionId="../../etc", cwd=str(desk.workspace), mcpServers=[])
-        assert unknown["error"]["code"] == -32002
-        assert await again.prompt(session, "Hello") == {"stopReason": "end_turn"}
-        await again.close()
-
-    on_desk(session, tmp_path, reply("Hello to you."))
+async def test_a_session_that_has_not_begun_is_resumed_by_another_process(desks: Desks) -> None:
+    desk = await desks.set_up(reply("Hello to you."))
+    editor = desk.open()
+    session = await desk.session(editor)
+    await editor.close()
+    again = desk.open()
+    await again.initialize()
+    resumed = await again.request("session/resume", sessionId=session, cwd=str(desk.workspace), mcpServers=[])
+    assert resumed["modes"]["currentModeId"] == "code"
+    unknown = await again.request("session/load", sessionId="../../etc", cwd=str(desk.workspace), mcpServers=[])
+    assert unknown["error"]["code"] == -32002
+    assert await again.prompt(session, "Hello") == {"stopReason": "end_turn"}
+    await again.close()

@@ -7,14 +7,15 @@ wrong is answered with what is wrong; nothing of a session changes then.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from joey.acp.client import Client
 from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError
-from joey.acp.options import title
+from joey.acp.greeting import KEY_VARIABLES, answer_to_initialize
 from joey.acp.prompt import read_prompt
 from joey.acp.servers import read_servers
 from joey.acp.session import Session
@@ -23,7 +24,9 @@ from joey.app.tasks import Given, TaskOptions
 from joey.errors import JoeyError
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
+from joey.journal.title import task_title
 from joey.providers.errors import MissingKeyError
+from joey.system.keyring import delete_key
 from joey.task.config import new_task_id
 
 _PAGE = 50
@@ -40,7 +43,9 @@ class Agent:
         self._sessions: dict[str, Session] = {}
         self.connection: Connection
         self._methods: dict[str, Method] = {
+            "initialize": self._initialize,
             "authenticate": self._authenticate,
+            "logout": self._logout,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
@@ -62,14 +67,35 @@ class Agent:
         for session in self._sessions.values():
             await session.close()
 
-    # Sessions
+    # The client
 
-    async def _authenticate(self, _params: Params) -> dict[str, Any]:
+    async def _initialize(self, params: Params) -> dict[str, Any]:
+        """Where it did not come first, or comes again."""
+        self._client = Client.read(params)
+        return answer_to_initialize(params, chosen=bool(self._flags.get("model")))
+
+    async def _authenticate(self, params: Params) -> dict[str, Any]:
+        """Whether there is a model now: keys are set elsewhere."""
+        _text(params, "methodId")
+        services = Services(TaskOptions(Path.cwd(), self._flags))
+        with _login_needed():
+            services.check_model(services.first_choices().model or "")
         return {}
+
+    async def _logout(self, _params: Params) -> dict[str, Any]:
+        """Forget the keys that are in the keyring. Those of the environment are not ours."""
+        for variable in KEY_VARIABLES:
+            delete_key(variable)
+        return {}
+
+    # Sessions
 
     async def _new(self, params: Params) -> dict[str, Any]:
         session = self._open(new_task_id(), params)
+        with _login_needed():
+            session.services.check_model(session.model)
         session.services.reserve(session.id)
+        self._sessions[session.id] = session
         session.send_commands()
         return {"sessionId": session.id, **session.state()}
 
@@ -90,10 +116,11 @@ class Agent:
         if (known := self._sessions.pop(session_id, None)) is not None:
             await known.close()
         services = Services(TaskOptions(_folder(params)))
-        if _TASK_ID.fullmatch(session_id) and services.is_reserved(session_id):
-            return self._open(session_id, params)
+        if _is_reserved(services, session_id):
+            session = self._sessions[session_id] = self._open(session_id, params)
+            return session
         task_id, state, opened = _found(services, session_id)
-        session = self._open(task_id, {**params, "cwd": str(opened.folder)})
+        session = self._sessions[task_id] = self._open(task_id, {**params, "cwd": str(opened.folder)})
         session.continues(task_id, state.mode, opened.model)
         return session
 
@@ -101,12 +128,8 @@ class Agent:
         folder = _folder(params)
         given = Given(task_id=session_id, servers=read_servers(params.get("mcpServers"), folder))
         services = Services(TaskOptions(folder, self._flags), given=given)
-        try:
-            session = Session(session_id, services, self.connection, self._client)
-        except MissingKeyError as error:
-            raise RpcError(LOGIN_NEEDED, str(error)) from None
-        self._sessions[session_id] = session
-        return session
+        with _login_needed():
+            return Session(session_id, services, self.connection, self._client)
 
     async def _list(self, params: Params) -> dict[str, Any]:
         folder = params.get("cwd")
@@ -128,7 +151,10 @@ class Agent:
         session_id = _text(params, "sessionId")
         if (session := self._sessions.pop(session_id, None)) is not None:
             await session.close()
-        Services(TaskOptions(Path.cwd())).delete(session_id)
+        services = Services(TaskOptions(Path.cwd()))
+        if not _is_reserved(services, session_id):
+            _found(services, session_id)
+        services.delete(session_id)
         return {}
 
     # Turns
@@ -164,6 +190,19 @@ class Agent:
         return self._sessions[session_id]
 
 
+@contextmanager
+def _login_needed() -> Iterator[None]:
+    """A key that is missing is what the protocol has a code for."""
+    try:
+        yield
+    except MissingKeyError as error:
+        raise RpcError(LOGIN_NEEDED, str(error)) from None
+
+
+def _is_reserved(services: Services, session_id: str) -> bool:
+    return bool(_TASK_ID.fullmatch(session_id)) and services.is_reserved(session_id)
+
+
 def _found(services: Services, session_id: str) -> tuple[str, TaskState, TaskOpened]:
     try:
         task_id, state = services.state(session_id)
@@ -176,7 +215,12 @@ def _found(services: Services, session_id: str) -> tuple[str, TaskState, TaskOpe
 
 def _info(line: TaskLine) -> dict[str, Any]:
     changed = datetime.fromtimestamp(line.changed, UTC).isoformat()
-    return {"sessionId": line.task_id, "cwd": str(line.folder), "title": title(line.text), "updatedAt": changed}
+    return {
+        "sessionId": line.task_id,
+        "cwd": str(line.folder),
+        "title": task_title(line.text) or "New task",
+        "updatedAt": changed,
+    }
 
 
 def _is_at(line: TaskLine, folder: Path) -> bool:

@@ -44,6 +44,14 @@ class Served(Protocol):
     def notification(self, name: str) -> Callable[[Params], None] | None: ...
 
 
+class Lines(Protocol):
+    """Where the client's messages come from."""
+
+    async def next(self) -> bytes | None:
+        """The next line; None at the end."""
+        ...
+
+
 class Connection:
     """One client. `run` serves it until its input ends."""
 
@@ -84,7 +92,7 @@ class Connection:
 
     # What comes in
 
-    async def run(self, lines: AsyncLines) -> None:
+    async def run(self, lines: Lines) -> None:
         """Serve every line, then end what still runs."""
         try:
             while (line := await lines.next()) is not None:
@@ -202,7 +210,7 @@ def _is_id(value: object) -> bool:
     return value is None or (isinstance(value, (int, str)) and not isinstance(value, bool))
 
 
-class AsyncLines:
+class StreamLines:
     """Lines of a blocking stream. A thread reads them, because standard input may be a file, which no loop watches."""
 
     def __init__(self, stream: BinaryIO, first: tuple[bytes, ...] = ()) -> None:

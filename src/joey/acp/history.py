@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from joey.errors import JoeyError
 from joey.events import (
     ContextShortened,
     Event,
@@ -27,16 +28,21 @@ from joey.events import (
 from joey.frames import is_users_answer, users_words
 from joey.journal.records import (
     ChildOpened,
+    LastMessageReplaced,
     MessageAdded,
     MessagesHidden,
     ModeSet,
     Record,
+    ReplyInterrupted,
     RunBegan,
     RunEnded,
+    TaskOpened,
     TodosSet,
     TurnEnded,
+    UserSaid,
+    UserTookBack,
 )
-from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolUseBlock
+from joey.messages import Block, ImageBlock, Message, ReasoningBlock, TextBlock, ToolUseBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,42 +50,96 @@ class UserWords:
     """A message of the user's."""
 
     text: str
+    images: tuple[ImageBlock, ...] = ()
 
 
-Remembered: TypeAlias = Event | UserWords
+Remembered: TypeAlias = tuple[str, Event | UserWords]
+"""The id of the task, and what happened in it."""
 
 
-def remembered(records: Iterable[Record]) -> Iterator[Remembered]:
-    """What happened, in order. Whatever was under way when the records end is over."""
-    turns = 0
+@dataclass(frozen=True, slots=True)
+class History:
+    """Tasks as they were. `read` gives the records of a task."""
+
+    read: Callable[[str], Iterable[Record]]
+
+    def of(self, task_id: str) -> Iterator[Remembered]:
+        """What happened, in order, subtasks within. Whatever was under way when the records end is over."""
+        for record in _as_it_reads(self.read(task_id)):
+            yield from ((task_id, each) for each in _events(record))
+            if isinstance(record, ChildOpened):
+                yield from self._child(record.child_id)
+        yield task_id, TaskAborted()
+
+    def _child(self, child_id: str) -> Iterator[Remembered]:
+        """A subtask. Its first message is the model's, and stands in the call already."""
+        try:
+            found = [*self.of(child_id)]
+        except JoeyError:
+            return  # deleted or damaged: the call that started it has its result
+        first = next((at for at, (_, each) in enumerate(found) if isinstance(each, UserWords)), None)
+        yield from (each for at, each in enumerate(found) if at != first)
+
+
+def _as_it_reads(records: Iterable[Record]) -> Iterator[Record]:
+    """Without what was replaced; with what the user wrote and no message has taken up."""
+    kept: list[Record] = []
+    waiting: list[UserSaid] = []
     for record in records:
         match record:
-            case MessageAdded(message):
-                yield from _message(message)
-            case RunBegan(call_id, name):
-                yield ToolRunStarted(call_id, name)
-            case RunEnded(call_id, name, result):
-                yield ToolRunFinished(call_id, name, result)
-                if is_users_answer(result.text):
-                    yield UserWords(users_words(result.text))
-            case TurnEnded(usage, cost):
-                turns += 1
-                yield TurnFinished(turns, usage, cost)
-            case TodosSet(todos):
-                yield TodosChanged(todos)
-            case ModeSet(mode):
-                yield ModeChanged(mode)
-            case MessagesHidden(count, summary):
-                yield ContextShortened(count, summary)
-            case ChildOpened(child_id, _):
-                yield SubtaskOpened(child_id, "")
-    yield TaskAborted()
+            case LastMessageReplaced(message):
+                last = max((at for at, each in enumerate(kept) if isinstance(each, MessageAdded)), default=None)
+                if last is not None:
+                    kept[last] = MessageAdded(message)
+            case UserSaid():
+                waiting.append(record)
+            case UserTookBack():
+                del waiting[-1:]
+            case _:
+                if isinstance(record, MessageAdded) and record.message.role == "user":
+                    waiting.clear()
+                kept.append(record)
+    if not any(isinstance(each, MessageAdded) for each in kept):
+        kept = [_opening(each) if isinstance(each, TaskOpened) else each for each in kept]
+    yield from kept
+    yield from (MessageAdded(Message("user", (TextBlock(each.text), *each.images))) for each in waiting)
 
 
-def _message(message: Message) -> Iterator[Remembered]:
+def _opening(record: TaskOpened) -> Record:
+    return MessageAdded(Message("user", record.content))
+
+
+def _events(record: Record) -> Iterator[Event | UserWords]:
+    match record:
+        case MessageAdded(message):
+            yield from _message(message)
+        case ReplyInterrupted(text):
+            yield from (TextStarted(), TextDelta(text), TextFinished())
+        case RunBegan(call_id, name):
+            yield ToolRunStarted(call_id, name)
+        case RunEnded(call_id, name, result):
+            yield ToolRunFinished(call_id, name, result)
+            if is_users_answer(result.text):
+                yield UserWords(users_words(result.text))
+        case TurnEnded(usage, cost):
+            yield TurnFinished(0, usage, cost)
+        case TodosSet(todos):
+            yield TodosChanged(todos)
+        case ModeSet(mode):
+            yield ModeChanged(mode)
+        case MessagesHidden(count, summary):
+            yield ContextShortened(count, summary)
+        case ChildOpened(child_id, _):
+            yield SubtaskOpened(child_id, "")
+
+
+def _message(message: Message) -> Iterator[Event | UserWords]:
     if message.role == "user":
         words = (users_words(block.text) for block in message.content if isinstance(block, TextBlock))
-        yield from (UserWords(each) for each in words if each)
+        images = tuple(block for block in message.content if isinstance(block, ImageBlock))
+        text = "\n\n".join(filter(None, words))
+        if text or images:
+            yield UserWords(text, images)
         return
     for block in message.content:
         yield from _block(block)

@@ -12,7 +12,6 @@ from joey.permissions import Scope
 if TYPE_CHECKING:
     from joey.acp.session import Session
 
-_MAX_TITLE = 80
 PROFILE_NAMES = {
     "ask": "Ask before changes and commands",
     "strict": "Ask before reading, too",
@@ -22,6 +21,7 @@ PROFILE_NAMES = {
     "plan": "Plan first",
     "all": "Never ask",
 }
+_DEFAULT = "default"
 _SCOPES: tuple[Scope, ...] = ("task", "project")
 
 
@@ -86,17 +86,22 @@ def config_options(session: Session) -> list[dict[str, Any]]:
     return [
         _select("mode", "Mode", "mode", session.mode, dict(services.modes())),
         _select("model", "Model", "model", session.model, {each: each for each in models}),
+        *_effort(session),
         _select("approvals", "Approvals", None, session.profile, PROFILE_NAMES),
     ]
+
+
+def _effort(session: Session) -> list[dict[str, Any]]:
+    """How much the model may think, if it can be set."""
+    names = {each: each.capitalize() for each in session.services.efforts(session.model)}
+    if not names:
+        return []
+    current = session.effort or session.services.effort(session.model) or _DEFAULT
+    others = {} if current in names else {current: current.capitalize()}
+    return [_select("effort", "Thinking", "thought_level", current, {**others, **names})]
 
 
 def _select(name: str, title: str, category: str | None, current: str, values: Mapping[str, str]) -> dict[str, Any]:
     listed = [{"value": value, "name": words} for value, words in values.items()]
     option = {"id": name, "name": title, "type": "select", "currentValue": current, "options": listed}
     return {**option, "category": category} if category else option
-
-
-def title(text: str) -> str:
-    """A short name for a task: the first line of what was wanted."""
-    line = next((each.strip() for each in text.splitlines() if each.strip()), "New task")
-    return line if len(line) <= _MAX_TITLE else f"{line[: _MAX_TITLE - 1].rstrip()}…"

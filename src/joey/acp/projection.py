@@ -17,7 +17,7 @@ subtask is the call that started it; its own calls name that call.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,7 @@ from joey.events import (
     ToolRunStarted,
     TurnFinished,
 )
+from joey.messages import CommandExit, ImageBlock, ShownText, ToolResult
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
 
@@ -76,6 +77,8 @@ class _Call:
     drawn_at: float = 0.0
     drawn: bool = False
     """Whether the editor draws its output from pieces."""
+    pieces: bool = False
+    """Whether it was sent some."""
     words: str = ""
     """The last words of the subtask that it started."""
 
@@ -88,18 +91,20 @@ class _Call:
 
 
 class Projection:
-    """One session. `folder` is where the task works; `spent` is what it has cost before."""
+    """One session. `folder` is where the task works; `mark` tells its ids from those of an earlier process."""
 
     def __init__(
         self,
         folder: str,
         client: Client,
         *,
+        mark: str = "",
         window: int | None = None,
         display_of: Callable[[str], Display] = builtin_display,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
+        self._mark = mark and f"{mark}-"
         self._client = client
         self._display_of = display_of
         self._clock = clock
@@ -121,10 +126,11 @@ class Projection:
         call = self._calls.get((task_id, call_id))
         return call.id if call else None
 
-    def user_message(self, words: str) -> list[Update]:
+    def user_message(self, words: str, images: Sequence[ImageBlock] = ()) -> list[Update]:
         """A message of the user's, where the editor has not shown it itself."""
         self._messages += 1
-        return [updates.message("user_message_chunk", updates.text(words), self._message_id)]
+        content = [*([updates.text(words)] if words else []), *map(updates.image, images)]
+        return [updates.message("user_message_chunk", each, self._message_id) for each in content]
 
     def say(self, words: str) -> list[Update]:
         """A message that is not the model's."""
@@ -146,7 +152,7 @@ class Projection:
             case QuestionRequested(_, question, suggestions):
                 choices = "".join(f"\n- {each.text}" for each in suggestions)
                 yield from self.say(f"{question}{choices}")
-            case ModeChanged(mode):
+            case ModeChanged(mode) if task_id not in self._parents:
                 yield {"sessionUpdate": "current_mode_update", "currentModeId": mode}
             case SubtaskOpened(child_id):
                 if task_id in self._running:
@@ -173,7 +179,7 @@ class Projection:
 
     @property
     def _message_id(self) -> str:
-        return f"message-{self._messages}"
+        return f"{self._mark}message-{self._messages}"
 
     def _words(self, task_id: str, event: Event) -> Iterator[Update]:
         parent = self._parents.get(task_id)
@@ -210,17 +216,17 @@ class Projection:
             case ToolCallMalformed(_, _, _, message):
                 yield from self._close(call, "failed", [updates.block(updates.text(message))])
 
-    def _announce(self, task_id: str, call_id: str, name: str) -> tuple[_Call, list[Update]]:
+    def _announce(self, task_id: str, call_id: str, name: str, summary: str = "") -> tuple[_Call, list[Update]]:
         self._announced += 1
         self._messages += 1
-        call = _Call(f"call-{self._announced}", name, self._display_of(name))
+        call = _Call(f"{self._mark}call-{self._announced}", name, self._display_of(name))
         self._calls[task_id, call_id] = call
         if not call.is_card:
             return call, []
         update: Update = {
             "sessionUpdate": "tool_call",
             "toolCallId": call.id,
-            "title": _title(call, ""),
+            "title": _title(call, summary),
             "kind": call.display.kind,
             "status": "pending",
         }
@@ -248,15 +254,17 @@ class Projection:
         locations = [{"path": updates.absolute(each, self._folder)} for each in dict.fromkeys(paths)]
         return {"title": _title(call, call.display.summary(known)), **({"locations": locations} if locations else {})}
 
-    def waiting(self, task_id: str, event: ApprovalRequested) -> Update:
-        """A call as a request for permission shows it: all of what would happen, and why it is asked."""
+    def waiting(self, task_id: str, event: ApprovalRequested) -> tuple[list[Update], Update]:
+        """A call as a request for permission shows it: all of what would happen, and why it is asked. Before it, its
+        announcement, if it is of a reply that came before the task was resumed."""
         call = self._calls.get((task_id, event.call_id))
-        if call is None:
-            call, _ = self._announce(task_id, event.call_id, event.name)
+        announced: list[Update] = []
+        if call is None or call.ended:
+            call, announced = self._announce(task_id, event.call_id, event.name)
         call.arguments = _flat(event.arguments)
         reason = f"{event.reason}." if event.reason and event.reason[-1] not in ".!?" else event.reason
         content = [*updates.shown_content(event.shown, self._folder), *_command(call)]
-        return {
+        return announced, {
             "toolCallId": call.id,
             "kind": call.display.kind,
             "status": "pending",
@@ -269,7 +277,8 @@ class Projection:
         """A plan as a call that the user may let go ahead: what a request shows of it, and its announcement."""
         self._announced += 1
         shown = [updates.block(updates.text(event.result))]
-        call = {"toolCallId": f"call-{self._announced}", "title": "Carry out the plan", "kind": "switch_mode"}
+        call_id = f"{self._mark}call-{self._announced}"
+        call = {"toolCallId": call_id, "title": "Carry out the plan", "kind": "switch_mode"}
         announced = {"sessionUpdate": "tool_call", **call, "status": "pending"}
         return {**call, "status": "pending", "content": shown}, announced
 
@@ -277,6 +286,10 @@ class Projection:
 
     def _run(self, task_id: str, event: ToolRunStarted | ToolRunProgressed | ToolRunFinished) -> Iterator[Update]:
         call = self._calls.get((task_id, event.call_id))
+        if isinstance(event, ToolRunStarted) and (call is None or call.ended):
+            # It is of a reply that came before the task was resumed.
+            call, announced = self._announce(task_id, event.call_id, event.name, event.summary)
+            yield from announced
         if call is None or not call.is_card or call.ended:
             return
         match event:
@@ -287,10 +300,15 @@ class Projection:
                 yield from self._progress(call, words)
             case ToolRunFinished(_, _, result):
                 self._running.pop(task_id, None)
-                failed = result.is_error or any(map(call.display.failed, result.text.split("\n\n")))
-                yield from self._close(
-                    call, "failed" if failed else "completed", updates.result_content(result, self._folder)
-                )
+                yield from self._finish(call, result)
+
+    def _finish(self, call: _Call, result: ToolResult) -> Iterator[Update]:
+        failed = result.is_error or any(map(call.display.failed, result.text.split("\n\n")))
+        if call.drawn and not call.pieces:  # it is loaded, or all of its output came at the end
+            shown = "".join(each.text for each in result.shown if isinstance(each, ShownText)) or result.text
+            yield from self._progress(call, updates.shortened(shown))
+        content = updates.result_content(result, self._folder)
+        yield from self._close(call, "failed" if failed else "completed", content, result.exit)
 
     def _started(self, call: _Call) -> Update:
         call.drawn = call.display.kind == "execute" and self._client.draws_output
@@ -302,6 +320,7 @@ class Projection:
 
     def _progress(self, call: _Call, words: str) -> Iterator[Update]:
         if call.drawn:
+            call.pieces = True
             yield self._changed(call, _meta={"terminal_output": {"terminal_id": call.id, "data": words}})
             return
         call.output.append(words)
@@ -312,7 +331,9 @@ class Projection:
             call.output = [tail]
             yield self._changed(call, content=[updates.block(updates.text(updates.fenced(tail)))])
 
-    def _close(self, call: _Call, status: str, content: list[Content]) -> Iterator[Update]:
+    def _close(
+        self, call: _Call, status: str, content: list[Content], ended: CommandExit | None = None
+    ) -> Iterator[Update]:
         if call.ended or not call.is_card:
             call.ended = True
             return
@@ -321,10 +342,10 @@ class Projection:
         if not call.drawn:
             yield self._changed(call, status=status, content=content)
             return
-        ended = {
-            "terminal_exit": {"terminal_id": call.id, "exit_code": None if status == "failed" else 0, "signal": None}
-        }
-        yield self._changed(call, status=status, _meta=ended)
+        code = (None if status == "failed" else 0) if ended is None else ended.code
+        signal = (ended.signal or None) if ended else None
+        how = {"terminal_id": call.id, "exit_code": None if signal else code, "signal": signal}
+        yield self._changed(call, status=status, _meta={"terminal_exit": how})
 
     def _end(self, task_id: str, words: str) -> Iterator[Update]:
         """Nothing of a task runs or waits any more."""

@@ -7,7 +7,7 @@ import signal
 from typing import BinaryIO
 
 from joey.acp.agent import Agent
-from joey.acp.connection import AsyncLines, Connection
+from joey.acp.connection import Connection, StreamLines
 from joey.system.signals import handled_signals
 
 
@@ -18,7 +18,7 @@ def run(stdin: BinaryIO, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agen
 
 async def _serve(stdin: BinaryIO, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
     connection = agent.connection = Connection(agent, stdout)
-    serving = asyncio.ensure_future(connection.run(AsyncLines(stdin, first)))
+    serving = asyncio.ensure_future(connection.run(StreamLines(stdin, first)))
 
     def end(_number: signal.Signals) -> None:
         serving.cancel()

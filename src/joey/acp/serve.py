@@ -11,16 +11,16 @@ import json
 import sys
 from typing import Any, BinaryIO
 
-from joey import __version__
+from joey.acp.greeting import answer_to_initialize
 
-VERSION = 1
-"""The version of the protocol, whatever the client asks for."""
+MAX_FIRST_LINE = 1024 * 1024
+"""Bytes. A longer one is not `initialize`; what follows is read as the next line."""
 
 
 def serve(flags: dict[str, Any]) -> int:
     """Serve the client on standard input and output until it leaves."""
     stdin, stdout = sys.stdin.buffer, _own_output()
-    first, params = _greeted(stdin, stdout)
+    first, params = _greeted(stdin, stdout, chosen=bool(flags.get("model")))
     if params is None:
         return 0
     running = importlib.import_module("joey.acp.running")
@@ -36,47 +36,27 @@ def _own_output() -> BinaryIO:
     return output
 
 
-def _greeted(stdin: BinaryIO, stdout: BinaryIO) -> tuple[tuple[bytes, ...], dict[str, Any] | None]:
-    """Answer `initialize`. Lines that come before it are for the one who serves the rest; None: the input ended."""
-    before: list[bytes] = []
-    while line := stdin.readline():
-        message = _initialize(line)
-        if message is None:
-            before.append(line)
-            return tuple(before), {}
-        answer = {"jsonrpc": "2.0", "id": message.get("id"), "result": answer_to_initialize()}
-        stdout.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
-        stdout.flush()
-        params = message.get("params")
-        return (), params if isinstance(params, dict) else {}
-    return (), None
+def _greeted(stdin: BinaryIO, stdout: BinaryIO, *, chosen: bool) -> tuple[tuple[bytes, ...], dict[str, Any] | None]:
+    """Answer `initialize`, if it comes first as it should. Any other line is for the one who serves the rest; None: the
+    input ended."""
+    line = stdin.readline(MAX_FIRST_LINE)
+    if not line:
+        return (), None
+    message = _initialize(line)
+    if message is None:
+        return (line,), {}
+    given = message.get("params")
+    params = given if isinstance(given, dict) else {}
+    answer = {"jsonrpc": "2.0", "id": message["id"], "result": answer_to_initialize(params, chosen=chosen)}
+    stdout.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
+    stdout.flush()
+    return (), params
 
 
 def _initialize(line: bytes) -> dict[str, Any] | None:
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return message if isinstance(message, dict) and message.get("method") == "initialize" and "id" in message else None
-
-
-def answer_to_initialize() -> dict[str, Any]:
-    return {
-        "protocolVersion": VERSION,
-        "agentInfo": {"name": "joey", "title": "Joey", "version": __version__},
-        "agentCapabilities": {
-            "loadSession": True,
-            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": True, "sse": True},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
-        },
-        "authMethods": [
-            {
-                "id": "login",
-                "name": "Set a key",
-                "description": "Set the key of a provider in the environment, or install a local model",
-                "type": "terminal",
-                "args": ["doctor"],
-            }
-        ],
-    }
+    valid = isinstance(message, dict) and message.get("method") == "initialize"
+    return message if valid and isinstance(message.get("id"), (int, str)) else None

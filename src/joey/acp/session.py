@@ -10,6 +10,8 @@ What is sent while a turn runs waits for the model, and is answered when that tu
 from __future__ import annotations
 
 import asyncio
+import logging
+import secrets
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,8 +20,8 @@ from typing import Any, Literal, TypeAlias
 from joey.acp import options
 from joey.acp.client import Client
 from joey.acp.commands import OWN_COMMANDS, own_command
-from joey.acp.connection import INTERNAL, Connection, RpcError
-from joey.acp.history import UserWords, remembered
+from joey.acp.connection import INTERNAL, LOGIN_NEEDED, Connection, RpcError
+from joey.acp.history import History, UserWords
 from joey.acp.projection import Projection
 from joey.acp.prompt import Prompt
 from joey.acp.updates import Update
@@ -38,29 +40,39 @@ from joey.events import (
     TaskFinished,
 )
 from joey.journal.journal import read_journal
+from joey.journal.title import task_title
 from joey.permissions import Granted
+from joey.providers.errors import MissingKeyError
 from joey.task.task import TaskHandle
 
 StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
+_LOG = logging.getLogger(__name__)
 _REASONS: dict[str, StopReason] = {"completed": "end_turn", "refused": "refusal", "limit": "max_turn_requests"}
 
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """From a prompt to its answer. `stop` is set once."""
+    """From a prompt to its answer. `stop` is set once; `opened` when the task takes messages, or there will be none."""
 
     stop: asyncio.Future[StopReason]
+    opened: asyncio.Event
     cancelled: bool = False
+
+    @classmethod
+    def begin(cls) -> Turn:
+        return cls(asyncio.get_running_loop().create_future(), asyncio.Event())
 
     def end(self, reason: StopReason) -> None:
         if not self.stop.done():
             self.stop.set_result("cancelled" if self.cancelled else reason)
+        self.opened.set()
 
-    def fail(self, message: str) -> None:
+    def fail(self, error: RpcError) -> None:
         if self.cancelled:
             self.end("cancelled")
         elif not self.stop.done():
-            self.stop.set_exception(RpcError(INTERNAL, message))
+            self.stop.set_exception(error)
+        self.opened.set()
 
 
 class Session:
@@ -74,71 +86,111 @@ class Session:
         self._resume: str | None = None
         """The task that the next prompt continues."""
         self._changed: dict[str, str] = {}
-        """The mode and the model, where the user chose others since the task was opened."""
+        """The mode, the model and the effort, where the user chose others since the task was opened."""
         first = services.first_choices()
         self.mode, self.model, self.profile = first.mode or "code", first.model or "", services.profile()
-        self._projection = Projection(str(services.folder), client)
+        self.effort: str | None = None
+        """How much the model may think, where the user chose it here."""
+        self._projection = Projection(str(services.folder), client, mark=secrets.token_hex(3))
         self._task: TaskHandle | None = None
         self._run: asyncio.Task[None] | None = None
         self._turn: Turn | None = None
+        """The turn that runs."""
+        self._served: Turn | None = None
+        """The turn that the task works for: the running one, once the task has its prompt."""
         self._waiting: Request | None = None
         """The request that the next prompt answers."""
         self._dialogs: set[asyncio.Task[None]] = set()
         self._titled = False
+        self._commands: dict[str, str] = {}
+        """The commands that the editor knows of."""
 
     # From the editor
 
     async def prompt(self, prompt: Prompt) -> StopReason:
         """One turn, or a message in the one that runs."""
-        if self._turn is not None and self._task is not None:
-            self._task.send(Say(prompt.text, prompt.images))
-            return await asyncio.shield(self._turn.stop)
+        while (running := self._turn) is not None:
+            await running.opened.wait()
+            if running.cancelled:
+                return "cancelled"
+            if not running.stop.done():
+                return await self._join(running, prompt)
+            await asyncio.sleep(0)
+        turn = self._turn = Turn.begin()
+        try:
+            return await self._take_turn(turn, prompt)
+        finally:
+            self._turn = None
+            turn.end("end_turn")
+
+    async def _take_turn(self, turn: Turn, prompt: Prompt) -> StopReason:
+        self.send_commands()
         if (done := await own_command(self, prompt.text)) is not None:
             self._say(done)
-            return "end_turn"
-        turn = self._turn = Turn(asyncio.get_running_loop().create_future())
+            return "cancelled" if turn.cancelled else "end_turn"
         try:
-            await self._hand(prompt)
-            return await asyncio.shield(turn.stop)
+            await self._hand(prompt, turn)
+            reason = await asyncio.shield(turn.stop)
         except asyncio.CancelledError:
             self.cancel()
             with suppress(RpcError):
                 await turn.stop
             raise
-        finally:
-            self._turn = None
+        self.send_commands()
+        return reason
 
-    async def _hand(self, prompt: Prompt) -> None:
+    async def _join(self, turn: Turn, prompt: Prompt) -> StopReason:
+        """A message while a turn runs: the model reads it with its next request."""
+        if (done := await own_command(self, prompt.text)) is not None:
+            self._say(done)
+            return "end_turn"
+        if self._task is not None:
+            self._task.send(Say(prompt.text, prompt.images))
+        return await asyncio.shield(turn.stop)
+
+    async def _hand(self, prompt: Prompt, turn: Turn) -> None:
         """Give a prompt to whoever waits for it: an open question, the task that is open, or a task to be opened."""
         waiting, self._waiting = self._waiting, None
         task = self._task
         if task is not None and waiting is not None and not isinstance(waiting, CompletionRequested):
-            task.send(Answer(waiting.request_id, yes=True, text=prompt.text, images=prompt.images))
+            command: Answer | Say = Answer(waiting.request_id, yes=True, text=prompt.text, images=prompt.images)
         elif task is not None and task.waits_for_message and not self._changed:
-            task.send(Say(prompt.text, prompt.images))
+            command = Say(prompt.text, prompt.images)
         else:
             await self._end_task()
-            self._run = asyncio.ensure_future(self._work(prompt))
+            self._served = turn
+            self._run = asyncio.ensure_future(self._work(prompt, turn))
+            return
+        self._served = turn
+        task.send(command)
+        turn.opened.set()
 
-    async def _work(self, prompt: Prompt) -> None:
-        """Open the task, and run it to its end."""
-        turn = self._turn
+    async def _work(self, prompt: Prompt, turn: Turn) -> None:
+        """Open the task, and run it to its end. One that is cancelled by then is only written down."""
         try:
             changed, self._changed = self._changed, {}
             profile = self.profile if self.profile != self.services.profile() else None
-            choices = Choices(changed.get("mode"), changed.get("model"), self._resume, profile)
+            choices = Choices(changed.get("mode"), changed.get("model"), self._resume, profile, self.effort)
             async with self.services.open(prompt.text, choices, self._watch, prompt.images) as task:
                 self._task, self._resume = task, task.id
                 self._projection.window = task.config.model.replies.context_window
                 self._title(prompt.text)
+                if turn.cancelled:
+                    return
+                turn.opened.set()
                 await task.run()
+        except MissingKeyError as error:
+            turn.fail(RpcError(LOGIN_NEEDED, str(error)))
         except JoeyError as error:
-            if turn is not None:
-                turn.fail(str(error))
+            turn.fail(RpcError(INTERNAL, str(error)))
+        except Exception:  # noqa: BLE001 - a bug of ours is no reason to leave the editor without an answer
+            _LOG.exception("the task of session %s failed", self.id)
+            turn.fail(RpcError(INTERNAL, "the task failed unexpectedly; the details are in the log of the agent"))
         finally:
             self._task = None
-            if self._turn is not None:
-                self._turn.end("end_turn")
+            for each in (turn, self._served):
+                if each is not None:
+                    each.end("end_turn")
 
     def cancel(self) -> None:
         """Stop the turn that runs. Nothing to do between turns."""
@@ -147,7 +199,8 @@ class Session:
         self._turn.cancelled = True
         for each in self._dialogs:
             each.cancel()
-        if self._task is None or not self._task.send(Cancel("cancelled in the editor")):
+        task = self._task if self._served is self._turn else None
+        if task is not None and not task.send(Cancel("cancelled in the editor")):
             self._turn.end("cancelled")
 
     @property
@@ -186,16 +239,21 @@ class Session:
         self._resume, self.mode, self.model, self._titled = task_id, mode, model, True
 
     def choose(self, name: str, value: str) -> None:
-        """Another profile of approvals at once, another mode or model from the next prompt on."""
-        if name == "mode":
-            self.mode = self._changed["mode"] = value
-            self._send({"sessionUpdate": "current_mode_update", "currentModeId": value})
-        elif name == "model":
-            self.model = self._changed["model"] = value
-        else:
-            self.profile = value
-            if self._task is not None:
-                self._task.send(SetProfile(value))
+        """Another profile of approvals at once; another mode, model or effort from the next prompt on."""
+        match name:
+            case "mode":
+                self.mode = self._changed["mode"] = value
+                self._send({"sessionUpdate": "current_mode_update", "currentModeId": value})
+            case "model":
+                self.model = self._changed["model"] = value
+                self.effort = self.effort if self.effort in self.services.efforts(value) else None
+            case "effort":
+                self.effort = value if value in self.services.efforts(self.model) else None
+                self._changed["effort"] = value
+            case _:
+                self.profile = value
+                if self._task is not None:
+                    self._task.send(SetProfile(value))
         self._send_options()
 
     # From the task
@@ -229,18 +287,18 @@ class Session:
 
     def _wait_for_prompt(self, request: Request, reason: StopReason) -> None:
         self._waiting = request
-        if self._turn is not None:
-            self._turn.end(reason)
+        if self._served is not None:
+            self._served.end(reason)
 
     def _finished(self, outcome: str, message: str) -> None:
-        if self._turn is None:
+        if self._served is None:
             return
         if outcome == "error":
-            self._turn.fail(message)
+            self._served.fail(RpcError(INTERNAL, message))
             return
-        if outcome in ("limit", "refused") and message and not self._turn.cancelled:
+        if outcome in ("limit", "refused") and message and not self._served.cancelled:
             self._say(message)
-        self._turn.end(_REASONS.get(outcome, "cancelled"))
+        self._served.end(_REASONS.get(outcome, "cancelled"))
 
     def _ask(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -249,7 +307,9 @@ class Session:
 
     async def _permission(self, task_id: str, event: ApprovalRequested) -> None:
         """Ask the user, and answer the task. Whatever is no clear yes is a no."""
-        call = self._projection.waiting(task_id, event)
+        announced, call = self._projection.waiting(task_id, event)
+        for update in announced:
+            self._send(update)
         option = await self._chosen({"sessionId": self.id, "toolCall": call, "options": options.permissions(event)})
         if self._task is not None:
             self._task.send(options.answer(event, option))
@@ -307,10 +367,14 @@ class Session:
     def _title(self, text: str) -> None:
         if not self._titled:
             self._titled = True
-            self._send({"sessionUpdate": "session_info_update", "title": options.title(text)})
+            self._send({"sessionUpdate": "session_info_update", "title": task_title(text)})
 
     def send_commands(self) -> None:
+        """What can be written after a slash, where the editor does not know it yet."""
         offered = {**OWN_COMMANDS, **self.services.commands()}
+        if offered == self._commands:
+            return
+        self._commands = offered
         commands = [{"name": name, "description": about or name} for name, about in offered.items()]
         self._send({"sessionUpdate": "available_commands_update", "availableCommands": commands})
 
@@ -323,11 +387,12 @@ class Session:
 
     def replay(self) -> None:
         """Show the task as it was, from its journal."""
-        path = self.services.journal_path(self.id)
-        for each in remembered(read_journal(path)):
-            if isinstance(each, UserWords):
-                sent = self._projection.user_message(each.text)
-            else:
-                sent = self._projection.apply(self.id, each)
+        history = History(lambda task_id: read_journal(self.services.journal_path(task_id)))
+        for task_id, each in history.of(self.id):
+            match each:
+                case UserWords(text, images):
+                    sent = self._projection.user_message(text, images)
+                case _:
+                    sent = self._projection.apply(task_id, each)
             for update in sent:
                 self._send(update)

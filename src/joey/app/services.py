@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.app.checkpoints import Step, step_files
+from joey.app.models import catalogue
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
 from joey.app.settings import approvals_in_force, default_model, located_at, notices, settings_in_force, usable_models
@@ -54,6 +55,8 @@ class Choices:
     """The id of the task to resume; None starts a new one."""
     profile: str | None = None
     """The profile of approvals that the user switched to while no task ran."""
+    effort: str | None = None
+    """How much the model may think, for one that takes efforts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ class Services:
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
     ) -> AbstractAsyncContextManager[TaskHandle]:
         """A task, new or resumed. Whoever opens it runs it."""
-        options = self._options.with_flags({"mode": choices.mode, "model": choices.model})
+        thinking = {"reasoning.effort": choices.effort} if choices.effort else {}
+        options = self._options.with_flags({"mode": choices.mode, "model": choices.model, **thinking})
         options = replace(options, resume=choices.resume, profile=choices.profile)
         return open_task(prepare_task(options, self._given), prompt, watch, images)
 
@@ -140,7 +144,10 @@ class Services:
         return self._store.folder(task_id).is_dir() and not self.journal_path(task_id).exists()
 
     def delete(self, task_id: str) -> None:
-        """Delete a task and everything saved with it. One that runs somewhere is an error."""
+        """Delete a task and everything saved with it, or give up an id that was kept. One that runs is an error."""
+        if self.is_reserved(task_id):
+            self._store.folder(task_id).rmdir()
+            return
         self._store.delete(self._store.find(task_id).task_id)
 
     def profile(self) -> str:
@@ -197,6 +204,16 @@ class Services:
     def models(self) -> Sequence[str]:
         """The models that can be used at once: those usual for the keys that are set, and those installed here."""
         return usable_models()
+
+    def efforts(self, model: str) -> Sequence[str]:
+        """How much this model can be set to think; empty if it cannot, or nobody knows."""
+        known = catalogue(settings_in_force(self.folder, self._options.flags)).facts(model)
+        return known.abilities.efforts or ()
+
+    def effort(self, model: str) -> str | None:
+        """How much this model thinks by the settings; None: as it is used to."""
+        config = settings_in_force(self.folder, self._options.flags)
+        return catalogue(config).facts(model).effort or config.value("reasoning.effort")
 
     def notices(self) -> Sequence[str]:
         """What the user should know about the configuration before anything starts."""

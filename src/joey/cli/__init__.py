@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "settings and safety": {
         "config": "show and change settings",
+        "login": "store the key of a provider in the keyring",
         "doctor": "check this machine and say what to do",
         "approvals": "explain whether a command or path would be allowed, and why",
         "permissions": "list and revoke what you allowed with an answer",

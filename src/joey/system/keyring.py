@@ -45,12 +45,33 @@ def how_to_store(variable: str) -> str:
     return f"secret-tool store --label='Joey {variable}' service {SERVICE} key {variable}"
 
 
+def store_key(variable: str, value: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Put a key into the keyring. False: there is none, it refused, or it takes keys only in its arguments, where other
+    users of the machine could read them (macOS)."""
+    if sys.platform == "darwin":
+        return False
+    arguments = ["store", f"--label=Joey {variable}", "service", SERVICE, "key", variable]
+    return _run(arguments, environment, value) is not None
+
+
+def delete_key(variable: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Take a key out of the keyring. False: it was not there."""
+    mac = ["delete-generic-password", "-s", SERVICE, "-a", variable]
+    arguments = mac if sys.platform == "darwin" else ["clear", "service", SERVICE, "key", variable]
+    return _run(arguments, environment) is not None
+
+
 def _from_keyring(variable: str, environment: Mapping[str, str]) -> str | None:
+    mac = ["find-generic-password", "-s", SERVICE, "-a", variable, "-w"]
+    arguments = mac if sys.platform == "darwin" else ["lookup", "service", SERVICE, "key", variable]
+    return (_run(arguments, environment) or "").strip() or None
+
+
+def _run(arguments: list[str], environment: Mapping[str, str], given: str = "") -> str | None:
+    """What the keyring answered; None if there is none, or it refused."""
     program = keyring_program(environment)
     if program is None:
         return None
-    mac = ["find-generic-password", "-s", SERVICE, "-a", variable, "-w"]
-    arguments = mac if sys.platform == "darwin" else ["lookup", "service", SERVICE, "key", variable]
     try:
         done = subprocess.run(  # noqa: S603 - the program of the system, with names of ours
             [program, *arguments],
@@ -58,8 +79,8 @@ def _from_keyring(variable: str, environment: Mapping[str, str]) -> str | None:
             text=True,
             timeout=_TIMEOUT,
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=given,
         )
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         return None
-    return done.stdout.strip() or None if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 else None

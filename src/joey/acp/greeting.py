@@ -1,0 +1,71 @@
+"""The answer to `initialize`: what Joey can do, and whether a key is missing. With the standard library alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from joey import __version__
+from joey.system.folders import models_folder, user_folder
+
+VERSION = 1
+"""The version of the protocol, whatever the client asks for."""
+KEY_VARIABLES = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "MISTRAL_API_KEY")
+"""The variables that hold keys of providers."""
+_LOGIN = {
+    "id": "login",
+    "name": "Set up a model",
+    "description": "Store the key of a provider in the keyring, or see how to use a model on this machine",
+}
+_ELSEWHERE = "Run `joey login` in a terminal, or set a key such as ANTHROPIC_API_KEY for the editor, then try again"
+
+
+def answer_to_initialize(
+    params: Mapping[str, Any], environment: Mapping[str, str] = os.environ, *, chosen: bool = False
+) -> dict[str, Any]:
+    """`chosen`: the command line names a model."""
+    return {
+        "protocolVersion": VERSION,
+        "agentInfo": {"name": "joey", "title": "Joey", "version": __version__},
+        "agentCapabilities": {
+            "loadSession": True,
+            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
+            "mcpCapabilities": {"http": True, "sse": True},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
+            "auth": {"logout": {}},
+        },
+        "authMethods": [] if chosen or _has_model(environment) else [_login(params)],
+    }
+
+
+def _login(params: Mapping[str, Any]) -> dict[str, Any]:
+    """In a terminal of the client's, where it has one for this; otherwise in one of the user's."""
+    offered = params.get("clientCapabilities")
+    auth = offered.get("auth") if isinstance(offered, dict) else None
+    if isinstance(auth, dict) and auth.get("terminal") is True:
+        return {**_LOGIN, "type": "terminal", "args": ["login"]}
+    return {**_LOGIN, "description": _ELSEWHERE}
+
+
+def _has_model(environment: Mapping[str, str]) -> bool:
+    """Whether there is a key or a model, as far as a quick look tells. A session looks closely."""
+    if any(environment.get(name) for name in ("JOEY_MODEL", *KEY_VARIABLES)):
+        return True
+    return _names_model(user_folder(environment) / "config.toml") or _has_weights(models_folder(environment))
+
+
+def _names_model(settings: Path) -> bool:
+    try:
+        lines = settings.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return False
+    return any(line.split("=")[0].strip() == "model" for line in lines)
+
+
+def _has_weights(folder: Path) -> bool:
+    try:
+        return any(each.suffix == ".gguf" for each in folder.iterdir())
+    except OSError:
+        return False
