@@ -37,7 +37,7 @@ def test_a_reply_without_calls_shows_nothing() -> None:
     ("model", "dialect"),
     [
         ("Qwen/Qwen3-Coder-30B-A3B-Instruct", "qwen3_coder"),
-        ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", "hermes"),
+        ("qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", "qwen2_5_coder"),
         ("openai/gpt-oss-120b", "harmony"),
         ("moonshotai/Kimi-K2-Thinking", "kimi_k2"),
         ("deepseek-ai/DeepSeek-V3.2-Exp", "deepseek_v32"),

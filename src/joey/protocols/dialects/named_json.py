@@ -20,6 +20,7 @@ from joey.schema.references import properties, required
 from joey.wire import JsonValue
 
 MAX_HEADER = 300
+_NULL = Markers(("null",))
 _TAIL = Markers(("```", "}", "]"))
 
 
@@ -44,6 +45,8 @@ class NamedJsonReader:
         if self._spec.text_name and match["name"] == self._spec.text_name:
             self._sink.markup(opener + source.take(len(header) + len(end)))
             return True
+        if not opener and not (yield from self._opens_call(match["name"], len(header) + len(end))):
+            return False
         if self._spec.known_only and not known(self._sink, match["name"]):
             self._sink.text(opener)
             return False
@@ -53,6 +56,11 @@ class NamedJsonReader:
         self._name(call, match["name"].strip(), header.strip())
         yield from self.arguments(call)
         return True
+
+    def _opens_call(self, name: str, length: int) -> Wait[bool]:
+        """Whether a header whose opener stood in the prompt begins a call, and not prose."""
+        start = yield from self._source.space(length)
+        return known(self._sink, name) or (yield from self._source.peek(1, start)) == "{"
 
     def follows(self, opener: str) -> Wait[bool]:
         """Whether a call follows an opener that was taken. Nothing more is taken."""
@@ -96,6 +104,12 @@ class NamedJsonReader:
                 call.repair("the arguments are missing")
                 call.finish({})
             return
+        first = yield from source.peek(1, (yield from source.space()))
+        if first == '"':
+            reader.pause_after_string = True
+        elif first not in ("{", "["):
+            yield from self._no_object(call)
+            return
         while not reader.done and reader.fault is None:
             if source.at >= len(source.text) and not (yield from source.more(quick)):
                 reader.finish()
@@ -109,6 +123,15 @@ class NamedJsonReader:
         for repair in reader.repairs:
             call.repair(repair)
         yield from self._end(call, reader.value)
+
+    def _no_object(self, call: OpenCall) -> Wait[None]:
+        """Neither an object nor a list: null stands for no arguments, everything else is broken."""
+        found, end = yield from self._source.after_space(_NULL)
+        if found is None:
+            yield from self._skip(call, "expected the arguments as an object")
+            return
+        call.markup(self._source.take(end))
+        yield from self._end(call, None)
 
     def _end(self, call: OpenCall, arguments: JsonValue) -> Wait[None]:
         source, close = self._source, self._spec.close
