@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from joey.actions import RunCommand
+from joey.permissions import Permission
 from joey.policy import Settings, Workspace
 from joey.policy import judge as judge_actions
 from joey.policy.permissions import permissions_for, permitted
@@ -160,6 +161,33 @@ def test_always_is_exactly_what_needed_approval(line: str, lines: tuple[str, ...
     assert [each.words for each in lasting] == [f"exactly `{each}`" for each in lines]
     assert combine(judge_line(line, given, WORKSPACE, WORKSPACE.root)).allowed
     assert not combine(judge_line(f"{line} more", given, WORKSPACE, WORKSPACE.root)).allowed
+
+
+BLANK_TO_PYTHON = "\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u3000"
+
+
+@pytest.mark.parametrize(
+    "line", [form for each in BLANK_TO_PYTHON for form in (f"touch one{each}", f"{each}touch one")]
+)
+def test_what_is_part_of_a_word_to_a_shell_makes_another_command(line: str) -> None:
+    given = permitted(Settings(), [Permission("command", "touch one")])
+    assert combine(judge_line("touch one\n", given, WORKSPACE, WORKSPACE.root)).allowed
+    assert not combine(judge_line(line, given, WORKSPACE, WORKSPACE.root)).allowed
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["true || cd sub && touch ../x", "ls x || cd sub && cat ../x", "false && true || cd sub && touch ../x",
+     "true || cd a && cd b && touch ../../x"],
+)  # fmt: skip
+def test_a_change_of_folder_that_may_be_skipped_does_not_count(line: str) -> None:
+    assert judge(line, "touch,cat,ls").decision == "ask"
+
+
+def test_what_was_allowed_in_a_folder_does_not_run_where_the_change_of_folder_is_skipped() -> None:
+    given = permitted(Settings(), [Permission("command", "cd sub && touch three")])
+    assert combine(judge_line("cd sub && touch three", given, WORKSPACE, WORKSPACE.root)).allowed
+    assert not combine(judge_line("true || cd sub && touch three", given, WORKSPACE, WORKSPACE.root)).allowed
 
 
 def test_always_in_a_folder_holds_in_that_folder() -> None:

@@ -30,7 +30,7 @@ from joey.policy.shell.options import Program, Use, read_use
 from joey.policy.shell.plain import Command, NotPlainError, Word, read_plain
 from joey.policy.shell.programs import BUILTINS, NEUTRAL, PROGRAMS, table_of
 from joey.policy.shell.programs.wrappers import listed_below, with_input
-from joey.policy.shell.rules import CommandRules, Rule, by_name
+from joey.policy.shell.rules import BLANK, CommandRules, Rule, by_name
 from joey.policy.shell.syntax import commands_seen
 from joey.policy.shell.variables import variable_problem
 from joey.policy.verdict import Decision, VerdictPart
@@ -42,10 +42,10 @@ _NEUTRAL = "it does nothing by itself"
 
 def judge_line(text: str, settings: Settings, workspace: Workspace, cwd: str) -> list[VerdictPart]:
     """Every part of a command line with its decision. No parts for a line that does nothing."""
-    if not text.strip():
+    if not text.strip(BLANK):
         return []
     judge, here = _Judge(settings, workspace.snapshot()), frozenset({cwd})
-    rule = judge.exactly(text.strip(), here)
+    rule = judge.exactly(text.strip(BLANK), here)
     if rule is not None:
         return [_part(text, (), "allow", "exactly this line was allowed", rule)]
     commands = read_line(text)
@@ -71,13 +71,13 @@ def exact_lines(text: str, cwd: str | None, parts: Sequence[VerdictPart]) -> tup
     where = _moved(cwd or ".")
     commands = read_line(text)
     if isinstance(commands, str) or any(command.name == "cd" or command.joint == "|" for command in commands):
-        return (f"{where}{text.strip()}",)
+        return (f"{where}{text.strip(BLANK)}",)
     if any(part.kind == "command" and part.rule and part.decision == "allow" and not part.network for part in parts):
-        return (f"{where}{text.strip()}",)
+        return (f"{where}{text.strip(BLANK)}",)
     only_commands = all(part.kind == "command" or part.decision == "allow" for part in parts)
     allowed = {part.subject for part in parts if part.decision == "allow" and part.kind == "command"}
     sources = [command.source for command in commands if not only_commands or command.source not in allowed]
-    return tuple(f"{where}{source}" for source in dict.fromkeys(sources or [text.strip()]))
+    return tuple(f"{where}{source}" for source in dict.fromkeys(sources or [text.strip(BLANK)]))
 
 
 def _moved(folder: str) -> str:
@@ -182,7 +182,9 @@ class _Judge:
                 where = _Where(where.here | where.reached, where.reached)
             parts += self._command(command, where.here, depth, before if _reads_pipe(command) else None)
             if command.name == "cd" and command.joint != "|" and not command.piped_on:
-                where = self._after_cd(command, where)
+                moved = self._after_cd(command, where)
+                # Behind `||` it is skipped if what stands before it works, and the line goes on where it was.
+                where = _Where(moved.here | where.here, moved.reached) if command.joint == "||" else moved
             before = command
         return self._needs_a_rule(parts, depth)
 

@@ -152,7 +152,7 @@ class _Reader:
         draft.start = self._at
 
     def _finished(self, draft: _Draft, joint: Joint | None) -> Command:
-        source = self._text[draft.start : self._at - (len(joint) if joint else 0)].strip()
+        source = self._text[draft.start : self._at - (len(joint) if joint else 0)].strip(" \t\n")
         if not draft.words:
             raise NotPlainError("it sets a variable" if draft.assignments else "it opens a file without a command")
         first = draft.words[0]

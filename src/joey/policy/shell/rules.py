@@ -38,6 +38,8 @@ _GIT_HARMLESS = frozenset(
 
 
 _NETWORK = "+network"
+BLANK = " \t\n"
+"""What a shell passes over around a line. More is blank to Python, and part of a word to a shell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,9 @@ class Rule:
 
     @classmethod
     def read(cls, text: str) -> Rule:
-        text = text.strip()
+        text = text.strip(BLANK)
         if (line := text.removeprefix(f"{_NETWORK} ")).startswith("="):
-            return cls(text, (line[1:].strip(),), exact=True, network=line != text)
+            return cls(text, (line[1:].strip(BLANK),), exact=True, network=line != text)
         try:
             words = shlex.split(text)
         except ValueError:
