@@ -11,8 +11,8 @@ import sys
 from bench.table import Table, together
 
 BENCHMARKS = (
-    "install", "startup", "parsing", "text_protocols", "search", "search_quality", "indexing", "checkpoints",
-    "commands", "loop", "turns",
+    "install", "startup", "parsing", "text_protocols", "dialects", "search", "search_quality", "indexing",
+    "checkpoints", "commands", "loop", "turns",
 )  # fmt: skip
 
 

@@ -96,7 +96,7 @@ class FunctionReader:
         call.markup(source.take(match.end()))
         call.start(name)
         raw = spec.quotes if spec.raw_quotes else ()
-        reader = LiteralReader(source, call.piece, raw, (spec.open, spec.close))
+        reader = LiteralReader(source, call.piece, raw, (spec.open, spec.close), call.grow)
         try:
             arguments = yield from reader.members((), ")" if bracket == "(" else "}", spec.equals)
         except LiteralError as error:

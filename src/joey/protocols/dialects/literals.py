@@ -48,6 +48,7 @@ class LiteralReader:
         piece: Piece,
         raw: Sequence[str] = (),
         nesting: tuple[Sequence[str], Sequence[str]] = ((), ()),
+        grow: Callable[[ArgumentPath, str], None] | None = None,
     ) -> None:
         self._source, self._piece = source, piece
         self._raw = Markers(raw)
@@ -55,6 +56,7 @@ class LiteralReader:
         self._inside = Markers((*raw, *nesting[0], *nesting[1]))
         self._nesting = nesting
         self._depth = 0
+        self._grow_quickly = grow
 
     def value(self, path: ArgumentPath) -> Wait[JsonValue]:
         yield from self.space()
@@ -197,12 +199,14 @@ class LiteralReader:
         self._piece(path, "", source.take(1), False)
         parts: list[str] = []
 
+        grow = self._grow_quickly or (lambda path, piece: self._piece(path, piece, piece, False))
+
         def quick(piece: str) -> bool:
             if quote in piece or "\\" in piece:
                 return False
             source.scanned += len(piece)
             parts.append(piece)
-            self._piece(path, piece, piece, False)
+            grow(path, piece)
             return True
 
         while True:
