@@ -12,11 +12,25 @@ import pytest
 
 from joey import protocols
 from joey.cli import main
+from joey.journal.branch import branch
 from joey.journal.journal import Journal, JournalError, read_timed
-from joey.journal.records import LeftOut, MessageAdded, ModeSet, Record, RunBegan, TaskOpened, TodosSet
+from joey.journal.records import (
+    LeftOut,
+    MessageAdded,
+    ModeSet,
+    PermissionGranted,
+    PermissionRevoked,
+    ProfileSet,
+    Record,
+    RunBegan,
+    TaskOpened,
+    TodosSet,
+)
+from joey.journal.repair import repaired
 from joey.journal.replay import replay
 from joey.journal.store import TaskStore
 from joey.messages import Message, TextBlock, ToolUseBlock
+from joey.permissions import Permission
 from joey.task import wording
 from joey.testing.script import reply
 from task_kit import Kit, call, done
@@ -205,3 +219,23 @@ def test_a_folder_in_the_way_of_a_journal_is_an_error_in_words(tmp_path: Path) -
 
 def test_the_fold_needs_no_message_to_replace_one() -> None:
     assert replay([ModeSet("a"), TodosSet(()), LeftOut(3, "?")]).is_damaged
+
+
+ALLOWED = Permission("command", "make")
+
+
+def test_what_was_allowed_before_a_line_that_cannot_be_read_holds_no_more(tmp_path: Path) -> None:
+    """The line may have taken it back."""
+    whole = [*records(tmp_path), PermissionGranted(ALLOWED), ProfileSet("all")]
+    damaged = [*whole, LeftOut(7, "not JSON"), PermissionGranted(Permission("reads"))]
+    assert (replay(whole).permissions, replay(whole).profile) == ((ALLOWED,), "all")
+    state = replay(damaged)
+    assert (state.permissions, state.profile) == ((Permission("reads"),), "")
+    copy = replay(record for _at, record in repaired([(0.0, each) for each in damaged], "new", tmp_path))
+    assert (copy.permissions, copy.profile) == ((), "")
+
+
+def test_a_branch_takes_nothing_along_that_the_user_allowed(tmp_path: Path) -> None:
+    taken = [*records(tmp_path), PermissionGranted(ALLOWED), PermissionRevoked(ALLOWED), ProfileSet("all")]
+    state = replay(branch([*taken[:2], *taken[4:5], *taken[2:4], *taken[6:]], 1, "new"))
+    assert (state.permissions, state.profile) == ((), "")

@@ -43,7 +43,9 @@ from joey.terminal.transcript import Note, Transcript
 from screen_kit import ScratchServices, on_screen, until, words
 
 EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\x08\x7f\u202egnp.exe\u2066\u200b\u061c\u3164\u115f\u180e\u034f\ud800\x00"
-SEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u034f\u061c\u115f\u180e\u3164\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+SEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u034f\u061c\u115f\u180e\u3164\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 SHOWN: list[Event] = [
     TaskStarted(EVIL, EVIL, EVIL, "native"),
     TextStarted(),

@@ -49,9 +49,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _last_task(store: TaskStore, workspace: Path) -> str | None:
-    here = workspace.resolve()
-    states = ((entry.task_id, entry.state.opened if entry.state else None) for entry in store.entries())
-    return next((task for task, opened in states if opened and Path(opened.workspace).resolve() == here), None)
+    """The newest task in this folder that a person started."""
+    try:
+        return store.find("last", workspace).task_id
+    except UsageError:
+        return None
 
 
 def _place(granted: Granted, task_id: str | None) -> str:

@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from joey.errors import UsageError
-from joey.journal.records import CheckpointMade, MessageAdded, Record, TaskEnded, TaskOpened
+from joey.journal.records import (
+    CheckpointMade,
+    MessageAdded,
+    PermissionGranted,
+    PermissionRevoked,
+    ProfileSet,
+    Record,
+    TaskEnded,
+    TaskOpened,
+)
 
 
 def branch(records: Iterable[Record], turn: int, task_id: str) -> list[Record]:
@@ -24,8 +33,8 @@ def branch(records: Iterable[Record], turn: int, task_id: str) -> list[Record]:
         turns += is_reply
         if isinstance(record, TaskOpened):
             record = replace(record, task_id=task_id, parent_id=None, parent_call_id=None)
-        # Checkpoints stay with the task that made them.
-        if not isinstance(record, (TaskEnded, CheckpointMade)):
+        # Checkpoints stay with the task that made them, and so does what the user allowed in it.
+        if not isinstance(record, (TaskEnded, CheckpointMade, PermissionGranted, PermissionRevoked, ProfileSet)):
             kept.append(record)
     if turns < turn:
         raise UsageError(f"the task has only {turns} turns")

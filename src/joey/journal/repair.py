@@ -13,18 +13,31 @@ from typing import TypeAlias
 
 from joey.errors import UsageError
 from joey.journal.foreign import protocol_of
-from joey.journal.records import LeftOut, Record, RunBegan, TaskOpened, path_text
+from joey.journal.records import (
+    LeftOut,
+    PermissionGranted,
+    PermissionRevoked,
+    ProfileSet,
+    Record,
+    RunBegan,
+    TaskOpened,
+    path_text,
+)
 from joey.journal.replay import TaskState, replay
 from joey.messages import TextBlock
 
 Timed: TypeAlias = tuple[float, Record]
 
 
+_NOT_KEPT = (LeftOut, TaskOpened, PermissionGranted, PermissionRevoked, ProfileSet)
+"""A record that is lost may have taken back what the user allowed: a repaired task asks about everything again."""
+
+
 def repaired(found: Iterable[tuple[float, Record | LeftOut]], task_id: str, workspace: Path) -> list[Timed]:
     """The records of a new task that resumes where the damaged one was; `workspace` is for one that lost its own."""
     entries = [*found]
     state = replay(record for _at, record in entries)
-    kept = [(at, record) for at, record in entries if not isinstance(record, LeftOut | TaskOpened)]
+    kept = [(at, record) for at, record in entries if not isinstance(record, _NOT_KEPT)]
     opened = replace(state.opened or _opened(state, workspace), task_id=task_id, parent_id=None, parent_call_id=None)
     at = entries[-1][0] if entries else 0.0
     known = {*state.begun, *state.results}

@@ -88,8 +88,7 @@ class TaskState:
     def apply(self, record: Record | LeftOut) -> None:
         match record:
             case LeftOut():
-                self.left_out.append(record)
-                self.uncertain = self.uncertain or record.whole
+                self._miss(record)
             case TaskOpened(mode=mode):
                 self.opened, self.mode = record, mode
             case MessageAdded(message) | LastMessageReplaced(message):
@@ -115,6 +114,12 @@ class TaskState:
                 self.checkpoint = checkpoint
             case TaskEnded():
                 self.ended = record
+
+    def _miss(self, record: LeftOut) -> None:
+        """A record that cannot be read. It may have taken back what was allowed before it, so that holds no more."""
+        self.left_out.append(record)
+        if record.whole:
+            self.uncertain, self.permissions, self.profile = True, (), ""
 
     def _run(self, record: RunBegan | RunConfined | CommandStarted | ChildOpened | RunEnded) -> None:
         match record:
