@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from joey.app.tasks import TaskOptions, make_config, prepare_task, task_store
 from joey.commands import Answer, SetProfile
 from joey.errors import UsageError
 from joey.events import ApprovalRequested, CompletionRequested, ProfileChanged, Request, TaskFinished, ToolRunFinished
+from joey.journal.records import ProfileSet, TaskOpened
 from joey.policy.settings import CYCLE, PROFILES, Settings
 from joey.task import wording
 from joey.task.task import TaskHandle
@@ -117,3 +119,16 @@ async def test_a_profile_that_there_is_not_is_an_error(tmp_path: Path) -> None:
 def test_reading_the_workspace_asks_in_the_strict_profile_only() -> None:
     assert [name for name, settings in PROFILES.items() if settings.reads != "allow"] == ["strict"]
     assert Settings() == PROFILES["strict"] and set(CYCLE) <= set(PROFILES)
+
+
+@pytest.mark.parametrize(("kept", "holds"), [("edits", "edits"), ("all", "ask"), ("strict", "ask")])
+def test_a_journal_is_believed_only_what_a_session_switches_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str, holds: str
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    store = task_store()
+    with store.open("t") as journal:
+        journal.append(TaskOpened("t", "Do it.", str(tmp_path), "code", "anthropic/m", "native"))
+        journal.append(ProfileSet(kept))
+    config = make_config(prepare_task(TaskOptions(tmp_path, resume="t")), lambda _task, _event: None)
+    assert config.approvals.profile == holds

@@ -33,6 +33,7 @@ from joey.mcp.config import LoadedServers, ServerConfig, configured_servers
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
 from joey.policy import Settings, Workspace
+from joey.policy.settings import CYCLE
 from joey.policy.verdict import Decision
 from joey.prompts import Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
@@ -232,7 +233,8 @@ def _profile(setup: TaskSetup) -> str:
     """The profile that was chosen for this task alone; empty: that of the settings, which a flag decides."""
     if setup.options.profile is not None or setup.options.flag("approvals.profile") or setup.entry is None:
         return setup.options.profile or ""
-    return setup.entry.state.profile if setup.entry.state else ""
+    kept = setup.entry.state.profile if setup.entry.state else ""
+    return kept if kept in CYCLE else ""  # a session switches to no other; a journal that says so is not believed
 
 
 def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = None) -> TaskConfig:
