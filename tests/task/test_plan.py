@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.app.tasks import TaskOptions, make_config, prepare_task, task_store
+from joey.app.tasks import TaskOptions, open_task, prepare_task, task_store
 from joey.commands import Answer, SetProfile
 from joey.errors import UsageError
 from joey.events import ApprovalRequested, CompletionRequested, ProfileChanged, Request, TaskFinished, ToolRunFinished
@@ -122,7 +122,7 @@ def test_reading_the_workspace_asks_in_the_strict_profile_only() -> None:
 
 
 @pytest.mark.parametrize(("kept", "holds"), [("edits", "edits"), ("all", "ask"), ("strict", "ask")])
-def test_a_journal_is_believed_only_what_a_session_switches_to(
+async def test_a_journal_is_believed_only_what_a_session_switches_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str, holds: str
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
@@ -130,5 +130,5 @@ def test_a_journal_is_believed_only_what_a_session_switches_to(
     with store.open("t") as journal:
         journal.append(TaskOpened("t", "Do it.", str(tmp_path), "code", "anthropic/m", "native"))
         journal.append(ProfileSet(kept))
-    config = make_config(prepare_task(TaskOptions(tmp_path, resume="t")), lambda _task, _event: None)
-    assert config.approvals.profile == holds
+    async with open_task(prepare_task(TaskOptions(tmp_path, resume="t")), "Go on.", lambda _task, _event: None) as task:
+        assert task.profile == holds
