@@ -156,7 +156,8 @@ class _Maker:
         assert isinstance(self._grammar, Tagged)
         elements = {name: self._element(self._grammar, tool, name, declared[name]) for name in names}
         empty = literal(self._style.empty) if self._style.empty and not elements else EMPTY
-        return self._members(tool.name, elements, required, "") if elements else empty
+        join = literal(self._style.argument_join) if self._style.argument_join else ""
+        return self._members(tool.name, elements, required, join) if elements else empty
 
     def _members(self, name: str, items: Mapping[str, str], required: Sequence[str], comma: str) -> str:
         """The items in their order, those that are required always. State: the next item, and whether one came."""

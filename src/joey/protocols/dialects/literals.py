@@ -31,7 +31,6 @@ _CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None"
 _RUN = {quote: re.compile(rf"[^{quote}\\]*") for quote in "'\""}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}
 _CODES = {"x": 2, "u": 4, "U": 8}
-_NEXT_KEY = re.compile(r"\s*(?:[,}\])]|[A-Za-z_]\w*\s*[:=])")
 _AFTER_COMMA = re.compile(r"\s*(?::|,\s*(?:[A-Za-z_\"'\[{<]|-?[0-9])|[}\])]|[A-Za-z_]\w*\s*[:=])")
 
 

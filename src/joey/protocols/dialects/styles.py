@@ -47,6 +47,7 @@ class Style:
 
     call: str
     argument: str = ""
+    argument_join: str = ""
     before: str = ""
     join: str = ""
     after: str = ""
@@ -416,9 +417,10 @@ STYLES: dict[str, Style] = {
     ),
     "beam": Style(
         " to=%N<|channel|>analysis <|constrain|>xml<|message|>%P",
-        argument='<rfl:parameter name="%K">\n%V\n</rfl:parameter>\n',
+        argument='<rfl:parameter name="%K">\n%V\n</rfl:parameter>',
         join="<|end|><|start|>assistant",
         after="<|call|>",
+        argument_join="\n",
         sort=True,
         result="%R",
         text="<|channel|>final<|message|>%R<|return|>",

@@ -35,6 +35,7 @@ from joey.wire import JsonObject, JsonValue
 
 MAX_HEADER = 200
 CDATA, CDATA_END, CDATA_SPLIT = "<![CDATA[", "]]>", "]]]]><![CDATA[>"
+_CDATA_OPENS = Markers((CDATA,))
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _NAME_ATTRIBUTES = ("name", "tool", "key")
 _NAME = re.compile(r"[^\s<>\"'{}\[\]()=]+")
@@ -275,7 +276,7 @@ class TaggedReader:
             else:
                 call.markup(text)
 
-        if (yield from source.peek(len(CDATA))) == CDATA:
+        if (yield from source.here(_CDATA_OPENS)):
             if not self._spec.cdata and ("string" in value.kinds or not value.kinds):
                 value.kinds, value.streams = (), True
             return (yield from self._cdata(call, value))

@@ -103,11 +103,10 @@ def _call(dialect: Dialect, style: Style, call: ToolUseBlock, number: int, schem
             else ", ".join(_pairs(grammar, style, arguments))
         )
     elif isinstance(grammar, Tagged):
-        fields["P"] = "".join(_elements(dialect, grammar, style, arguments, schema)) or style.empty
+        fields["P"] = style.argument_join.join(_elements(dialect, grammar, style, arguments, schema)) or style.empty
     else:
         fields["A"] = json.dumps(arguments, ensure_ascii=style.ascii)
-    text = fill(style.call, fields)
-    return text.replace("</rfl:parameter>\n<|", "</rfl:parameter><|") if isinstance(dialect.calls, Channels) else text
+    return fill(style.call, fields)
 
 
 # Tagged

@@ -1,0 +1,116 @@
+"""What dialects promise beyond what was recorded: the end of a reply, ids, repairs, snapshots, prose."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialect_fuzz import TOOLS, markers_of
+from joey.chunks import StopChunk
+from joey.errors import UsageError
+from joey.events import ToolCallDelta, ToolCallMalformed
+from joey.messages import TextBlock, ToolUseBlock
+from joey.protocols import Reply, collect, get, parse
+from joey.protocols.dialects.protocol import DialectProtocol
+from joey.protocols.dialects.table import DIALECTS
+from joey.testing import read
+from joey.toolspec import ToolSpec
+
+WRITE = ToolSpec("save", "", {"type": "object", "properties": {"path": {"type": "string"}, "text": {"type": "string"}}})
+
+
+def dialect(name: str) -> DialectProtocol:
+    protocol = get(name)
+    assert isinstance(protocol, DialectProtocol)
+    return protocol
+
+
+def cut_reply(name: str, text: str) -> Reply:
+    return collect(read(get(name).parser(TOOLS), [text, StopChunk("length")]))
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_value_of_nothing_but_markers_comes_back_equal(name: str) -> None:
+    """Every marker alone on a line, all of them in a row, and a whole call with what closes it, quoted."""
+    protocol, marks = dialect(name), markers_of(name)
+    quoted = protocol.encode_calls([ToolUseBlock("c1", "save", {"path": "a", "text": "b"})], [WRITE]).text
+    for text in ("\n".join(marks), "".join(marks), f"So:\n{quoted}\nThat is all.", quoted + quoted, f"{quoted}\r"):
+        call = ToolUseBlock("c2", "save", {"path": text, "text": text})
+        written = protocol.encode_calls([call, call], [WRITE]).text
+        assert [each.arguments for each in parse(written, protocol=name, tools=[WRITE]).calls] == [call.arguments] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hermes", '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n'),
+        ("kimi_k2", '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Paris"}'),
+        ("deepseek_v31", '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}'),
+    ],
+)
+def test_complete_json_without_its_closer_is_a_call_unless_the_reply_was_cut(name: str, text: str) -> None:
+    (call,) = parse(text, protocol=name, tools=TOOLS).calls
+    assert call.arguments == {"city": "Paris"} and call.repairs == ("the closing marker is missing",)
+    cut = cut_reply(name, text)
+    assert not cut.calls and cut.malformed[0].name == "get_weather" and cut.malformed[0].source == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("qwen3_coder", "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n"),
+        ("glm47", "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Paris</arg_value>"),
+        ("minimax_m2", '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Pa'),
+        ("gemma4", '<|tool_call>call:get_weather{city:<|"|>Pa'),
+    ],
+)
+def test_a_call_that_was_cut_is_never_finished(name: str, text: str) -> None:
+    reply = parse(text, protocol=name, tools=TOOLS)
+    assert not reply.calls and reply.malformed[0].name == "get_weather"
+
+
+def test_arguments_can_be_looked_at_while_they_grow() -> None:
+    parser = get("qwen3_coder").parser(TOOLS)
+    events = parser.feed("<tool_call>\n<function=get_weather>\n<parameter=city>\nPar")
+    assert isinstance(delta := events[-1], ToolCallDelta) and (delta.path, delta.text) == (("city",), "Par")
+    assert parser.arguments(delta.call_id) == {"city": "Par"}
+    with pytest.raises(UsageError, match="there is no call"):
+        parser.arguments("another")
+
+
+def test_what_was_repaired_is_reported() -> None:
+    text = '<|tool_call_begin|>functions_get_weather_1<|tool_call_argument_begin|>{"city": "Paris"}}<|tool_call_end|>'
+    (call,) = parse(text, protocol="kimi_k2", tools=TOOLS).calls
+    assert call.name == "get_weather"
+    assert call.repairs == ("the name was written in another form", "an extra closing bracket")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("qwen3_coder", "One writes <function=NAME> and then </function>, in <tool_call>."),
+        ("kimi_k2", "The token <|tool_call_begin|> begins a call."),
+        ("minimax_m2", 'It is <invoke name="x"> in <minimax:tool_call>.'),
+        ("llama3_json", 'The answer is {"name": "Bob", "age": 3}, or [{"name": 1}].'),
+        ("pythonic", "See [1] and [f(x)]."),
+    ],
+)
+def test_markers_that_are_mentioned_in_prose_are_text(name: str, text: str) -> None:
+    assert parse(text, protocol=name, tools=TOOLS) == Reply((TextBlock(text),))
+
+
+def test_ids_are_written_as_the_dialect_wants_them() -> None:
+    call = ToolUseBlock("call_7", "ping", {})
+    assert '"id": "0000call7"' in dialect("mistral_v3").encode_calls([call]).text
+    assert "functions.ping:7<|" in dialect("kimi_k2").encode_calls([call]).text
+    assert '"tool_call_id": "0"' in dialect("cohere_command3").encode_calls([call]).text
+
+
+def test_a_broken_call_ends_with_its_closer_and_the_next_is_read() -> None:
+    text = (
+        '<tool_call>\n{"name": "ping", "arguments": {"a" 1}}\n</tool_call><tool_call>\n{"name": "ping"}\n</tool_call>'
+    )
+    events = read(get("hermes").parser(TOOLS), list(text))
+    reply = collect(events)
+    assert [call.name for call in reply.calls] == ["ping"]
+    (broken,) = [event for event in events if isinstance(event, ToolCallMalformed)]
+    assert broken.source.endswith("</tool_call>") and "cannot be read" in broken.message
