@@ -61,3 +61,9 @@ def test_a_journal_without_records_has_the_time_of_its_file(store: TaskStore) ->
     (entry,) = store.entries()
     assert entry.changed == store.journal_path("empty").stat().st_mtime
     assert (entry.status, entry.folder) == ("open", None)
+
+
+@pytest.mark.parametrize("task_id", ["../evil", "a/b", "..", ".hidden", "", "/etc", "a\nb", "x" * 300])
+def test_an_id_is_one_name_wherever_it_comes_from(tmp_path: Path, task_id: str) -> None:
+    with pytest.raises(UsageError, match="not the id of a task"):
+        TaskStore(tmp_path).folder(task_id)

@@ -227,6 +227,17 @@ async def test_a_subtask_that_was_deleted_is_an_error_for_the_model(tmp_path: Pa
     assert result.is_error and "cannot read" in text_in(kit.sent[-1])
 
 
+@pytest.mark.parametrize("parent", [None, "another"])
+async def test_a_task_that_is_no_subtask_of_this_one_is_not_continued_as_one(
+    tmp_path: Path, parent: str | None
+) -> None:
+    kit = Kit(tmp_path, [])
+    killed_with_a_subtask(kit, *opened(kit, "child", "Small", parent))
+    assert (await kit.resume("parent", [done()])).outcome == "completed"
+    assert "no subtask of this one" in text_in(kit.sent[-1])
+    assert replay(read_journal(kit.store.journal_path("child"))).ended is None
+
+
 async def test_what_was_said_before_a_crash_is_heard_after_it(tmp_path: Path) -> None:
     kit = Kit(tmp_path, [])
     written(kit, "parent", *opened(kit, "parent", "Big"), UserSaid("in blue, please"))

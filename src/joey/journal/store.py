@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import shutil
 import stat
 import time
@@ -80,6 +81,9 @@ class TaskEntry:
         return self.folder is not None and _same_folder(self.folder, folder)
 
 
+_TASK_ID = re.compile(r"\w[\w.-]{0,199}", re.ASCII)
+
+
 class TaskStore:
     """All tasks of one user."""
 
@@ -87,6 +91,9 @@ class TaskStore:
         self.root = root
 
     def folder(self, task_id: str) -> Path:
+        """The folder of a task. An id is one name, wherever it comes from: a journal may say anything."""
+        if not _TASK_ID.fullmatch(task_id):
+            raise UsageError(f"{quoted(task_id)} is not the id of a task; `joey tasks` lists them")
         return self.root / task_id
 
     def journal_path(self, task_id: str) -> Path:

@@ -8,12 +8,13 @@ from typing import Protocol
 
 from joey.commands import Command
 from joey.effects import SubtaskStarted
-from joey.errors import JoeyError
+from joey.errors import JoeyError, UsageError
 from joey.events import SubtaskClosed, SubtaskOpened, TaskFinished
 from joey.journal.journal import read_journal
 from joey.journal.records import ChildOpened, TaskOpened
 from joey.journal.replay import TaskState, replay
 from joey.messages import Block, TextBlock, ToolResult
+from joey.system.filenames import quoted
 from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
@@ -69,7 +70,7 @@ class Subtasks:
         What the user says on resuming is for whoever works, so it goes to the subtask: `opening` is empty afterwards.
         """
         try:
-            state = replay(read_journal(self._config.workspace.store.journal_path(child_id)))
+            state = self._own(child_id)
             if state.ended is not None and state.ended.outcome == "completed":
                 return self._result(child_id, state, TaskFinished("completed", state.ended.message))
             child = self._family.resume(self._child_config(), child_id, opening)
@@ -77,6 +78,13 @@ class Subtasks:
             return self._result(child_id, TaskState(), TaskFinished("error", str(error)))
         opening.clear()
         return await self._run(child)
+
+    def _own(self, child_id: str) -> TaskState:
+        """The state of a subtask, which must name this task as the one it belongs to."""
+        state = replay(read_journal(self._config.workspace.store.journal_path(child_id)))
+        if state.opened is None or state.opened.parent_id != self._log.task_id:
+            raise UsageError(f"the task {quoted(child_id)} is no subtask of this one, so it is not continued")
+        return state
 
     def _child_config(self) -> TaskConfig:
         return replace(self._config, approvals=self._toolbox.approvals)
