@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import time
 
 from joey.checkpoints import CheckpointLimits
 from joey.terminal.screen.app import Interactive
@@ -19,6 +20,7 @@ async def test_undo_says_what_it_would_do_and_does_it_when_confirmed(tmp_path: P
     services.kit.change(checkpoints=CheckpointLimits())
     file = services.folder / "a.txt"
     file.write_text("old\n")
+    (services.folder / ".git").mkdir()
     app = Interactive(services)
     async with app.run_test(size=SIZE) as pilot:
         await say(pilot, "/undo")
@@ -28,10 +30,11 @@ async def test_undo_says_what_it_would_do_and_does_it_when_confirmed(tmp_path: P
         await pilot.press("enter")
         await until(pilot, "Enter accepts", gone=True)
         await say(pilot, "/undo")
-        await until(pilot, "Type /undo now to do this")
+        screen = await until(pilot, "Type /undo now to do this")
+        assert "Undo would restore a.txt:" in screen and ".git" not in screen
         assert file.read_text() == "new\n"
         await say(pilot, "/undo now")
-        await until(pilot, "/redo takes this back")
+        await until(pilot, "Undo: restored a.txt; /redo takes this back")
         assert file.read_text() == "old\n"
         await say(pilot, "/undo")
         await until(pilot, "Nothing to undo")
@@ -40,6 +43,41 @@ async def test_undo_says_what_it_would_do_and_does_it_when_confirmed(tmp_path: P
         await say(pilot, "/redo now")
         await until(pilot, "/undo takes this back")
         assert file.read_text() == "new\n"
+
+
+async def test_what_somebody_else_changed_since_is_undone_only_when_that_is_confirmed(tmp_path: Path) -> None:
+    write = reply(*(call(name, "write_to_file", path=name, file_text="new\n") for name in ("mine.py", "b.py")))
+    services = ScratchServices(tmp_path, [write, done()])
+    services.kit.change(checkpoints=CheckpointLimits())
+    mine, other = (services.folder / name for name in ("mine.py", "b.py"))
+    app = Interactive(services)
+    async with app.run_test(size=SIZE) as pilot:
+        await say(pilot, "write")
+        await until(pilot, "Enter accepts")
+        edit_later(mine, "new\nprecious\n")
+        await say(pilot, "/undo now")
+        await until(pilot, "Not by Joey, but after its last step, this was changed, too: mine.py.")
+        await until(pilot, "Type /undo anyway to do this all the same.")
+        assert "precious" in mine.read_text() and other.exists()
+        await say(pilot, "/undo anyway")
+        await until(pilot, "Undo: deleted b.py, mine.py; /redo takes this back")
+        assert not mine.exists()
+        await say(pilot, "/redo now")
+        await until(pilot, "Redo: brought back b.py, mine.py; /undo takes this back.")
+        assert "precious" in mine.read_text()
+        await say(pilot, "/undo now")
+        for _ in range(400):
+            await pilot.pause(0.02)
+            if not mine.exists():
+                break
+        assert not mine.exists(), "what redo wrote is Joey's own step"
+
+
+def edit_later(file: Path, text: str) -> None:
+    """Write a file at a time that the clock of the file system tells from all times before."""
+    before = time()
+    while file.stat().st_ctime <= before + 0.002:
+        file.write_text(text)
 
 
 async def test_a_line_with_a_command_of_the_users_goes_to_the_model(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from joey.app.checkpoints import Step
+from joey.app.checkpoints import How, Step
 from joey.errors import JoeyError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ async def own_command(session: Session, text: str) -> str | None:
             case "compact":
                 return await session.compact()
             case "undo" | "redo":
-                return _step(session, name)
+                return _step(session, name, "anyway" if rest.strip() == "anyway" else "now")
             case "permissions":
                 return _permissions(session, rest.split())
             case _:
@@ -39,10 +39,10 @@ async def own_command(session: Session, text: str) -> str | None:
         return str(error)
 
 
-def _step(session: Session, step: Step) -> str:
+def _step(session: Session, step: Step, how: How) -> str:
     if session.task_id is None:
         return "There is nothing to take back yet."
-    return session.services.step_files(session.task_id, step, do=True)
+    return session.services.step_files(session.task_id, step, how)
 
 
 def _permissions(session: Session, words: list[str]) -> str:

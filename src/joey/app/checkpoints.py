@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_redo, plan_undo
+from joey.checkpoints.entries import Change, Verb
 from joey.errors import JoeyError, UsageError
 from joey.journal.branch import branch
-from joey.journal.journal import Journal, read_journal
-from joey.journal.records import CheckpointMade
+from joey.journal.journal import Journal, read_journal, read_timed
+from joey.journal.records import CheckpointMade, LeftOut, Record, RunEnded, TaskEnded
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.filenames import quoted
 from joey.task.config import new_task_id
 
 Step: TypeAlias = Literal["undo", "redo"]
+How: TypeAlias = Literal["", "now", "anyway"]
+"""Only say what would be done; do it; do it also where somebody else changed the files since."""
+_WOULD: dict[Verb, str] = {"create": "bring back", "change": "restore", "remove": "delete"}
+_DONE: dict[Verb, str] = {"create": "brought back", "change": "restored", "remove": "deleted"}
 _MAX_NAMES = 6
+_CLOCK_STEP = 0.001
+"""The times in a journal are rounded to this."""
 _NOTHING: dict[Step, str] = {
     "undo": "Nothing to undo: the files are as they were before the task changed any.",
     "redo": "Nothing to redo: nothing was undone, or the task has changed files since.",
@@ -39,25 +47,96 @@ def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> s
     return task_id
 
 
-def step_files(tasks: TaskStore, task_id: str, step: Step, *, do: bool) -> str:
-    """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
-    if not do:
-        plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
-        untouched = f"\n{untouched_line(plan.untouched)}" if plan.untouched else ""
-        return f"{plan.diff()}{_left(plan.left)}{untouched}\nType /{step} now to do this."
-    with Journal(tasks.journal_path(task_id)) as journal:
-        done = plan_step(open_store(tasks, tasks.find(task_id)), step).apply()
-        if done.way_back is not None:
-            journal.append(CheckpointMade(done.way_back.id, ""))
+def step_files(tasks: TaskStore, task_id: str, step: Step, how: How) -> str:
+    """Undo the last turn that changed files, or redo what was undone last; or say what that would do. `now` does not
+    touch what somebody else changed since, `anyway` does."""
+    if how != "":
+        with Journal(tasks.journal_path(task_id)) as journal:
+            plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
+            if how == "anyway" or not changed_since(tasks, task_id, plan):
+                return _do(plan, journal, step)
+    plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
+    untouched = f"\n{untouched_line(plan.untouched)}" if plan.untouched else ""
+    headline = f"{step.capitalize()} would {_named(plan.changes, _WOULD)}:"
+    return (
+        f"{headline}\n{plan.diff()}{_left(plan.left)}{untouched}\n{_how_to(step, changed_since(tasks, task_id, plan))}"
+    )
+
+
+def _do(plan: Restoration, journal: Journal, step: Step) -> str:
+    done = plan.apply()
+    if done.way_back is not None:
+        journal.append(CheckpointMade(done.way_back.id, ""))
+    restored = {change.path for change in done.changes}
+    what = _named([change for change in plan.changes if change.path in restored], _DONE)
     more = "/redo takes this back, /undo goes further back" if step == "undo" else "/undo takes this back"
-    return f"Restored {len({change.path for change in done.changes})} paths; {more}.{_left(done.left)}"
+    return f"{step.capitalize()}: {what or 'nothing was changed'}; {more}.{_left(done.left)}"
+
+
+def _how_to(step: Step, changed: Sequence[str]) -> str:
+    if not changed:
+        return f"Type /{step} now to do this."
+    return f"{changed_line(changed)}. Type /{step} anyway to do this all the same."
+
+
+def _named(changes: Iterable[Change], verbs: Mapping[Verb, str]) -> str:
+    """What is done to which paths: `delete a.py, b.py and bring back c.py`."""
+    paths: dict[Verb, list[str]] = {}
+    for change in changes:
+        is_folder = "folder" in (change.now.kind, change.wanted.kind)
+        paths.setdefault(change.verb, []).append(change.path + "/" * is_folder)
+    return " and ".join(f"{verbs[verb]} {_names(each)}" for verb, each in paths.items())
+
+
+def _names(paths: Sequence[str]) -> str:
+    names = ", ".join(map(quoted, paths[:_MAX_NAMES]))
+    return f"{names} and {len(paths) - _MAX_NAMES} more" if len(paths) > _MAX_NAMES else names
+
+
+def changed_since(tasks: TaskStore, task_id: str, plan: Restoration) -> list[str]:
+    """What would be overwritten or deleted, and is not as the last call, undo or redo of the task left it."""
+    last = _last_step(read_timed(tasks.journal_path(task_id))) + _CLOCK_STEP
+    here = (change.path for change in plan.changes if change.now.kind in ("file", "link", "unkept"))
+    return [path for path in here if _changed_at(plan.store.place(path)) > last]
+
+
+def _last_step(records: Iterable[tuple[float, Record | LeftOut]]) -> float:
+    """When the task last changed files, or could have: a call with a checkpoint ended, if only with its task, or files
+    were undone or redone."""
+    last = 0.0
+    running: set[str] = set()
+    for at, record in records:
+        match record:
+            case CheckpointMade(call_id=""):
+                last = at
+            case CheckpointMade(call_id=call_id):
+                running.add(call_id)
+            case RunEnded(call_id=call_id) if call_id in running:
+                last = at
+                running.discard(call_id)
+            case TaskEnded() if running:
+                last = at
+                running.clear()
+            case _:
+                pass
+    return last
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.lstat().st_ctime
+    except OSError:
+        return 0.0
+
+
+def changed_line(paths: Sequence[str]) -> str:
+    """Which paths somebody else changed after the last step of the task."""
+    return f"Not by Joey, but after its last step, this was changed, too: {_names(paths)}"
 
 
 def untouched_line(paths: Sequence[str]) -> str:
     """What is there and was never looked at: whatever became of it, restoring does not change it."""
-    names = ", ".join(map(quoted, paths[:_MAX_NAMES]))
-    more = f" and {len(paths) - _MAX_NAMES} more" if len(paths) > _MAX_NAMES else ""
-    return f"no part of checkpoints, so left as it is: {names}{more}"
+    return f"no part of checkpoints, so left as it is: {_names(paths)}"
 
 
 def _left(left: Mapping[str, str]) -> str:

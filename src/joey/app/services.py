@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from joey.app.checkpoints import Step, step_files
+from joey.app.checkpoints import How, Step, step_files
 from joey.app.models import catalogue
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
@@ -173,9 +173,9 @@ class Services:
         allowed."""
         return revoke(granted, self.folder, self._store, task_id, running)
 
-    def step_files(self, task_id: str, step: Step, *, do: bool) -> str:
+    def step_files(self, task_id: str, step: Step, how: How) -> str:
         """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
-        return step_files(self._store, task_id, step, do=do)
+        return step_files(self._store, task_id, step, how)
 
     # The user's own
 

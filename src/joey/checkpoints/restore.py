@@ -43,7 +43,8 @@ class Restoration:
     left: dict[str, str]
     """Paths that are not as they were and stay so, and why."""
     untouched: tuple[str, ...] = ()
-    """What is there and no part of checkpoints: what became of it since is not known, and stays."""
+    """What is there and no part of checkpoints: what became of it since is not known, and stays. Version control's
+    own folders are not named: nobody expects them to change."""
 
     def diff(self) -> str:
         """The changes as a unified diff, from how it is now to how it was."""
@@ -86,7 +87,8 @@ def plan_restore(store: CheckpointStore, number: int, seen: WalkResult | None = 
         else:
             changes.append(Change(path, now, wanted))
     left |= {path: why for path, why in _lost(store, past) if path not in past.entries}
-    untouched = tuple(sorted(seen.skipped - {"", *past.entries}))
+    skipped = seen.skipped - {"", *past.entries}
+    untouched = tuple(sorted(path for path in skipped if PurePosixPath(path).name not in NEVER))
     return Restoration(store, checkpoint, tuple(sorted(changes, key=lambda change: change.path)), left, untouched)
 
 

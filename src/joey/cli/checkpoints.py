@@ -24,7 +24,15 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from joey.app.checkpoints import fork_before, last_checkpoint, open_store, plan_step, untouched_line
+from joey.app.checkpoints import (
+    changed_line,
+    changed_since,
+    fork_before,
+    last_checkpoint,
+    open_store,
+    plan_step,
+    untouched_line,
+)
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
 from joey.journal.journal import Journal
@@ -62,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
     # Whoever holds the journal owns the checkpoints: a task that is running is not changed under its feet.
     with Journal(tasks.journal_path(entry.task_id)) as journal:
         plan = _plan(args, open_store(tasks, entry))
+        if changed := changed_since(tasks, entry.task_id, plan):
+            print(changed_line(changed), file=sys.stderr)
         code = 0 if args.what == "conversation" else _restore(plan, journal, args.action, ask=not args.yes)
     if args.what != "files" and code in (0, PARTIAL):
         print(fork_before(tasks, entry, plan.checkpoint))

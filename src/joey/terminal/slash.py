@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeAlias
 
-from joey.app.checkpoints import Step
+from joey.app.checkpoints import How, Step
 from joey.app.services import TaskLine
 from joey.commands import Condense
 from joey.config.keys import THEMES
@@ -262,7 +262,8 @@ def _step_files(front: Front, step: Step, rest: str) -> str:
         return _BUSY
     if front.session.choices.resume is None:
         return f"There is no task to {step} changes of."
-    return front.session.services.step_files(front.session.choices.resume, step, do=rest == "now")
+    how: How = "now" if rest == "now" else "anyway" if rest == "anyway" else ""
+    return front.session.services.step_files(front.session.choices.resume, step, how)
 
 
 def _theme(front: Front, which: str) -> str:
