@@ -137,3 +137,26 @@ def test_words_are_feedback_guidance_and_answers() -> None:
     feedback = answer_by_words(COMPLETION, "do more", comment=False)
     assert feedback is not None and not feedback.yes
     assert answer_by_words(QUESTION, "", comment=False) is None
+
+
+def test_a_key_that_came_too_early_is_the_answer_when_it_is_sent_by_itself_with_the_request_in_view() -> None:
+    yes = answer_by_words(APPROVAL, "y", comment=False)
+    assert yes is not None and yes.yes and not yes.text
+    picked = answer_by_words(QUESTION, "1", comment=False)
+    assert picked is not None and picked.text != "1"
+    assert answer_by_words(APPROVAL, "y", comment=False, seen=False) is None
+    assert answer_by_words(APPROVAL, "yy", comment=False) is None
+    assert answer_by_words(APPROVAL, "c", comment=False) is None
+    reason = answer_by_words(APPROVAL, "y", comment=True)
+    assert reason is not None and not reason.yes
+
+
+def test_a_request_is_seen_once_it_was_in_view_for_a_moment() -> None:
+    now = [0.0]
+    gate = KeyGate(lambda: now[0])
+    gate.show(APPROVAL)
+    assert not gate.is_seen
+    now[0] = gate.quiet
+    assert gate.is_seen
+    gate.show(QUESTION)
+    assert not gate.is_seen

@@ -158,6 +158,30 @@ async def test_what_was_typed_is_there_in_the_next_run(tmp_path: Path) -> None:
         assert prompt.text == "ke"
 
 
+async def test_words_typed_after_ctrl_r_are_searched_for_and_esc_brings_back_what_was_typed(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        prompt = app.query_one(Prompt)
+        for text in ("run curl", "ls", "/copy"):
+            prompt.sent_before.add(text)
+        await pilot.press("ctrl+r")
+        await until(pilot, "earlier messages with: (type a word)")
+        await pilot.press("c")
+        assert prompt.text == "/copy"
+        await pilot.press("u")
+        assert prompt.text == "run curl"
+        await pilot.press("backspace", "ctrl+r")
+        assert prompt.text == "run curl", "the older one with a c in it"
+        await pilot.press("escape")
+        await until(pilot, "earlier messages with", gone=True)
+        assert prompt.text == ""
+        await pilot.press("ctrl+r", "l", "s", "end", "x")
+        assert prompt.text == "lsx", "another key ends the search"
+        prompt.text = "l"
+        await pilot.press("end", "ctrl+r", "s", "escape")
+        assert prompt.text == "l"
+
+
 def test_searching_goes_back_until_there_is_no_more() -> None:
     history = History(["fix a", "look", "Fix b", "fix b"])
     assert [history.search("fix"), history.search("fix b"), history.search("Fix b")] == ["fix b", "Fix b", "fix a"]

@@ -12,6 +12,7 @@ from joey.effects import Todo
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    CompletionRequested,
     ContinueRequested,
     Event,
     ModeChanged,
@@ -49,8 +50,8 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.system.visible import as_on_screen, visible
-from joey.terminal.drawing import FOLDED, draw, draw_diff, draw_request, headline
-from joey.terminal.screen.look import ScreenLook
+from joey.terminal.drawing import FOLDED, Look, draw, draw_diff, draw_request, headline
+from joey.terminal.screen.look import ScreenLook, request_keys
 from joey.terminal.screen.menu import completions, word_to_complete
 from joey.terminal.screen.prompt import History
 from joey.terminal.slash import cost_lines
@@ -176,6 +177,20 @@ def test_requests_of_a_subtask_are_not_those_of_its_parent() -> None:
     transcript.apply("child", request)
     transcript.apply("child", ApprovalAnswered("continue_1", True))
     assert transcript.pending == [("t", request)]
+
+
+def test_a_subtask_is_told_from_its_task_and_the_words_of_the_model_from_those_of_the_user() -> None:
+    transcript = fold(TaskStarted("Do it.", "code", "m", "native"))
+    transcript.apply("child", TaskStarted("A part of it.", "code", "m", "native", parent_id="t"))
+    for task in ("child", "t"):
+        transcript.apply(task, ToolCallFinished("r", "attempt_completion", {"result": "All done."}))
+        transcript.apply(task, TaskCompleted("All done.", Usage()))
+    own, instructions, *results = transcript.entries
+    assert isinstance(own, UserText) and isinstance(instructions, Note) and "A part of it." in instructions.text
+    assert [words(draw(each, Look())).split("\n")[0] for each in results] == ["✓ Result of the subtask", "✓ Result"]
+    request = CompletionRequested("c", "All done.")
+    ours, theirs = (request_keys(request, ready=True, of_subtask=each).plain for each in (False, True))
+    assert "subtask" not in ours and "the subtask's result" in theirs
 
 
 def test_live_output_is_kept_only_to_a_limit() -> None:

@@ -108,7 +108,7 @@ def _todo_lines(todos: tuple[Todo, ...]) -> str:
 
 def _card(card: Card, look: Look) -> RenderableType:
     if card.state != "failed" and card.display.role == "result":
-        return draw_result(card.summary, look, proposed=card.state != "done")
+        return draw_result(card.summary, look, proposed=card.state != "done", of_subtask=card.of_subtask)
     if card.state != "failed" and card.display.role == "question":
         return inked("? ", "bold yellow").append(visible(card.summary))
     if card.state == "done" and card.display.role == "todos":
@@ -116,9 +116,10 @@ def _card(card: Card, look: Look) -> RenderableType:
     return Group(headline(card), *(Padding(part, (0, 0, 0, 2)) for part in body(card, look)))
 
 
-def draw_result(text: str, look: Look, *, proposed: bool = False) -> RenderableType:
+def draw_result(text: str, look: Look, *, proposed: bool = False, of_subtask: bool = False) -> RenderableType:
     """The result of a task, as the model reports it. One that is only `proposed` has not passed the checks yet."""
-    return Group(inked("○ Result", "bold yellow") if proposed else inked("✓ Result", "bold green"), look.prose(text))
+    what = "Result of the subtask" if of_subtask else "Result"
+    return Group(inked(f"○ {what}", "bold yellow") if proposed else inked(f"✓ {what}", "bold green"), look.prose(text))
 
 
 def headline(card: Card) -> Text:

@@ -296,7 +296,7 @@ KEYS = """\
   /  @      a command, a file: any characters of the name find it
   !command  run it yourself; the model gets the output too (not of !!command)
   Up, Down  earlier messages, or the menu; Up takes back what still waits
-  Ctrl+R    search earlier messages for the typed words; again: an older one
+  Ctrl+R    search earlier messages: type words; again: an older one
   Ctrl+G    write in $EDITOR
   Ctrl+V    paste an image; its path, typed or dragged here, attaches it, too
   Shift+Tab the next approval profile: ask, edits, auto, plan

@@ -151,6 +151,7 @@ class Card(Entry):
     """How it failed, in a few words: `exit code 2`, `interrupted`."""
     display: Display = field(default_factory=Display)
     known_summary: str = ""
+    of_subtask: bool = False
 
     @property
     def summary(self) -> str:
@@ -206,6 +207,11 @@ class Transcript:
         self._answers: dict[str, ModelText] = {}
         self._thoughts: dict[str, Reasoning] = {}
         self._turn_began = 0
+        self._subtasks: set[str] = set()
+
+    def is_subtask(self, task_id: str) -> bool:
+        """Whether a task works for another one: its result is not yet that of what the user wanted."""
+        return task_id in self._subtasks
 
     def add(self, entry: Entry) -> Entry:
         self.entries.append(entry)
@@ -223,7 +229,7 @@ class Transcript:
             case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished():
                 return self._run(task_id, event)
             case TaskStarted():
-                return [] if event.resumed else [self.add(UserText(own_words(event.text)))]
+                return self._start(task_id, event)
             case TurnStarted():
                 return self._turn()
             case RetryScheduled():
@@ -244,6 +250,16 @@ class Transcript:
                 return [*self._end(task_id), *self._noted(event)]
             case _:
                 return self._request(task_id, event)
+
+    def _start(self, task_id: str, event: TaskStarted) -> list[Entry]:
+        if event.parent_id:
+            self._subtasks.add(task_id)
+        if event.resumed:
+            return []
+        words = own_words(event.text)
+        if event.parent_id:  # words of the model, which must not look like the user's
+            return [self.add(Note(f"The model's instructions to the subtask: {words}"))]
+        return [self.add(UserText(words))]
 
     def _turn(self) -> list[Entry]:
         """A request goes out, and takes along what waited."""
@@ -314,6 +330,7 @@ class Transcript:
 
     def _new_card(self, task_id: str, call_id: str, name: str) -> Card:
         card = self._cards[task_id, call_id] = Card(call_id, name, display=self._display_of(name))
+        card.of_subtask = self.is_subtask(task_id)
         self.add(card)
         return card
 

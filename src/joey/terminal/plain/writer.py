@@ -162,7 +162,8 @@ class Writer:
             self._write(last)
 
     def _write_start(self, event: TaskStarted) -> None:
-        self._write(inked("Resuming: " if event.resumed else "› ", "bold cyan").append(visible(event.text), "bold"))
+        sign = "Subtask: " if event.parent_id else "› "
+        self._write(inked("Resuming: " if event.resumed else sign, "bold cyan").append(visible(event.text), "bold"))
         self._write(inked(one_line(f"({event.mode} mode, {event.model}, {event.protocol} calls)"), "dim"))
 
     def _write_entries(self, entries: Iterable[Entry]) -> None:

@@ -101,13 +101,22 @@ def choice_of(request: Request, key: str) -> Choice | None:
     return next((each for each in choices(request) if key in each.keys), None)
 
 
-def answer_by_words(request: Request, text: str, *, comment: bool) -> Answer | None:
-    """The answer that typed words give; None: they are a message for the model, and approval is given by key only."""
+def answer_by_words(request: Request, text: str, *, comment: bool, seen: bool = True) -> Answer | None:
+    """The answer that typed words give; None: they are a message for the model. A key that came too early stands in the
+    input: sent by itself, with the request in view (`seen`), it is the answer. Else approval is given by key only."""
+    if seen and not comment and (given := answer_typed(request, text)):
+        return given
     if isinstance(request, ApprovalRequested):
         return Answer(request.request_id, yes=False, text=text) if comment else None
     if isinstance(request, CompletionRequested):
         return Answer(request.request_id, yes=not text, text=text)
     return Answer(request.request_id, yes=bool(text), text=text) if text else None
+
+
+def answer_typed(request: Request, text: str) -> Answer | None:
+    """The answer that Enter gives with this text: that of the one key it consists of."""
+    choice = choice_of(request, text) if len(text) == 1 else None
+    return choice.gives if choice and isinstance(choice.gives, Answer) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +135,7 @@ class KeyGate:
     ) -> None:
         self._clock = clock
         self.quiet, self.hold = quiet, hold
-        self._quiet_since = clock()
+        self._quiet_since = self._shown_since = clock()
         self.request: Request | None = None
         self.held: Held | None = None
 
@@ -135,12 +144,17 @@ class KeyGate:
         if request is self.request:
             return False
         self.request, self.held = request, None
-        self._quiet_since = self._clock()
+        self._quiet_since = self._shown_since = self._clock()
         return True
 
     def typed(self) -> None:
         """The user typed something."""
         self._quiet_since = self._clock()
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the request has been in view for so long that what is sent now is sent with it in mind."""
+        return self.request is not None and self._clock() - self._shown_since >= self.quiet
 
     def is_ready(self, text: str) -> bool:
         """Whether a key answers now, with this text in the input."""

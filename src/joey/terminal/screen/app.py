@@ -73,7 +73,6 @@ from joey.terminal.welcome import welcome
 
 _DRAWINGS_A_SECOND = 20
 _NOTIFY = ("terminal.notify", "terminal.notify_when", "terminal.notify_command")
-_BELOW = "↓ there is more below · Ctrl+End shows it"
 _TWICE = 2.0
 """Within how many seconds a second Ctrl+C quits."""
 
@@ -374,7 +373,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
             self.session.end_first(lambda: self._say(text, images))
             return
         panel = self.query_one(RequestPanel)
-        answer = answer_by_words(panel.request, text, comment=panel.commenting) if panel.request else None
+        comment, seen = panel.commenting, panel.gate.is_seen
+        answer = answer_by_words(panel.request, text, comment=comment, seen=seen) if panel.request else None
         if not text and panel.request is not None and not panel.commenting:
             return  # an empty Enter answers by key, or not at all
         if self.session.task is not None:
@@ -429,8 +429,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def _show_request(self) -> None:
         """Show the oldest request."""
-        request = self.transcript.pending[0][1] if self.transcript.pending else None
-        self.query_one(RequestPanel).show(request, self.look)
+        task_id, request = self.transcript.pending[0] if self.transcript.pending else ("", None)
+        self.query_one(RequestPanel).show(request, self.look, of_subtask=self.transcript.is_subtask(task_id))
 
     # Completion and attachments
 
@@ -567,7 +567,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.action_to_end()
 
     def on_transcript_view_moved(self, message: TranscriptView.Moved) -> None:
-        self.query_one(Prompt).border_title = "" if message.at_end else _BELOW
+        self.query_one(Prompt).show_below(is_below=not message.at_end)
 
     def action_search(self) -> None:
         self.query_one(SearchBar).open()

@@ -62,12 +62,12 @@ class ScreenLook(Look):
         return Text("\n").join([inked(visible(name), "bold"), drawn]) if self.in_full else drawn  # a call may have many
 
 
-def request_keys(request: Request, *, ready: bool) -> Text:
+def request_keys(request: Request, *, ready: bool, of_subtask: bool = False) -> Text:
     """Which keys answer it, and what else does. Keys that do not work yet are not named; their place is kept."""
     if isinstance(request, ApprovalRequested) or is_plan(request):
         named = ((each.keys[0] if ready else " ", each.words) for each in choices(request))
         return Text("\n").join(inked(key, "bold").append(f" {words}", "dim") for key, words in named)
-    return Text(_keys(request) if ready else "", "dim")
+    return Text(_keys(request, of_subtask=of_subtask) if ready else "", "dim")
 
 
 def is_plan(request: Request | None) -> bool:
@@ -75,13 +75,14 @@ def is_plan(request: Request | None) -> bool:
     return isinstance(request, CompletionRequested) and request.plan
 
 
-def _keys(request: Request) -> str:
+def _keys(request: Request, *, of_subtask: bool) -> str:
     match request:
         case QuestionRequested():
             count = len(choices(request))
             return f"1-{count} picks · or type an answer" if count else "type an answer"
         case CompletionRequested():
-            return "Enter accepts · or type what to change"
+            what = " the subtask's result, and the task goes on" if of_subtask else ""
+            return f"Enter accepts{what} · or type what to change"
         case _:
             return "y continues · n stops · or type a hint for the model"
 

@@ -3,9 +3,10 @@
 Enter sends. A new line is Ctrl+J everywhere, Shift+Enter or Alt+Enter in terminals that tell them from Enter, or a
 backslash before Enter. While completions are shown, Up and Down choose among them and Tab takes the chosen one (so
 does Enter, once one was chosen); Esc puts them away. Otherwise Up on the first line and Down on the last walk through
-what was sent before, and Ctrl+R through what has the typed words in it. Up in an empty input takes back what still
-waits for the model. A pasted text that is nothing but paths of images attaches them; Backspace in an empty input
-lets the last one go. A large paste is a chip in the input (`pasted`). `?` in an empty input shows the keys.
+what was sent before; Ctrl+R, and words before or after it, through what has these words in it. Up in an empty input
+takes back what still waits for the model. A pasted text that is nothing but paths of images attaches them; Backspace
+in an empty input lets the last one go. A large paste is a chip in the input (`pasted`). `?` in an empty input shows
+the keys.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual import events
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
 
+from joey.system.visible import one_line
 from joey.terminal.attachments import ImageFile, images_in, only_images
 from joey.terminal.screen.menu import Menu, completions, word_to_complete
 from joey.terminal.screen.pasted import Pasted
@@ -25,6 +28,7 @@ from joey.terminal.screen.survival import Survives
 from joey.terminal.screen.vim import VimKeys
 
 _NEW_LINE = ("ctrl+j", "shift+enter", "alt+enter")
+_BELOW = "↓ there is more below · Ctrl+End shows it"
 _MOVES = {"down": 1, "up": -1, "ctrl+n": 1, "ctrl+p": -1}
 """What moves in the menu, and by how much."""
 
@@ -66,7 +70,14 @@ class History:
         """What was sent last with these words in it; asked again, the one before."""
         if self._wanted is None:
             self._wanted, self._at, self._draft = now, len(self._sent), now
-        wanted = self._wanted.casefold()
+        return self._older_with(self._wanted.casefold(), now)
+
+    def search_for(self, words: str) -> str | None:
+        """The same for other words, from the end."""
+        self._wanted, self._at = words, len(self._sent)
+        return self._older_with(words.casefold(), "")
+
+    def _older_with(self, wanted: str, now: str) -> str | None:
         for at in range(self._at - 1, -1, -1):
             if wanted in self._sent[at].casefold() and self._sent[at] != now:
                 self._at = at
@@ -131,6 +142,11 @@ class Prompt(Survives, TextArea):
         self._attached: list[ImageFile] = []
         self._shown: list[ImageFile] = []
         self._recalled = ""
+        self._search: str | None = None
+        """The words that Ctrl+R looks for, while what is typed is added to them."""
+        self._draft = ""
+        """What Esc brings back then."""
+        self._is_below = False
         self._pasted = Pasted()
         self._vim = VimKeys(self, self._looked_back) if vim else None
         self.sent_before = History(sent_before)
@@ -139,7 +155,7 @@ class Prompt(Survives, TextArea):
 
     async def on_key(self, event: events.Key) -> None:
         if (
-            self._intercept(event.key, self.text)
+            self._intercept(event.key, self.text or self._search_sign)
             or self._took(event.key, event.character)
             or await self._edited(event.key)
         ):
@@ -154,6 +170,8 @@ class Prompt(Survives, TextArea):
 
     def _took(self, key: str, character: str | None) -> bool:
         """Whether the key means something here besides typing."""
+        if self._search is not None and self._searched(self._search, key, character):
+            return True
         if self._chose(key) or (self._vim is not None and self._vim.took(key, character)):
             return True
         return self._sent_or_broke(key) or self._looked_back(key) or self._wanted(key)
@@ -212,10 +230,53 @@ class Prompt(Survives, TextArea):
         elif key == "down" and row == self.document.line_count - 1:
             self._recall(self.sent_before.newer())
         elif key == "ctrl+r":
-            self._recall(self.sent_before.search(self.text))
+            self._begin_search()
         else:
             return False
         return True
+
+    # Search
+
+    @property
+    def _search_sign(self) -> str:
+        """Stands for a text while there is none: what is typed in a search is no answer to a request."""
+        return "" if self._search is None else "search"
+
+    def _begin_search(self) -> None:
+        words = self._draft = self.text
+        if words:
+            self._recall(self.sent_before.search(words))
+        self._look_for(words)
+
+    def _searched(self, words: str, key: str, character: str | None) -> bool:
+        """A key while searching. Whatever is no part of the words ends the search, and does what it always does."""
+        if key == "ctrl+r":
+            self._recall(self.sent_before.search(self.text))
+        elif key == "backspace" or (character is not None and character.isprintable()):
+            words = words[:-1] if key == "backspace" else words + (character or "")
+            self._recall(self.sent_before.search_for(words) if words else "")
+            self._look_for(words)
+        else:
+            self._look_for(None)
+            if key == "escape":
+                self._recall(self._draft)
+            return key == "escape" or (key == "enter" and not self.text)
+        return True
+
+    def _look_for(self, words: str | None) -> None:
+        self._search = words
+        self._show_title()
+
+    def show_below(self, *, is_below: bool) -> None:
+        """Whether the conversation goes on below what is in view."""
+        self._is_below = is_below
+        self._show_title()
+
+    def _show_title(self) -> None:
+        title = _BELOW if self._is_below else ""
+        if self._search is not None:
+            title = f"earlier messages with: {one_line(self._search) or '(type a word)'} · Ctrl+R older · Esc back"
+        self.border_title = Content(title)
 
     def send(self) -> None:
         """What Enter does."""
@@ -298,6 +359,7 @@ class Prompt(Survives, TextArea):
     def on_text_area_changed(self) -> None:
         if self.text != self._recalled:
             self.sent_before.reset()
+            self._look_for(None)
             self.offer_again()
         else:
             self._offer(Menu())

@@ -20,11 +20,11 @@ from textual.widgets import Static
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, Request
 from joey.terminal.drawing import Look, draw_request
-from joey.terminal.screen.answering import Comment, EditPlan, Given, Held, KeyGate
+from joey.terminal.screen.answering import Comment, EditPlan, Given, Held, KeyGate, answer_typed, choice_of
 from joey.terminal.screen.look import is_plan, request_keys
 from joey.terminal.screen.survival import Survives
 
-_TEXT_FIRST = "Enter sends your text · without text, a key answers this"
+_TEXT_FIRST = "Enter sends your text · Ctrl+C clears it · without text, a key answers this"
 _COMMENT = "Enter sends your comment with the no · Esc goes back"
 
 
@@ -51,6 +51,7 @@ class RequestPanel(Survives, Vertical):
         self.commenting = False
         """Whether what is typed is the reason for a no."""
         self._text = ""
+        self._of_subtask = False
         self.display = False
 
     @property
@@ -67,7 +68,8 @@ class RequestPanel(Survives, Vertical):
             yield Static(id="request-text")
         yield Static(id="keys")
 
-    def show(self, request: Request | None, look: Look) -> None:
+    def show(self, request: Request | None, look: Look, *, of_subtask: bool = False) -> None:
+        self._of_subtask = of_subtask
         self.display = request is not None
         self.set_class(isinstance(request, CompletionRequested) and not is_plan(request), "ended")
         if self.gate.show(request):
@@ -103,12 +105,16 @@ class RequestPanel(Survives, Vertical):
     def _keys(self, request: Request) -> Text:
         if self.commenting:
             return Text(_COMMENT, "dim")
-        keys, hint = request_keys(request, ready=self.accepts_keys), ""
+        keys, hint = request_keys(request, ready=self.accepts_keys, of_subtask=self._of_subtask), ""
         if self._text:
-            hint = "" if isinstance(request, CompletionRequested) else _TEXT_FIRST
+            hint = "" if isinstance(request, CompletionRequested) else self._text_hint(request)
         elif self.accepts_keys and not self.has_class("ended") and self.query_one("#request-body").max_scroll_y:
             hint = "↑↓ scroll"
         return keys.append(f"\n{hint}" if keys.plain and hint else hint, "dim")
+
+    def _text_hint(self, request: Request) -> str:
+        choice = choice_of(request, self._text) if answer_typed(request, self._text) else None
+        return f"Enter answers: {choice.words}" if choice else _TEXT_FIRST
 
     # Keys
 
