@@ -170,3 +170,15 @@ def test_long_texts_are_shortened_in_the_middle() -> None:
     assert shortened("x" * 100, 100) == "x" * 100
     assert len(shortened("x" * 100_000)) < 50_000
     assert raw_input({"a": ["y" * 10_000], "b": {"c": 1}})["b"] == {"c": 1}
+
+
+def test_a_request_shows_all_of_a_command_and_nothing_that_a_terminal_would_obey() -> None:
+    projection = Projection("/work", Client())
+    command = "echo hi #\x1b[8m\u202e\ntouch x"
+    request = ApprovalRequested("r", "a", "execute_command", {"command": command, "cwd": "sub"}, "why")
+    _, shown = projection.waiting("t", request)
+    assert shown["title"] == "echo hi #␛[8m� ⏎ touch x"
+    assert shown["content"][0]["content"]["text"] == "```\necho hi #␛[8m�\ntouch x\n```\nin sub"
+    edit = ApprovalRequested("r", "b", "write_to_file", {"path": "../../etc/x\x07", "file_text": ""}, "why")
+    _, shown = projection.waiting("t", edit)
+    assert (shown["title"], shown["locations"]) == ("Edit ../../etc/x␇", [{"path": "/etc/x\x07"}])

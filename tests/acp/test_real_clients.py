@@ -127,7 +127,7 @@ async def test_the_client_of_the_python_sdk_sends_content_answers_a_form_and_loa
     options = ["-m", "joey", "acp", "--base-url", desk.server.anthropic_url]
     client = SdkClient()
     async with acp.spawn_agent_process(
-        cast(acp.Client, client), sys.executable, *options, env=desk.environment, use_unstable_protocol=True
+        cast("acp.Client", client), sys.executable, *options, env=desk.environment, use_unstable_protocol=True
     ) as (conn, _):
         forms = ElicitationCapabilities(form=ElicitationFormCapabilities())
         await conn.initialize(protocol_version=1, client_capabilities=ClientCapabilities(elicitation=forms))

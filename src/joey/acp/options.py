@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from joey.acp.updates import line
 from joey.commands import Answer
 from joey.events import ApprovalRequested, QuestionRequested
 from joey.permissions import Scope
@@ -31,7 +32,7 @@ def permissions(event: ApprovalRequested) -> list[dict[str, str]]:
     if event.always:
         allowed = "; ".join(event.always)
         for scope in _SCOPES:
-            words = f"Don't ask again for {allowed}, in this {scope}"
+            words = line(f"Don't ask again for {allowed}, in this {scope}")
             found.append({"optionId": f"allow_{scope}", "name": words, "kind": "allow_always"})
     return [*found, {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"}]
 

@@ -390,7 +390,7 @@ def _flat(arguments: object) -> dict[ArgumentPath, list[str]]:
 
 def _title(call: _Call, summary: str) -> str:
     """The command itself, or what is done to what."""
-    summary = " ".join(summary.split())
+    summary = updates.line(summary)
     if call.display.kind == "execute" and summary:
         return summary
     verb = _VERBS.get(call.display.kind, call.name)
@@ -400,4 +400,6 @@ def _title(call: _Call, summary: str) -> str:
 def _command(call: _Call) -> list[Content]:
     if call.display.kind != "execute":
         return []
-    return [updates.block(updates.text(updates.fenced(call.display.summary(call.texts()))))]
+    known = call.texts()
+    where = f"\nin {updates.line(known[('cwd',)])}" if known.get(("cwd",)) else ""
+    return [updates.block(updates.text(f"{updates.fenced(call.display.summary(known))}{where}"))]

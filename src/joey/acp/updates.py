@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from joey.effects import Todo
 from joey.messages import ImageBlock, Shown, ShownDiff, ShownImage, ToolResult
+from joey.system.visible import visible
 
 Update: TypeAlias = dict[str, Any]
 Content: TypeAlias = dict[str, Any]
@@ -19,7 +21,13 @@ MAX_INPUT = 4_000
 
 
 def text(words: str) -> Content:
-    return {"type": "text", "text": words}
+    """Words of anybody, as an editor may draw them: some are drawn in a terminal."""
+    return {"type": "text", "text": visible(words)}
+
+
+def line(words: str) -> str:
+    """Words in one line that hides nothing: where a line ends, there is a sign."""
+    return visible(words.strip().replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " "))
 
 
 def image(block: ImageBlock | ShownImage) -> Content:
@@ -124,4 +132,4 @@ def result_content(result: ToolResult, folder: str) -> list[Content]:
 
 
 def absolute(path: str, folder: str) -> str:
-    return path if path.startswith("/") else f"{folder.rstrip('/')}/{path}"
+    return posixpath.normpath(path if path.startswith("/") else f"{folder}/{path}")

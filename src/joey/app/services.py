@@ -110,8 +110,8 @@ class Services:
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
     ) -> AbstractAsyncContextManager[TaskHandle]:
         """A task, new or resumed. Whoever opens it runs it."""
-        thinking = {"reasoning.effort": choices.effort} if choices.effort else {}
-        options = self._options.with_flags({"mode": choices.mode, "model": choices.model, **thinking})
+        chosen = {"mode": choices.mode, "model": choices.model, "reasoning.effort": choices.effort}
+        options = self._options.with_flags({name: value for name, value in chosen.items() if value is not None})
         options = replace(options, resume=choices.resume, profile=choices.profile)
         return open_task(prepare_task(options, self._given), prompt, watch, images)
 
