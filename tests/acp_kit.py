@@ -206,6 +206,11 @@ class Editor:
         message = await asyncio.wait_for(self.begin_request(method, **params), 60)
         return message["result"] if "result" in message else {"error": message["error"]}
 
+    async def request_with(self, method: str, params: Any) -> Any:
+        """The answer to a request whose parameters are no object."""
+        self._ids += 1
+        return await self.send_request({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
+
     async def initialize(self, **capabilities: Any) -> Any:
         return await self.request("initialize", protocolVersion=1, clientCapabilities=capabilities)
 

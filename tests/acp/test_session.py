@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from acp_kit import Desks, choose, shape
 from joey.testing.script import Faults, reply
@@ -172,3 +173,74 @@ async def test_a_session_that_has_not_begun_is_resumed_by_another_process(desks:
     assert unknown["error"]["code"] == -32002
     assert await again.prompt(session, "Hello") == {"stopReason": "end_turn"}
     await again.close()
+
+
+async def test_twenty_sessions_work_at_once_each_in_its_folder(desks: Desks) -> None:
+    desk = await desks.set_up(*([EDIT] * 20), *([DONE] * 20))
+    editor = desk.open()  # which keeps all waiting for an answer
+    await editor.initialize()
+    sessions = []
+    for number in range(20):
+        folder = desk.workspace / str(number)
+        folder.mkdir()
+        sessions.append((await editor.request("session/new", cwd=str(folder), mcpServers=[]))["sessionId"])
+    words = [{"type": "text", "text": "Write it"}]
+    answers = [editor.begin_request("session/prompt", sessionId=each, prompt=words) for each in sessions]
+    await editor.until(lambda: len(editor.requests()) == 20)
+    chosen = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+    for each in [each for each in editor.seen if each.get("method") == "session/request_permission"]:
+        editor.send({"jsonrpc": "2.0", "id": each["id"], "result": chosen})
+    assert {(await each)["result"]["stopReason"] for each in answers} == {"end_turn"}
+    assert [(desk.workspace / str(number) / "x.txt").read_text() for number in range(20)] == ["one\ntwo\n"] * 20
+    await editor.close()
+
+
+STRANGE_ANSWERS: list[Any] = [
+    None, [], "yes", 7, {}, {"outcome": "selected"}, {"outcome": {"outcome": "selected"}},
+    {"outcome": {"outcome": "selected", "optionId": ["allow_once"]}},
+    {"outcome": {"outcome": "selected", "optionId": "allow_project_and_more"}},
+]  # fmt: skip
+
+
+async def test_whatever_is_no_clear_yes_is_a_no(desks: Desks) -> None:
+    calls = [reply(call(str(at), "write_to_file", path="x.txt", file_text="x")) for at in range(len(STRANGE_ANSWERS))]
+    desk = await desks.set_up(*calls, reply("Then not."), reply("Still not."))
+    given = iter(STRANGE_ANSWERS)
+    editor = desk.open()
+    session = await desk.session(editor)
+    turn = editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Write"}])
+    for count, answer in enumerate(given, 1):
+        await editor.until(lambda count=count: turn.done() or len(editor.requests()) == count)  # type: ignore[misc]
+        if turn.done():
+            break  # a task whose calls are all refused asks how to continue
+        number = [each["id"] for each in editor.seen if each.get("method") == "session/request_permission"][-1]
+        for _ in range(2):  # twice: the second answers nothing
+            editor.send({"jsonrpc": "2.0", "id": number, "result": answer})
+    assert (await turn)["result"]["stopReason"] in ("end_turn", "max_turn_requests")
+    assert not (desk.workspace / "x.txt").exists()
+    await editor.close()
+
+
+async def test_hostile_lines_are_answered_or_dropped(desks: Desks) -> None:
+    desk = await desks.set_up(reply("Hello to you."))
+    editor = desk.open()
+    for line in (b"garbage before anything", b"[" * 100_000, b'{"a":' * 50_000, b"x" * 2_000_000, b"\x00", b"nul\x00l"):
+        editor.send_line(line)
+    session = await desk.session(editor)
+    for number in (1.5, True, {"a": 1}, [1]):
+        editor.send({"jsonrpc": "2.0", "id": number, "method": "session/list", "params": {}})
+    no_objects: list[Any] = [[], "x", 7]
+    for params in no_objects:
+        assert (await editor.request_with("session/list", params))["error"]["code"] == -32602
+    for about in ({"requestId": 10**30}, {"requestId": {"a": 1}}, {"requestId": [1]}, {}, {"requestId": None}):
+        editor.notify("$/cancel_request", **about)
+    for wrong in ({}, {"sessionId": 7}, {"sessionId": ["x"]}, {"sessionId": "../../etc/passwd"}):
+        editor.notify("session/cancel", **wrong)
+        assert "error" in await editor.request("session/load", cwd=str(desk.workspace), **wrong)
+        assert "error" in await editor.request("session/delete", **wrong)
+    assert "error" in await editor.request("session/delete", sessionId=session[:8])
+    assert "error" in await editor.request("session/list", cursor="-1")
+    loading = editor.begin_request("session/load", sessionId=session, cwd=str(desk.workspace), mcpServers=[])
+    assert await editor.prompt(session, "Hello") == {"stopReason": "end_turn"}
+    assert "result" in await loading
+    await editor.close()

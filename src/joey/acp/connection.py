@@ -17,12 +17,12 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
+from joey.acp.lines import MAX_LINE, InputLines
 from joey.errors import JoeyError
 from joey.sendable import sendable
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 CANCELLED, LOGIN_NEEDED, NOT_FOUND = -32800, -32000, -32002
-MAX_LINE = 64 * 1024 * 1024
 _LOG = logging.getLogger(__name__)
 
 Id: TypeAlias = int | str | None
@@ -165,17 +165,21 @@ class Connection:
 
     def _notified(self, method: str, params: Params) -> None:
         if method == "$/cancel_request":
-            running = self._running.get(params.get("requestId"))
-            if running is not None:
-                running.cancel()
+            self._cancel(params.get("requestId"))
             return
         handler = self._served.notification(method)
         if handler is None:
             return  # one that is not known is dropped
         try:
             handler(params)
-        except JoeyError as error:
-            _LOG.info("%s: %s", method, error)
+        except Exception:  # noqa: BLE001 - nothing that comes in ends the connection
+            _LOG.exception("%s failed", method)
+
+    def _cancel(self, number: Any) -> None:
+        """Answer a request of the client's with the error for it. One that is over, or never was, is none."""
+        running = self._running.get(number) if _is_id(number) else None
+        if running is not None:
+            running.cancel()
 
     def _answered(self, number: Any, message: Mapping[str, Any]) -> None:
         waiting = self._waiting.get(number) if _is_id(number) else None
@@ -210,26 +214,23 @@ def _is_id(value: object) -> bool:
     return value is None or (isinstance(value, (int, str)) and not isinstance(value, bool))
 
 
-class StreamLines:
-    """Lines of a blocking stream. A thread reads them, because standard input may be a file, which no loop watches."""
+class ThreadedLines:
+    """Lines that a thread reads, because standard input may be a file, which no loop watches."""
 
-    def __init__(self, stream: BinaryIO, first: tuple[bytes, ...] = ()) -> None:
+    def __init__(self, lines: InputLines, first: tuple[bytes, ...] = ()) -> None:
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         for line in first:
             self._queue.put_nowait(line)
         self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._read, args=[stream], daemon=True).start()
+        threading.Thread(target=self._read, args=[lines], daemon=True).start()
 
     async def next(self) -> bytes | None:
         """The next line; None at the end."""
         return await self._queue.get()
 
-    def _read(self, stream: BinaryIO) -> None:
-        try:
-            while line := _bounded_line(stream):
-                self._hand(line)
-        except (OSError, ValueError):
-            pass  # closed under our hands: it is the end
+    def _read(self, lines: InputLines) -> None:
+        while line := lines.next():
+            self._hand(line)
         self._hand(None)
 
     def _hand(self, line: bytes | None) -> None:
@@ -237,13 +238,3 @@ class StreamLines:
             self._loop.call_soon_threadsafe(self._queue.put_nowait, line)
         except RuntimeError:
             return  # the loop has ended
-
-
-def _bounded_line(stream: BinaryIO) -> bytes:
-    """A line. One that is too long is read to its end and cut, so that the next one begins where it should."""
-    line = stream.readline(MAX_LINE + 1)
-    if len(line) <= MAX_LINE or line.endswith(b"\n"):
-        return line
-    while (rest := stream.readline(MAX_LINE)) and not rest.endswith(b"\n"):
-        pass
-    return line

@@ -7,18 +7,19 @@ import signal
 from typing import BinaryIO
 
 from joey.acp.agent import Agent
-from joey.acp.connection import Connection, StreamLines
+from joey.acp.connection import Connection, ThreadedLines
+from joey.acp.lines import InputLines
 from joey.system.signals import handled_signals
 
 
-def run(stdin: BinaryIO, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
+def run(lines: InputLines, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
     """`first` are lines that were read already."""
-    return asyncio.run(_serve(stdin, stdout, first, agent))
+    return asyncio.run(_serve(lines, stdout, first, agent))
 
 
-async def _serve(stdin: BinaryIO, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
+async def _serve(lines: InputLines, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
     connection = agent.connection = Connection(agent, stdout)
-    serving = asyncio.ensure_future(connection.run(StreamLines(stdin, first)))
+    serving = asyncio.ensure_future(connection.run(ThreadedLines(lines, first)))
 
     def end(_number: signal.Signals) -> None:
         serving.cancel()

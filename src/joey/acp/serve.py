@@ -12,21 +12,19 @@ import sys
 from typing import Any, BinaryIO
 
 from joey.acp.greeting import answer_to_initialize
-
-MAX_FIRST_LINE = 1024 * 1024
-"""Bytes. A longer one is not `initialize`; what follows is read as the next line."""
+from joey.acp.lines import InputLines
 
 
 def serve(flags: dict[str, Any]) -> int:
     """Serve the client on standard input and output until it leaves."""
-    stdin, stdout = sys.stdin.buffer, _own_output()
-    first, params = _greeted(stdin, stdout, chosen=bool(flags.get("model")))
+    lines, stdout = InputLines(sys.stdin.fileno()), _own_output()
+    first, params = _greeted(lines, stdout, chosen=bool(flags.get("model")))
     if params is None:
         return 0
     running = importlib.import_module("joey.acp.running")
     agent = importlib.import_module("joey.acp.agent")
     client = importlib.import_module("joey.acp.client")
-    return int(running.run(stdin, stdout, first, agent.Agent(client.Client.read(params), flags)))
+    return int(running.run(lines, stdout, first, agent.Agent(client.Client.read(params), flags)))
 
 
 def _own_output() -> BinaryIO:
@@ -36,10 +34,10 @@ def _own_output() -> BinaryIO:
     return output
 
 
-def _greeted(stdin: BinaryIO, stdout: BinaryIO, *, chosen: bool) -> tuple[tuple[bytes, ...], dict[str, Any] | None]:
+def _greeted(lines: InputLines, stdout: BinaryIO, *, chosen: bool) -> tuple[tuple[bytes, ...], dict[str, Any] | None]:
     """Answer `initialize`, if it comes first as it should. Any other line is for the one who serves the rest; None: the
     input ended."""
-    line = stdin.readline(MAX_FIRST_LINE)
+    line = lines.next()
     if not line:
         return (), None
     message = _initialize(line)
