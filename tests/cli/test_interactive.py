@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import re
 import shlex
@@ -18,10 +19,13 @@ import pytest
 
 from joey import protocols
 from joey.app.services import Choices, Services
-from joey.app.tasks import TaskOptions
+from joey.app.tasks import TaskOptions, task_store
 from joey.errors import UsageError
+from joey.journal.records import TaskOpened
 from joey.messages import ToolUseBlock
 from joey.providers import MissingKeyError
+from joey.terminal.plain.app import Plain
+from joey.terminal.slash import resume_task, run_command
 from joey.testing.hello_model import HelloModel, notes
 from joey.testing.script import Faults, reply
 from joey.testing.server import LocalServer
@@ -219,11 +223,113 @@ def test_the_settings_hold_in_the_terminal_too(at_home: Path, monkeypatch: pytes
     assert Services(TaskOptions(workspace=at_home)).first_choices().model == "ollama/other"
 
 
-def test_a_task_taken_up_again_keeps_its_own_model_and_mode(at_home: Path) -> None:
-    assert Services(TaskOptions(workspace=at_home)).first_choices("last") == Choices(resume="last")
+LOCAL = "http://127.0.0.1:9/v1"
+
+
+def saved(at_home: Path, folder: Path, model: str = "openai/fake", address: str | None = LOCAL) -> str:
+    """The id of a task that began with this model at this address."""
+    store = task_store()
+    task_id = f"20260101-{len(store.entries())}"
+    with store.open(task_id) as journal:
+        journal.append(TaskOpened(task_id, "Do it", str(folder), "debug", model, "native", base_url=address))
+    return task_id
+
+
+@pytest.mark.parametrize(
+    ("flags", "model", "address"),
+    [
+        ({}, "openai/fake", LOCAL),
+        ({"mode": "ask"}, "openai/fake", LOCAL),
+        ({"model": "openai/other"}, "openai/other", LOCAL),
+        ({"model": "ollama/other"}, "ollama/other", None),
+        ({"base_url": "http://127.0.0.1:10"}, "openai/fake", "http://127.0.0.1:10"),
+    ],
+)
+@pytest.mark.parametrize("way", ["-c", "-r"])
+def test_a_resumed_task_keeps_its_model_and_server_unless_others_are_named(
+    at_home: Path, flags: dict[str, str], model: str, address: str | None, way: str
+) -> None:
+    (at_home / "joey").mkdir()
+    (at_home / "joey/config.toml").write_text('model = "ollama/qwen3"\n')
+    task_id, services = saved(at_home, at_home), Services(TaskOptions(at_home, flags))
+    front = Plain(services, services.first_choices("last" if way == "-c" else None), io.StringIO())
+    shown = resume_task(front, "last")
+    choices = front.session.choices
+    assert (choices.resume, choices.model, choices.base_url) == (task_id, model, address)
+    assert front.session.status.model == model
+    assert ("as the command line says" in shown) == ((model, address) != ("openai/fake", LOCAL))
+
+
+def test_what_was_named_for_one_task_is_not_used_for_another_that_is_resumed(at_home: Path) -> None:
+    first, second = saved(at_home, at_home), saved(at_home, at_home, "openai/gpt", None)
+    services = Services(TaskOptions(at_home, {"model": "openai/fake", "base_url": LOCAL}))
+    front = Plain(services, services.first_choices(first), io.StringIO())
+    for task_id, address in ((first, LOCAL), (second, None), (first, LOCAL)):
+        resume_task(front, task_id)
+        assert front.session.choices.base_url == address
+
+
+def test_a_new_task_keeps_the_model_and_server_of_the_resumed_one(at_home: Path) -> None:
+    saved(at_home, at_home)
+    services = Services(TaskOptions(at_home))
+    front = Plain(services, services.first_choices("last"), io.StringIO())
+    resume_task(front, "last")
+    run_command(front, "/new")
+    choices = front.session.choices
+    assert (choices.resume, choices.model, choices.base_url) == (None, "openai/fake", LOCAL)
+    run_command(front, "/model ollama/qwen3")
+    assert front.session.choices.base_url is None, "a server of another provider's gets neither text nor key"
+    front.session.choose(model="openai/another")
+    assert front.session.choices.base_url == LOCAL
+
+
+async def test_the_server_of_a_task_is_saved_with_it_and_used_again(
+    at_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-test")
+    monkeypatch.setenv("JOEY_BASE_URL", LOCAL)
+    services = Services(TaskOptions(at_home, {"model": "openai/fake"}))
+    async with services.open("Do it", services.first_choices(), lambda *_: None) as task:
+        assert task.state.opened and task.state.opened.base_url == LOCAL
+    monkeypatch.delenv("JOEY_BASE_URL")
+    front = Plain(Services(TaskOptions(at_home)), Choices("code", "openai/gpt"), io.StringIO())
+    for line in ("/resume last", "/new"):
+        run_command(front, line)
+        async with front.session.services.open("More", front.session.choices, lambda *_: None) as task:
+            front.session.began(task)
+            assert (task.config.model.full_name, task.config.model.base_url) == ("openai/fake", LOCAL)
+        front.session.ended()
+
+
+async def test_a_task_that_is_resumed_from_another_folder_is_worked_on_in_its_own(at_home: Path) -> None:
+    there, here = at_home / "there", at_home / "here"
+    for folder in (there, here):
+        (folder / ".joey").mkdir(parents=True)
+    (there / "mine.txt").touch()
+    task_id, services = saved(at_home, there), Services(TaskOptions(here, {"model": "openai/fake"}))
+    front = Plain(services, services.first_choices(), io.StringIO())
+    assert f"It works in {there}, and so does this terminal now." in resume_task(front, task_id)
+    assert front.session.services.folder == there
+    assert "mine.txt" in front.session.services.files()
+    entry = front.session.command_line.entry("!pwd")
+    await front.session.command_line.run(entry, lambda _text: None)
+    await front.session.close()
+    assert entry.output.text.strip() == str(there)
+
+
+def test_a_task_whose_folder_is_gone_or_that_is_not_there_is_refused_before_the_screen_opens(at_home: Path) -> None:
+    services = Services(TaskOptions(at_home))
+    with pytest.raises(UsageError, match="there are no tasks yet"):
+        services.first_choices("last")
+    task_id = saved(at_home, at_home / "gone")
+    with pytest.raises(UsageError, match=r"gone, which is no folder any more; put it back there"):
+        services.first_choices(task_id)
+    with pytest.raises(UsageError, match=r"no task works in .*; `joey tasks` lists those of other folders"):
+        services.first_choices("last")
 
 
 def test_a_wrong_mode_and_no_model_are_reported_before_the_screen_opens(at_home: Path) -> None:
+    saved(at_home, at_home)
     with pytest.raises(UsageError, match="did you mean 'code'"):
         Services(TaskOptions(at_home, {"mode": "coed"})).first_choices("last")
     with pytest.raises(MissingKeyError, match="no model is configured"):

@@ -121,7 +121,7 @@ class Agent:
             return session
         task_id, state, opened = _found(services, session_id)
         session = self._sessions[task_id] = self._open(task_id, {**params, "cwd": str(opened.folder)})
-        session.continues(task_id, state.mode, opened.model)
+        session.continues(opened, state.mode)
         return session
 
     def _open(self, session_id: str, params: Params) -> Session:
@@ -205,12 +205,12 @@ def _is_reserved(services: Services, session_id: str) -> bool:
 
 def _found(services: Services, session_id: str) -> tuple[str, TaskState, TaskOpened]:
     try:
-        task_id, state = services.state(session_id)
+        task_id, state, opened = services.state(session_id)
     except JoeyError as error:
         raise RpcError(NOT_FOUND, str(error)) from None
-    if task_id != session_id or state.opened is None:
+    if task_id != session_id:
         raise RpcError(NOT_FOUND, f"there is no session {session_id!r}")
-    return task_id, state, state.opened
+    return task_id, state, opened
 
 
 def _info(line: TaskLine) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from joey.events import (
     TaskFinished,
 )
 from joey.journal.journal import read_journal
+from joey.journal.records import TaskOpened
 from joey.journal.title import task_title
 from joey.permissions import Granted
 from joey.providers.errors import MissingKeyError
@@ -89,6 +90,7 @@ class Session:
         """The mode, the model and the effort, where the user chose others since the task was opened."""
         first = services.first_choices()
         self.mode, self.model, self.profile = first.mode or "code", first.model or "", services.profile()
+        self._server = first.server
         self.effort: str | None = None
         """How much the model may think, where the user chose it here."""
         self._projection = Projection(str(services.folder), client, mark=secrets.token_hex(3))
@@ -168,10 +170,7 @@ class Session:
     async def _work(self, prompt: Prompt, turn: Turn) -> None:
         """Open the task, and run it to its end. One that is cancelled by then is only written down."""
         try:
-            changed, self._changed = self._changed, {}
-            profile = self.profile if self.profile != self.services.profile() else None
-            choices = Choices(changed.get("mode"), changed.get("model"), self._resume, profile, self.effort)
-            async with self.services.open(prompt.text, choices, self._watch, prompt.images) as task:
+            async with self.services.open(prompt.text, self._choices(), self._watch, prompt.images) as task:
                 self._task, self._resume = task, task.id
                 self._projection.window = task.config.model.replies.context_window
                 self._title(prompt.text)
@@ -191,6 +190,13 @@ class Session:
             for each in (turn, self._served):
                 if each is not None:
                     each.end("end_turn")
+
+    def _choices(self) -> Choices:
+        """What the task is opened with. Its mode is its own business once it has begun, unless the user changed it."""
+        changed, self._changed = self._changed, {}
+        mode = changed.get("mode") or (self.mode if self._resume is None else None)
+        profile = self.profile if self.profile != self.services.profile() else None
+        return Choices(mode, self.model, self._resume, profile, self.effort, self._server)
 
     def cancel(self) -> None:
         """Stop the turn that runs. Nothing to do between turns."""
@@ -218,7 +224,7 @@ class Session:
         if self._task is not None:
             self._task.send(Condense())
             return "The conversation is summarized before the next request."
-        async with self.services.open("", Choices(resume=self._resume), self._watch) as task:
+        async with self.services.open("", self._choices(), self._watch) as task:
             await task.compact()
         return "The conversation was summarized."
 
@@ -234,9 +240,11 @@ class Session:
             await asyncio.wait([self._run])
             self._run = None
 
-    def continues(self, task_id: str, mode: str, model: str) -> None:
-        """The session is about a task that exists."""
-        self._resume, self.mode, self.model, self._titled = task_id, mode, model, True
+    def continues(self, opened: TaskOpened, mode: str) -> None:
+        """The session is about a task that exists, which keeps its model and its server."""
+        own = self.services.choices_for(opened, named=False)
+        self._resume, self.mode, self.model, self._titled = self.id, mode, opened.model, True
+        self._server = own.server
 
     def choose(self, name: str, value: str) -> None:
         """Another profile of approvals at once; another mode, model or effort from the next prompt on."""

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from joey.app.checkpoints import How, Step, step_files
 from joey.app.models import catalogue
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
 from joey.app.settings import approvals_in_force, default_model, located_at, notices, settings_in_force, usable_models
-from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, task_store
+from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, resumable, task_store
 from joey.app.tools import discover, sandbox_settings, tool_choices
 from joey.app.users_commands import UsersCommands
 from joey.app.values import check_model
@@ -29,6 +30,7 @@ from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
 from joey.journal.journal import read_journal
+from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState, shown_results
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
@@ -36,6 +38,7 @@ from joey.messages import ImageBlock, Shown
 from joey.permissions import Granted
 from joey.policy.settings import CYCLE, Settings
 from joey.providers import split_name
+from joey.system.filenames import quoted
 from joey.system.folders import make_private, state_folder, user_folder
 from joey.system.place import Place, place_of
 from joey.task.log import Watcher
@@ -43,6 +46,22 @@ from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
 
 _MAX_FILES = 20_000
+
+
+class Server(NamedTuple):
+    """A server that was named for a task, and not in the settings."""
+
+    provider: str
+    """For whose models it was named."""
+    address: str
+
+
+def provider_of(model: str) -> str:
+    return model.partition("/")[0]
+
+
+def server_of(model: str, address: str | None) -> Server | None:
+    return Server(provider_of(model), address) if address else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +76,15 @@ class Choices:
     """The profile of approvals that the user switched to while no task ran."""
     effort: str | None = None
     """How much the model may think, for one that takes efforts."""
+    server: Server | None = None
+    """The server that was named for models of one provider. It counts together with a model."""
+
+    @property
+    def base_url(self) -> str | None:
+        """The address for the model; None: that of the settings. One for another provider gets neither text nor key."""
+        if self.server is None or self.model is None or provider_of(self.model) != self.server.provider:
+            return None
+        return self.server.address
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,25 +123,52 @@ class Services:
     # Tasks
 
     def first_choices(self, resume: str | None = None) -> Choices:
-        """What to start with. A task that is resumed has a mode and a model of its own."""
+        """What to start with. A task that is resumed has a mode and a model of its own. JoeyError if it cannot be."""
         config = settings_in_force(self.folder, self._options.flags)
         with located_at(config.settings["mode"]):
             mode = discover(self.folder).mode(config.value("mode"))
         if resume:
-            return Choices(self._options.flag("mode"), self._options.flag("model"), resume)
+            task_id, _, opened = self.state(resume)
+            own = self.in_folder_of(opened).choices_for(opened, named=True)
+            return replace(own, mode=self._options.flag("mode"), resume=task_id)
         model = config.value("model") or default_model()
         with located_at(config.settings["model"]):
             split_name(model)
-        return Choices(mode.slug, model)
+        return Choices(mode.slug, model, server=server_of(model, self._options.flag("base_url")))
+
+    def choices_for(self, opened: TaskOpened, *, named: bool) -> Choices:
+        """The model of a task that is resumed, and its server: its own, except where others are `named` with it on the
+        command line. No conversation goes to another server because nobody repeated a flag, or because a flag was
+        there for another task."""
+        model, address = (self._options.flag(name) if named else None for name in ("model", "base_url"))
+        model = model or opened.model
+        return Choices(model=model, server=server_of(model, address) or server_of(opened.model, opened.base_url))
 
     def open(
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
     ) -> AbstractAsyncContextManager[TaskHandle]:
         """A task, new or resumed. Whoever opens it runs it."""
-        chosen = {"mode": choices.mode, "model": choices.model, "reasoning.effort": choices.effort}
-        options = self._options.with_flags({name: value for name, value in chosen.items() if value is not None})
+        chosen: dict[str, Any] = {"reasoning.effort": choices.effort} if choices.effort else {}
+        if choices.model:
+            chosen |= {"model": choices.model, "base_url": choices.base_url}
+        if choices.mode or choices.resume:  # the mode that a task switched to by itself is its own business
+            chosen["mode"] = choices.mode
+        options = self._options.with_flags(chosen)
         options = replace(options, resume=choices.resume, profile=choices.profile)
         return open_task(prepare_task(options, self._given), prompt, watch, images)
+
+    def in_folder_of(self, opened: TaskOpened) -> Services:
+        """The services of the folder that a task works in, which is where it is resumed."""
+        if not opened.folder.is_dir():
+            raise UsageError(
+                f"task {opened.task_id} works in {quoted(str(opened.folder))}, which is no folder any more; "
+                "put it back there, or start a new task"
+            )
+        if opened.folder == self.folder:
+            return self
+        moved = copy(self)
+        moved._options = replace(self._options, workspace=opened.folder)
+        return moved
 
     def tasks(self) -> Sequence[TaskLine]:
         """The tasks that people started: those of this folder first, and the newest first."""
@@ -121,12 +176,10 @@ class Services:
         entries.sort(key=lambda entry: not entry.works_in(self.folder))
         return [TaskLine(each.task_id, each.status, each.text, each.folder, each.changed) for each in entries]
 
-    def state(self, start: str) -> tuple[str, TaskState]:
-        """The id and the state of the task whose id begins like this (`last`: the newest of this folder)."""
+    def state(self, start: str) -> tuple[str, TaskState, TaskOpened]:
+        """The task whose id begins like this (`last`: the newest of this folder): its id, its state, how it began."""
         entry = self._store.find(start, self.folder)
-        if entry.state is None:
-            raise UsageError(entry.problem or f"task {entry.task_id} has nothing to resume; start a new one")
-        return entry.task_id, entry.state
+        return entry.task_id, *resumable(entry)
 
     def shown(self, task_id: str) -> Mapping[str, tuple[Shown, ...]]:
         """What the user was shown of the calls of a task, by call id."""

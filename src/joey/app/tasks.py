@@ -28,6 +28,7 @@ from joey.config.files import Value
 from joey.errors import UsageError
 from joey.images.sizing import image_type, resize_image
 from joey.journal.records import TaskOpened
+from joey.journal.replay import TaskState
 from joey.journal.store import TaskEntry, TaskStore
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers
 from joey.mcp.servers import McpServers
@@ -166,10 +167,7 @@ def prepare_task(
     """Find the task to resume, if any, and read the settings of its workspace. This is the only time they are read."""
     store = _writable(task_store(given.store))
     entry = store.find(options.resume, options.workspace.absolute()) if options.resume else None
-    opened = entry.opened if entry else None
-    if entry is not None and opened is None:
-        advice = f"; `joey tasks repair {entry.task_id}` writes a copy of what is whole" if entry.left_out else ""
-        raise UsageError(f"{entry.problem or f'task {entry.task_id} has nothing to resume; start a new one'}{advice}")
+    opened = resumable(entry)[1] if entry else None
     workspace = opened.folder if opened else options.workspace.absolute()
     if not workspace.is_dir():
         advice = "; a resumed task needs its own folder" if opened else ""
@@ -179,6 +177,15 @@ def prepare_task(
     servers = configured_servers(workspace) if given.config else LoadedServers()
     servers = servers.with_given(given.servers)
     return TaskSetup(options, given, workspace, sources, read(sources, options.flags), servers, store, entry)
+
+
+def resumable(entry: TaskEntry) -> tuple[TaskState, TaskOpened]:
+    """The state of a task, and how it began; without these it cannot be resumed."""
+    state = entry.state
+    if state is None or state.opened is None:
+        advice = f"; `joey tasks repair {entry.task_id}` writes a copy of what is whole" if entry.left_out else ""
+        raise UsageError(f"{entry.problem or f'task {entry.task_id} has nothing to resume; start a new one'}{advice}")
+    return state, state.opened
 
 
 def _kept(opened: TaskOpened, options: TaskOptions) -> dict[str, Any]:
@@ -261,7 +268,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             label,
             prices,
             replace(replies_of(config, profile, abilities.context_window), reasoning=reasoning),
-            setup.options.flag("base_url"),
+            _named_server(config, label),
         ),
         TaskWorkspace(
             workspace,
@@ -295,6 +302,12 @@ def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:
     before = setup.opened.model if setup.opened else None
     label = setup.options.flag("model") or before or setup.config.value("model") or default_model()
     return (*open_with_fallbacks(label, setup.config), label)
+
+
+def _named_server(config: Config, model: str) -> str | None:
+    """The server that was named with a flag or a variable, which may be gone when the task is resumed. What a file says
+    is still there then."""
+    return config.base_url_for(model) if config.settings["base_url"].origin in ("flag", "environment") else None
 
 
 def _protocol(config: Config, provider: Provider, model: str) -> Protocol:

@@ -65,7 +65,7 @@ class TaskOpened:
     parent_id: str | None = None
     parent_call_id: str | None = None
     base_url: str | None = None
-    """The server that was named for this task alone. A resumed task continues there, and not at the provider's own."""
+    """The server that was named with a flag or a variable. A resumed task continues there."""
     attached: tuple[ResultBlock, ...] = ()
     """What goes with the text: what it mentions, and images. A task that dies before its first message has it here."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from joey.app.services import Choices, Services
 from joey.commands import Cancel, SetProfile
@@ -27,27 +28,31 @@ class Session:
         )
         self.task: TaskHandle | None = None
         """The task that runs, or waits for the next message."""
+        self._named = True
+        """Whether the flags of the command line are about the task that is resumed next: it is the first one."""
         self._mode, self._profile = self.choices.mode, self.choices.profile
         """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
         self._when_ended: list[Callable[[], object]] = []
-        self._command_line: CommandLine | None = None
+        self._command_lines: dict[Path, CommandLine] = {}
 
     @property
     def command_line(self) -> CommandLine:
-        """Runs the user's own commands."""
-        if self._command_line is None:
+        """Runs the user's own commands, in the folder of the task."""
+        folder = self.services.folder
+        if folder not in self._command_lines:
             shares = self.services.setting("terminal.share_commands")
-            self._command_line = CommandLine(self.services.users_commands(), shares=shares)
-        return self._command_line
+            self._command_lines[folder] = CommandLine(self.services.users_commands(), shares=shares)
+        return self._command_lines[folder]
 
     def for_the_model(self, text: str) -> str:
         """A message, with what the user's own commands printed since the last one."""
-        return self._command_line.with_outputs(text) if self._command_line and text else text
+        here = self._command_lines.get(self.services.folder)
+        return here.with_outputs(text) if here and text else text
 
     async def close(self) -> None:
         """End what the user's own commands left running."""
-        if self._command_line is not None:
-            await self._command_line.close()
+        for each in self._command_lines.values():
+            await each.close()
 
     @property
     def waits(self) -> bool:
@@ -67,8 +72,8 @@ class Session:
 
     def began(self, task: TaskHandle) -> None:
         self.task = task
-        self.choices = replace(self.choices, resume=task.id, mode=None, profile=None)
-        model = task.config.model
+        self._named, model = False, task.config.model
+        self.choices = replace(self.choices, model=model.full_name, resume=task.id, mode=None, profile=None)
         self.status = replace(
             self.status, model=model.full_name, window=model.replies.context_window, profile=task.profile
         )
@@ -97,17 +102,20 @@ class Session:
 
     def begin_new(self) -> None:
         mode = self._mode or self.services.setting("mode")
-        self.choices = Choices(mode, self.choices.model, profile=self._profile)
+        self.choices = replace(self.choices, mode=mode, resume=None, profile=self._profile)
         profile = self._profile or self.services.profile()
         self.status = Status(mode, self.status.model, profile)
 
     def resume(self, start: str) -> TaskState:
         """Resume a task with the next message. JoeyError if there is none."""
         self.choices = replace(self.choices, resume=None)
-        task_id, state = self.services.state(start)
-        self.choices = replace(self.choices, resume=task_id, mode=None, profile=None)
-        model = self.choices.model or (state.opened.model if state.opened else "")
+        task_id, state, opened = self.services.state(start)
+        self.services = self.services.in_folder_of(opened)
+        self.history = InputHistory(self.services.storage / "said.jsonl", self.services.folder)
+        self.choices = replace(self.services.choices_for(opened, named=self._named), resume=task_id)
+        self._named = False
         profile = state.profile or self.services.profile()
+        model = self.choices.model or ""
         self.status = Status(state.mode, model, profile, "", state.usage, state.last_usage, state.cost)
         return state
 

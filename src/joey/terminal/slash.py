@@ -167,15 +167,27 @@ def _resume(front: Front, start: str) -> str:
 
 def resume_task(front: Front, start: str) -> str:
     """Show a task, and resume it with the next message."""
+    session, before = front.session, front.session.services.folder
     try:
-        state = front.session.resume(start)
+        state = session.resume(start)
     except JoeyError as error:
         return str(error)
     front.show_task(state)
-    folder, here = state.opened.folder if state.opened else None, front.session.services.folder
-    where = f" It works in {one_line(str(folder))}, not in {one_line(str(here))}." if folder not in (None, here) else ""
+    here = session.services.folder
+    where = f" It works in {one_line(str(here))}, and so does this terminal now." if here != before else ""
     how = "It is finished; type a message" if state.is_finished else "Type a message, or press Enter"
-    return f"Task {front.session.choices.resume}.{where} {how} to continue."
+    return f"Task {session.choices.resume}.{where}{_other_model(session, state)} {how} to continue."
+
+
+def _other_model(session: Session, state: TaskState) -> str:
+    """What the user must know before the conversation goes to another model or server than the task began with."""
+    own = _at(state.opened.model, state.opened.base_url) if state.opened else ""
+    now = _at(session.status.model, session.choices.base_url)
+    return f" It continues with {now}, as the command line says, not with {own}." if now != own else ""
+
+
+def _at(model: str, address: str | None) -> str:
+    return one_line(f"{model} at {address}" if address else model)
 
 
 def _compact(front: Front, _rest: str) -> str:

@@ -191,7 +191,6 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.query("#activity, #completions, #shortcuts, #attached").set(display=False)
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
-        self._look_for_files()
         self.reports_errors = True
         early, self._early = self._early, []
         self.call_after_refresh(lambda: [self.post_message(event) for event in early])
@@ -209,8 +208,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self._note(line, "error")
 
     def _begin(self, choices: Choices) -> None:
+        self._show_folder()
         place, status = self.session.services.place(), self.session.status
-        self.query_one(Prompt).border_subtitle = Content(one_line(str(place)))
         hello = welcome(place, status.model, status.profile)
         self._note(resume_task(self, choices.resume) if choices.resume else hello)
         if choices.resume and choices.mode:
@@ -218,6 +217,10 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self._show_status()
         for notice in self.session.services.notices():
             self._note(notice, "warning")
+
+    def _show_folder(self) -> None:
+        self.query_one(Prompt).border_subtitle = Content(one_line(str(self.session.services.place())))
+        self._look_for_files()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What every line goes through last. Without colour, ours alone: shades of grey are colours, too."""
@@ -345,6 +348,9 @@ class Interactive(SurvivingApp, TypeaheadApp):
         shown = self.session.services.shown(resumed) if resumed else {}
         self.transcript.entries += entries_of(state.messages, shown=shown, interrupted=state.interrupted)
         self.query_one(TranscriptView).show_new(self.transcript.entries)
+        self.query_one(Prompt).work_in(self.session.services.folder, self.session.history.read())
+        self._profiles = ()
+        self._show_folder()
 
     # Messages of the user
 

@@ -151,6 +151,10 @@ class Prompt(Survives, TextArea):
         self._vim = VimKeys(self, self._looked_back) if vim else None
         self.sent_before = History(sent_before)
 
+    def work_in(self, folder: Path, sent_before: Sequence[str]) -> None:
+        """Another folder from now on, with the messages that were sent there."""
+        self._folder, self.sent_before = folder, History(sent_before)
+
     # Keys
 
     async def on_key(self, event: events.Key) -> None:
