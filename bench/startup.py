@@ -24,6 +24,13 @@ ROUNDS = 15
 JOEY = str(Path(sys.executable).parent / "joey")
 MODEL = "anthropic/claude-sonnet-5-5"
 INPUT = "What would you like"
+BARE_AGENT = """import json, sys
+message = json.loads(sys.stdin.buffer.readline())
+sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": 1}}) + "\\n")
+sys.stdout.flush()
+sys.stdin.buffer.read()
+"""
+INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
 
 
 def run() -> list[Table]:
@@ -35,6 +42,8 @@ def run() -> list[Table]:
             "joey --help": lambda: cpu_seconds([JOEY, "--help"]),
             "import joey": lambda: cpu_seconds([sys.executable, "-c", "import joey"]),
             "import joey.protocols": lambda: cpu_seconds([sys.executable, "-c", "import joey.protocols"]),
+            "a bare agent, to its answer to an editor": lambda: seconds_to_answer([sys.executable, "-c", BARE_AGENT]),
+            "joey acp, to its answer to an editor": lambda: seconds_to_answer([JOEY, "acp"]),
             "joey, to its first frame": lambda: seconds_to_frame(home),
             "joey, to its full screen": lambda: seconds_to_frame(home, INPUT, times=2),
         }
@@ -56,6 +65,22 @@ def cpu_seconds(command: list[str]) -> float:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after = getrusage(RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def seconds_to_answer(command: list[str]) -> float:
+    """The CPU time until an agent has answered `initialize`: it may load the rest afterwards."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(INITIALIZE)
+    process.stdin.flush()
+    process.stdout.readline()
+    process.kill()
+    process.stdin.close()
+    process.stdout.close()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = status
+    return used.ru_utime + used.ru_stime
 
 
 def seconds_to_frame(home: str, sign: str = MODEL, times: int = 1) -> float:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from acp_kit import check_message
 from joey.acp.client import Client
+from joey.acp.history import History, UserWords
 from joey.acp.projection import Projection
 from joey.acp.updates import raw_input, shortened, sides
 from joey.effects import Todo
@@ -35,7 +36,17 @@ from joey.events import (
     ToolRunStarted,
     TurnFinished,
 )
-from joey.messages import ShownDiff, TextBlock, ToolResult
+from joey.journal.records import (
+    ChildOpened,
+    MessageAdded,
+    Record,
+    ReplyInterrupted,
+    RunBegan,
+    RunEnded,
+    UserSaid,
+    UserTookBack,
+)
+from joey.messages import Block, CommandExit, Message, Role, ShownDiff, TextBlock, ToolResult, ToolUseBlock
 from joey.tools.editing.changes import FileChange
 from joey.tools.editing.planning import diff_of
 from joey.usage import Usage
@@ -182,3 +193,60 @@ def test_a_request_shows_all_of_a_command_and_nothing_that_a_terminal_would_obey
     edit = ApprovalRequested("r", "b", "write_to_file", {"path": "../../etc/x\x07", "file_text": ""}, "why")
     _, shown = projection.waiting("t", edit)
     assert (shown["title"], shown["locations"]) == ("Edit ../../etc/x␇", [{"path": "/etc/x\x07"}])
+
+
+@pytest.mark.parametrize(
+    ("ended", "shown"),
+    [(CommandExit(0), (0, None)), (CommandExit(3), (3, None)), (CommandExit(137, "SIGKILL"), (None, "SIGKILL"))],
+)
+def test_a_drawn_terminal_ends_as_its_command_did(ended: CommandExit, shown: tuple[int | None, str | None]) -> None:
+    projection = Projection("/work", Client(draws_output=True))
+    projection.apply("t", ToolCallStarted("a", "execute_command"))
+    projection.apply("t", ToolRunStarted("a", "execute_command", "ls"))
+    result = ToolResult((TextBlock("out"),), exit=ended)
+    output, last = projection.apply("t", ToolRunFinished("a", "execute_command", result))
+    assert output["_meta"]["terminal_output"]["data"] == "out", "nothing came while it ran, so it comes now"
+    how = last["_meta"]["terminal_exit"]
+    assert (how["exit_code"], how["signal"]) == shown
+
+
+def test_a_call_from_before_the_task_was_resumed_is_announced_again() -> None:
+    projection = Projection("/work", Client())
+    request = ApprovalRequested("r", "a", "write_to_file", {"path": "x"}, "why", ())
+    announced, request_shown = projection.waiting("t", request)
+    assert [each["sessionUpdate"] for each in announced] == ["tool_call"]
+    assert announced[0]["toolCallId"] == request_shown["toolCallId"]
+    projection.apply("t", TaskAborted())
+    again = projection.apply("t", ToolRunStarted("a", "write_to_file", "x"))
+    assert again[0]["sessionUpdate"] == "tool_call"
+    assert again[0]["toolCallId"] != request_shown["toolCallId"]
+
+
+def test_history_has_subtasks_interrupted_replies_and_words_that_wait() -> None:
+    def words(role: Role, *content: Block) -> MessageAdded:
+        return MessageAdded(Message(role, content))
+
+    journals: dict[str, list[Record]] = {
+        "parent": [
+            words("user", TextBlock("Go")),
+            words("assistant", ToolUseBlock("n", "new_task", {"message": "part"})),
+            RunBegan("n", "new_task"),
+            ChildOpened("child", "n"),
+            RunEnded("n", "new_task", ToolResult((TextBlock("done"),))),
+            ReplyInterrupted("I was about"),
+            UserSaid("one"),
+            UserTookBack(),
+            UserSaid("Wait"),
+        ],
+        "child": [words("user", TextBlock("part")), words("assistant", TextBlock("I do my part"))],
+    }
+    found = [*History(journals.__getitem__).of("parent")]
+    assert [each.text for _, each in found if isinstance(each, UserWords)] == ["Go", "Wait"]
+    texts_of = [(task, each.text) for task, each in found if isinstance(each, TextDelta)]
+    assert texts_of == [("child", "I do my part"), ("parent", "I was about")]
+    projection = Projection("/work", Client())
+    sent = [
+        update for task, each in found if not isinstance(each, UserWords) for update in projection.apply(task, each)
+    ]
+    last = [each for each in sent if each.get("status") == "completed"]
+    assert [each["content"][0]["content"]["text"] for each in last] == ["```\ndone\n```"]

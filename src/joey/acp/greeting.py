@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from joey import __version__
-from joey.system.folders import models_folder, user_folder
 
 VERSION = 1
 """The version of the protocol, whatever the client asks for."""
@@ -53,19 +52,4 @@ def _has_model(environment: Mapping[str, str]) -> bool:
     """Whether there is a key or a model, as far as a quick look tells. A session looks closely."""
     if any(environment.get(name) for name in ("JOEY_MODEL", *KEY_VARIABLES)):
         return True
-    return _names_model(user_folder(environment) / "config.toml") or _has_weights(models_folder(environment))
-
-
-def _names_model(settings: Path) -> bool:
-    try:
-        lines = settings.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return False
-    return any(line.split("=")[0].strip() == "model" for line in lines)
-
-
-def _has_weights(folder: Path) -> bool:
-    try:
-        return any(each.suffix == ".gguf" for each in folder.iterdir())
-    except OSError:
-        return False
+    return bool(importlib.import_module("joey.acp.own_model").has_own_model(environment))  # only who has no key waits
