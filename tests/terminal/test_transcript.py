@@ -50,6 +50,7 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.system.visible import as_on_screen, visible
+from joey.task.wording import ACCEPTED
 from joey.terminal.drawing import FOLDED, Look, draw, draw_diff, draw_request, headline
 from joey.terminal.screen.look import ScreenLook, request_keys
 from joey.terminal.screen.menu import completions, word_to_complete
@@ -395,6 +396,15 @@ def test_a_resumed_conversation_shows_what_failed_and_what_was_cut_off() -> None
     lines = [drawn(each) for each in entries_of([Message("assistant", calls), Message("user", (answer,))])]
     assert lines[0].startswith("✗ execute_command  x  exit code 3")
     assert lines[1].startswith("✗ read_file  y  interrupted")
+
+
+def test_a_result_that_was_accepted_keeps_its_tick_when_the_task_that_went_on_is_resumed() -> None:
+    call = ToolUseBlock("a", "attempt_completion", {"result": "All **done**."})
+    answer = Message(
+        "user", (ToolResultBlock("a", (TextBlock(ACCEPTED),)), TextBlock("<user_message>\nmore\n</user_message>"))
+    )
+    lines = [drawn(each) for each in entries_of([Message("assistant", (call,)), answer])]
+    assert lines[0].startswith("✓ Result") and ACCEPTED not in lines[0] and "**" not in lines[0]
 
 
 # The footer

@@ -60,6 +60,7 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from joey.task.wording import ACCEPTED
 from joey.terminal.notes import NoteKind, note_on
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
@@ -406,7 +407,7 @@ class Transcript:
 
 def settle(card: Card, result: ToolResult) -> None:
     """The card of a call that has its result. A proposed result that comes back was refused, unless it was the user who
-    answered."""
+    answered or accepted it."""
     texts = [block.text for block in result.content if isinstance(block, TextBlock)]
     own = [text for text in texts if not text.startswith("<user_message>")]
     card.status = next(filter(None, map(card.display.failed, own)), "")
@@ -415,7 +416,8 @@ def settle(card: Card, result: ToolResult) -> None:
     card.shown, card.result = result.shown, "\n".join(own)
     if card.display.role == "result":
         seen = card.state == "done" and not result.is_error
-        card.state = "done" if seen or is_users_answer(card.result) else "failed"
+        accepted = card.result == ACCEPTED
+        card.state = "done" if seen or accepted or is_users_answer(card.result) else "failed"
     else:
         card.state = "failed" if result.is_error or card.status else "done"
 
