@@ -194,6 +194,22 @@ def test_a_subtask_is_told_from_its_task_and_the_words_of_the_model_from_those_o
     assert "subtask" not in ours and "the subtask's result" in theirs
 
 
+def test_attempts_in_a_row_take_one_line() -> None:
+    attempts = [RetryScheduled(number, 2.0, "no network") for number in (1, 2, 3)]
+    transcript = fold(TurnStarted(1), *attempts, TextDelta("half"), RetryScheduled(4, 2.0, "no network"))
+    notes = [entry.text for entry in transcript.entries if isinstance(entry, Note) and not entry.dropped]
+    assert [note.partition("attempt ")[2] for note in notes] == ["4)."]
+
+
+def test_a_command_in_the_background_does_not_look_finished() -> None:
+    run = ToolCallFinished("c", "execute_command", {"command": "sleep 300", "background": True})
+    result = ToolResult((TextBlock("Command is still running. To end it with `kill -- -2`."),))
+    transcript = fold(run, ToolRunFinished("c", "execute_command", result), TaskFinished("completed"))
+    assert words(draw(transcript.entries[0], Look())).startswith(
+        "● execute_command  sleep 300  started in the background"
+    )
+
+
 def test_live_output_is_kept_only_to_a_limit() -> None:
     text = Growing()
     for _ in range(10):

@@ -133,6 +133,15 @@ class TaskHandle:
         return self._parts.toolbox.permissions.granted
 
     @property
+    def running_commands(self) -> tuple[str, ...]:
+        """The commands that run in the background."""
+        return tuple(job.command for job in self._parts.toolbox.memory[Jobs].running)
+
+    def stop_command(self, at: int) -> None:
+        """End one of them."""
+        self._parts.toolbox.memory[Jobs].running[at].kill_now()
+
+    @property
     def waits_for_message(self) -> bool:
         """Whether the model is done, and the next message or an acceptance is what the task waits for. It still holds
         its journal and what its tools have opened: `Cancel` ends it as completed."""

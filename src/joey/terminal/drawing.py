@@ -25,7 +25,7 @@ from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, To
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""
 _SHORT = 120
-_SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "done": "✓", "failed": "✗"}
+_SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "background": "●", "done": "✓", "failed": "✗"}
 _STYLES = {"growing": "yellow", "waiting": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}
 _TODO_SIGNS = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
 
@@ -136,6 +136,8 @@ def headline(card: Card) -> Text:
 def _state_words(card: Card) -> str:
     if card.state == "waiting":
         return "  approval required"
+    if card.state == "background":
+        return "  started in the background (/jobs)"
     lines = line_count(card.content)
     return f"  {lines} lines" if card.state == "growing" and lines > 1 else ""
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from joey.app.services import Choices, Services
 from joey.commands import Cancel, SetProfile
+from joey.events import TodosChanged
 from joey.journal.replay import TaskState
 from joey.permissions import Granted
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
-from joey.terminal.status import Status
+from joey.terminal.status import Status, after
 from joey.terminal.users_commands import CommandLine
 
 
@@ -116,7 +117,8 @@ class Session:
         self._named = False
         profile = state.profile or self.services.profile()
         model = self.choices.model or ""
-        self.status = Status(state.mode, model, profile, "", state.usage, state.last_usage, state.cost)
+        status = Status(state.mode, model, profile, "", state.usage, state.last_usage, state.cost)
+        self.status = after(status, TodosChanged(tuple(state.todos)))
         return state
 
     def tools(self) -> list[tuple[str, str]]:

@@ -253,6 +253,19 @@ def _permissions(front: Front, rest: str) -> str:
     return f"Joey asks again about {one_line(chosen.permission.words)}."
 
 
+def _jobs(front: Front, rest: str) -> str:
+    task = front.session.task
+    running = task.running_commands if task is not None else ()
+    if task is None or not running:
+        return "No command of this task runs in the background."
+    verb, _, number = rest.partition(" ")
+    if verb == "stop" and number.strip().isdecimal() and 0 < int(number) <= len(running):
+        task.stop_command(int(number) - 1)
+        return f"Stopped {one_line(running[int(number) - 1])}."
+    lines = (f"  {at}. {one_line(command)}" for at, command in enumerate(running, 1))
+    return "\n".join(["Running in the background (/jobs stop NUMBER):", *lines])
+
+
 def list_permissions(granted: Sequence[Granted]) -> str:
     """What is not asked about again, in lines with numbers."""
     if not granted:
@@ -289,12 +302,12 @@ def _theme(front: Front, which: str) -> str:
 def _help(front: Front, rest: str) -> str:
     if rest == "keys":
         return KEYS
-    commands = [f"  /{name:<9} {what}" for name, (what, _) in COMMANDS.items()]
-    own = [
-        f"  /{name:<9} {shorten(one_line(what), 60, placeholder='…')}"
-        for name, what in front.session.services.commands().items()
-    ]
-    return "\n".join([*commands, *(["Yours and the project's:", *own] if own else []), "/help keys lists the keys."])
+    own = front.session.services.commands()
+    wide = max(map(len, (*COMMANDS, *own)))
+    commands = [f"  /{name:<{wide}} {what}" for name, (what, _) in COMMANDS.items()]
+    sent = [f"  /{name:<{wide}} {shorten(one_line(what), 60, placeholder='…')}" for name, what in own.items()]
+    aliases = "Other names: " + ", ".join(f"/{alias} (/{name})" for alias, name in ALIASES.items())
+    return "\n".join([*commands, *(["For the model:", *sent] if sent else []), aliases, _MORE_HELP])
 
 
 def _quit(front: Front, _rest: str) -> str:
@@ -329,6 +342,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "cost": ("tokens, cache and cost", _cost),
     "tools": ("the tools of this mode", _tools),
     "permissions": ("list and revoke what you allowed with an answer", _permissions),
+    "jobs": ("list and stop the commands that run in the background", _jobs),
     "mcp": ("the MCP servers", _mcp),
     "undo": ("show what undoing the last change of files would do; /undo now does it", _undo),
     "redo": ("the same for what was undone last; /redo now does it", _redo),
@@ -337,6 +351,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "help": ("the commands; /help keys: the keys", _help),
     "quit": ("quit; the task can be resumed", _quit),
 }
+_MORE_HELP = "@ names a file, ! runs a command of yours; /help keys lists the keys."
 ALIASES = {"clear": "new", "exit": "quit", "sessions": "resume", "history": "tasks", "summarize": "compact"}
 """What the same commands are called elsewhere."""
 QUITTING = ("exit", "quit", ":q")

@@ -134,7 +134,7 @@ class Reasoning(Entry):
     is_open: bool = True
 
 
-CallState: TypeAlias = Literal["growing", "ready", "waiting", "running", "done", "failed"]
+CallState: TypeAlias = Literal["growing", "ready", "waiting", "running", "background", "done", "failed"]
 
 
 @dataclass(slots=True, eq=False)
@@ -209,6 +209,7 @@ class Transcript:
         self._thoughts: dict[str, Reasoning] = {}
         self._turn_began = 0
         self._subtasks: set[str] = set()
+        self._retry: Entry | None = None
 
     def is_subtask(self, task_id: str) -> bool:
         """Whether a task works for another one: its result is not yet that of what the user wanted."""
@@ -234,7 +235,7 @@ class Transcript:
             case TurnStarted():
                 return self._turn()
             case RetryScheduled():
-                return [*self._drop_turn(), *self._noted(event)]
+                return [*self._drop_turn(), *self._noted_again(event)]
             case TodosChanged(todos):
                 return [self.add(TodoList(todos))]
             case UserMessageQueued(text):
@@ -273,6 +274,16 @@ class Transcript:
     def _noted(self, event: Event) -> list[Entry]:
         note = note_on(event)
         return [self.add(Note(*note))] if note else []
+
+    def _noted_again(self, event: RetryScheduled) -> list[Entry]:
+        """A line about the next attempt takes the place of the one about the last, if nothing came in between."""
+        shown = next((entry for entry in reversed(self.entries) if not entry.dropped), None)
+        replaced = [shown] if shown is not None and shown is self._retry else []
+        for entry in replaced:
+            entry.dropped = True
+        noted = self._noted(event)
+        self._retry = noted[-1] if noted else None
+        return [*replaced, *noted]
 
     def _answer(self, task_id: str, event: TextStarted | TextDelta | TextFinished) -> list[Entry]:
         if isinstance(event, TextStarted) or task_id not in self._answers:
@@ -363,7 +374,7 @@ class Transcript:
                 text.is_open = False
                 yield text
         for (task, _), card in self._cards.items():
-            if task == task_id and card.state not in ("done", "failed"):
+            if task == task_id and card.state not in ("done", "failed", "background"):
                 card.state, card.status = "failed", "interrupted"
                 yield card
 
@@ -419,7 +430,8 @@ def settle(card: Card, result: ToolResult) -> None:
         accepted = card.result == ACCEPTED
         card.state = "done" if seen or accepted or is_users_answer(card.result) else "failed"
     else:
-        card.state = "failed" if result.is_error or card.status else "done"
+        left = any(map(card.display.left_running, own))
+        card.state = "failed" if result.is_error or card.status else "background" if left else "done"
 
 
 def _grown(arguments: JsonValue) -> dict[ArgumentPath, Growing]:

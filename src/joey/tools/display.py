@@ -30,6 +30,8 @@ class Display:
     failure: str = ""
     """A regular expression: how a block of a result begins if what was run has failed, although the call itself worked.
     Its group `how` is what became of it, such as `exit code 2`."""
+    background: str = ""
+    """The same for what was run and still runs when the result is there."""
 
     def summary(self, arguments: Mapping[ArgumentPath, object]) -> str:
         """What a call is about, as far as its arguments are known."""
@@ -45,6 +47,10 @@ class Display:
         """How what was run failed, if a block of a result says so; None if it does not."""
         found = re.match(self.failure, text) if self.failure else None
         return found["how"] if found else None
+
+    def left_running(self, text: str) -> bool:
+        """Whether what was run still ran when this block of a result was written."""
+        return bool(self.background and re.match(self.background, text))
 
 
 def _is_line(text: str) -> bool:

@@ -43,6 +43,7 @@ _USER_LINES = 500
 _ELSEWHERE = "leads somewhere else than when it was judged; try again"
 _FAILURE = r"Command(?: in '[^\n]*')? (?:failed: |was )(?P<how>(?:exit code|terminated by)[^.\n]*|ended after \S+ s)"
 """How a result begins if the command ended badly: it looks failed to the user, while to the model it is a result."""
+_BACKGROUND = r"Command(?: in '[^\n]*')? is still running\."
 
 
 class ExecuteCommandParams(Params):
@@ -71,7 +72,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
     """Commands that take longer than `kill_after` seconds are ended, except those that begin with an exempt prefix."""
 
     name = "execute_command"
-    display = Display(("command",), headed=True, failure=_FAILURE, kind="execute")
+    display = Display(("command",), headed=True, failure=_FAILURE, background=_BACKGROUND, kind="execute")
     group = "command"
     params = ExecuteCommandParams
     field_aliases = {"cmd": "command", "workdir": "cwd", "working_directory": "cwd", "pty": "terminal"}

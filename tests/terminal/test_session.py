@@ -1,0 +1,49 @@
+"""What a terminal keeps between tasks, and the commands about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+from joey.terminal.session import Session
+from joey.terminal.slash import COMMANDS, Front, run_command
+from joey.testing.script import reply
+from screen_kit import ScratchServices
+from task_kit import call, done
+
+
+async def test_a_task_that_is_resumed_still_has_its_todo_list(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [reply(call("t", "update_todo_list", todos="[x] look\n[ ] write")), done()])
+    await services.kit.run()
+    assert services.kit.task is not None
+    session = Session(services)
+    session.resume(services.kit.task.id)
+    assert (session.status.todos_done, session.status.todos) == (1, 2)
+
+
+class Running:
+    """A task with commands in the background."""
+
+    def __init__(self, *commands: str) -> None:
+        self.running_commands = commands
+
+    def stop_command(self, at: int) -> None:
+        self.running_commands = (*self.running_commands[:at], *self.running_commands[at + 1 :])
+
+
+def test_commands_in_the_background_are_listed_and_stopped() -> None:
+    front = cast("Front", SimpleNamespace(session=SimpleNamespace(task=Running("sleep 300", "npm start"), waits=False)))
+    assert "1. sleep 300\n  2. npm start" in run_command(front, "/jobs")
+    assert run_command(front, "/jobs stop 1") == "Stopped sleep 300."
+    assert "1. npm start" in run_command(front, "/jobs stop 7"), "a number that is not there stops nothing"
+    run_command(front, "/jobs stop 1")
+    assert run_command(front, "/jobs") == "No command of this task runs in the background."
+
+
+def test_help_is_aligned_and_names_what_else_can_be_typed(tmp_path: Path) -> None:
+    front = cast("Front", SimpleNamespace(session=Session(ScratchServices(tmp_path, []))))
+    lines = run_command(front, "/help").split("\n")
+    begins = {line.index(what) for line, (what, _) in zip(lines, COMMANDS.values(), strict=False)}
+    assert len(begins) == 1
+    assert "/clear (/new)" in lines[-2] and "!" in lines[-1] and "@" in lines[-1]
