@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from joey.app.permissions import project_permissions
 from joey.cli import main
+from joey.permissions import Permission
 
 
 @pytest.fixture
@@ -32,6 +34,16 @@ def test_it_names_every_command_and_the_rule(folder: Path, capsys: pytest.Captur
     assert found == {"rm x": ("deny", "rm"), "echo hi": ("allow", "echo"), "cat": ("ask", None)}
     assert answer["commands"][-1]["words"] == ["rm", "x"]
     assert answer["paths"] == []
+
+
+def test_what_was_allowed_in_the_project_with_an_answer_counts(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    assert explain(capsys, "make it")["verdict"] == "ask"
+    project_permissions(folder.resolve()).add(Permission("command", "make it"))
+    assert explain(capsys, "make it")["verdict"] == "allow"
+    assert explain(capsys, "make it again")["verdict"] == "ask"
 
 
 def test_a_line_that_is_not_plain_shows_what_is_seen_in_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

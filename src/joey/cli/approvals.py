@@ -5,7 +5,7 @@
   joey approvals explain --batch < questions.jsonl
 
 Prints allow, ask or deny, every simple command found, and the rule that decided, with your settings and the project's
-(see `joey config`). --allow and --deny add rules.
+(see `joey config`), and what you allowed in this project with an answer. --allow and --deny add rules.
 
 --batch reads one question per line and prints one verdict per line, in order:
   {"command": "git log", "rules": "--approve edits --allow git"}     or  {"path": "a/b", "do": "write", "rules": ""}
@@ -60,9 +60,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(workspace: Path, flags: Mapping[str, Any]) -> Settings:
+    from joey.app.permissions import project_permissions
     from joey.app.settings import approvals_in_force, settings_in_force
+    from joey.policy.permissions import permitted
 
-    return approvals_in_force(settings_in_force(workspace, flags)).settings
+    chosen = approvals_in_force(settings_in_force(workspace, flags)).settings
+    return permitted(chosen, project_permissions(workspace.resolve()).listed())
 
 
 def _workspace(folder: Path) -> Workspace:
