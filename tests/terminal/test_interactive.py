@@ -379,6 +379,16 @@ async def test_a_long_request_scrolls_by_the_keys_it_names(tmp_path: Path) -> No
         await until(pilot, "Approval required")
 
 
+async def test_after_a_long_request_the_end_says_what_accepts_and_nothing_of_scrolling(tmp_path: Path) -> None:
+    long = call("w", "write_to_file", path="a.txt", file_text="".join(f"row {number}\n" for number in range(60)))
+    app = terminal(tmp_path, reply(long), done(), policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "↑↓ scroll")
+        await pilot.press("y")
+        assert "↑↓ scroll" not in await until(pilot, "Enter accepts")
+
+
 async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:
     ask = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}, {"text": "Blue"}]))
     app = terminal(tmp_path, ask, done())

@@ -53,6 +53,10 @@ class Choice:
     gives: Given
 
 
+_MAX_WORDS = 60
+"""What an answer allows is written out beside it up to this many characters."""
+
+
 def choices(request: Request) -> tuple[Choice, ...]:
     """Every answer to a request that a key can give."""
     yes, no = Answer(request.request_id, yes=True), Answer(request.request_id)
@@ -90,6 +94,8 @@ def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
     if not request.always:
         return ()
     what, yes = one_line(", ".join(request.always)), Answer(request.request_id, yes=True, always=True)
+    if len(what) > _MAX_WORDS:
+        what = "exactly this"  # it stands above, and every answer is to be seen
     return (
         Choice(("2",), f"yes, always in this task: {what}", yes),
         Choice(("3",), f"yes, always in this project: {what}", replace(yes, scope="project")),

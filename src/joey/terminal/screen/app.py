@@ -25,6 +25,8 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Event as Event_
 from textual.events import Key, Paste, Resize
 from textual.filter import LineFilter
@@ -50,6 +52,7 @@ from joey.terminal.entry_text import matches, replies
 from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier
 from joey.terminal.screen.answering import KeyGate, answer_by_words
+from joey.terminal.screen.driver import LastingDriver
 from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
 from joey.terminal.screen.look import ScreenLook, draw_attached
@@ -167,6 +170,10 @@ class Interactive(SurvivingApp, TypeaheadApp):
             vim=services.setting("terminal.vim"),
         )  # fmt: skip
         yield Static(id="status")
+
+    def get_driver_class(self) -> type[Driver]:
+        usual = super().get_driver_class()
+        return LastingDriver if usual is LinuxDriver else usual
 
     async def run_async(self, **options: Any) -> None:
         with handled_signals(self._end_by_signal):

@@ -63,6 +63,11 @@ class RequestPanel(Survives, Vertical):
         """Whether a key answers now."""
         return not self.commenting and self.gate.is_ready(self._text)
 
+    @property
+    def _is_scrollable(self) -> bool:
+        """Whether there is more of the request than is shown. Where the model is done, nothing of it is shown."""
+        return not self.has_class("ended") and self.query_one("#request-body").max_scroll_y > 0
+
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="request-body", can_focus=False):
             yield Static(id="request-text")
@@ -78,6 +83,7 @@ class RequestPanel(Survives, Vertical):
         if request is not None:
             self.query_one("#request-text", Static).update(Group(*draw_request(_without_answers(request), look)))
             self._settle()
+            self.call_after_refresh(self.show_keys)  # only then is it known whether there is more to scroll to
 
     def show_text(self, text: str) -> None:
         """What the input holds now."""
@@ -108,7 +114,7 @@ class RequestPanel(Survives, Vertical):
         keys, hint = request_keys(request, ready=self.accepts_keys, of_subtask=self._of_subtask), ""
         if self._text:
             hint = "" if isinstance(request, CompletionRequested) else self._text_hint(request)
-        elif self.accepts_keys and not self.has_class("ended") and self.query_one("#request-body").max_scroll_y:
+        elif self.accepts_keys and self._is_scrollable:
             hint = "↑↓ scroll"
         return keys.append(f"\n{hint}" if keys.plain and hint else hint, "dim")
 
@@ -156,7 +162,7 @@ class RequestPanel(Survives, Vertical):
             "home": area.scroll_home,
             "end": area.scroll_end,
         }.get(key)
-        if move is None or text or not area.max_scroll_y:
+        if move is None or text or not self._is_scrollable:
             return False
         move(animate=False)
         return True

@@ -1,0 +1,45 @@
+"""A terminal that may be closed at any moment: the window, the connection or tmux goes, and a thread is just writing.
+
+Textual reads and writes the terminal in threads of their own. One that ends by an error takes the program with it: the
+queue of what is to be written fills up, and whoever writes next waits for ever, so that even the signal that reports
+the closed terminal is not handled. Here what cannot be written is dropped and what cannot be read is the end; the
+signal then ends the program in order.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, TextIO
+
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class DroppingStream:
+    """Writes to a stream as long as that works."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+
+class LastingDriver(LinuxDriver):
+    """Textual's driver, in threads that no closed terminal ends by an error."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._file = DroppingStream(self._file)  # type: ignore[assignment, arg-type]
+
+    def run_input_thread(self) -> None:
+        with suppress(OSError):
+            super().run_input_thread()
