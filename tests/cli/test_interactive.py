@@ -269,6 +269,17 @@ def test_what_was_named_for_one_task_is_not_used_for_another_that_is_resumed(at_
         assert front.session.choices.base_url == address
 
 
+def test_a_task_that_is_open_elsewhere_is_named_with_its_process_at_once(at_home: Path) -> None:
+    task_id, services = saved(at_home, at_home), Services(TaskOptions(at_home))
+    front = Plain(services, services.first_choices("last"), io.StringIO())
+    with task_store().open(task_id):
+        shown = resume_task(front, "last")
+    assert "This task is open elsewhere (" in shown and "); close it there first, then type a message" in shown
+    if Path("/proc/locks").exists():
+        assert f"(process {os.getpid()}" in shown
+    assert "open elsewhere" not in resume_task(front, "last")
+
+
 def test_a_new_task_keeps_the_model_and_server_of_the_resumed_one(at_home: Path) -> None:
     saved(at_home, at_home)
     services = Services(TaskOptions(at_home))

@@ -29,7 +29,7 @@ from joey.app.values import check_model
 from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
-from joey.journal.journal import read_journal
+from joey.journal.journal import JournalError, held, read_journal
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState, shown_results
 from joey.journal.store import TaskStore
@@ -184,6 +184,16 @@ class Services:
     def shown(self, task_id: str) -> Mapping[str, tuple[Shown, ...]]:
         """What the user was shown of the calls of a task, by call id."""
         return shown_results(read_journal(self._store.journal_path(task_id)))
+
+    def open_elsewhere(self, task_id: str) -> str:
+        """Which process has this task open, and what to do; empty if none has."""
+        try:
+            with held(self._store.journal_path(task_id), timeout=0.1):
+                return ""
+        except JournalError as error:
+            return str(error)
+        except OSError:  # it was deleted meanwhile, which is reported when it is opened
+            return ""
 
     def journal_path(self, task_id: str) -> Path:
         return self._store.journal_path(task_id)

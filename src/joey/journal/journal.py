@@ -37,6 +37,7 @@ from joey.journal.records import RECORDS, VERSION, LeftOut, Record
 from joey.sendable import sendable
 from joey.system.appending import append_lines, append_whole
 from joey.system.folders import make_private
+from joey.system.locks import lock_holder
 from joey.wire import encode
 
 FORMAT = "joey-journal"
@@ -93,8 +94,9 @@ class Journal:
         except OSError as error:
             raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
         if not _locked(file, self._timeout):
+            busy = _open_elsewhere(self.path, file)
             os.close(file)
-            raise JournalError(f"this task is open elsewhere ({self.path}); close it there first")
+            raise busy
         if not _leads_to(self.path, file):
             os.close(file)
             raise JournalError(f"this task was deleted ({self.path})")
@@ -126,6 +128,10 @@ def _locked(file: int, timeout: float) -> bool:
             return True
 
 
+def _open_elsewhere(path: Path, file: int) -> JournalError:
+    return JournalError(f"this task is open elsewhere ({lock_holder(file) or path}); close it there first")
+
+
 def _leads_to(path: Path, file: int) -> bool:
     try:
         return os.path.samestat(path.stat(), os.fstat(file))
@@ -146,7 +152,7 @@ def held(path: Path, timeout: float = 1.0) -> Iterator[None]:
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if not _locked(file, timeout):
-            raise JournalError(f"this task is open elsewhere ({path}); close it there first")
+            raise _open_elsewhere(path, file)
         yield
     finally:
         os.close(file)

@@ -176,6 +176,8 @@ def resume_task(front: Front, start: str) -> str:
     here = session.services.folder
     where = f" It works in {one_line(str(here))}, and so does this terminal now." if here != before else ""
     how = "It is finished; type a message" if state.is_finished else "Type a message, or press Enter"
+    if elsewhere := session.services.open_elsewhere(session.choices.resume or ""):
+        how = f"{elsewhere[0].upper()}{elsewhere[1:]}, then type a message"
     return f"Task {session.choices.resume}.{where}{_other_model(session, state)} {how} to continue."
 
 
