@@ -122,11 +122,11 @@ def _cuts(case: Any) -> Iterator[list[str]]:
 
 
 def _peer(cases: list[Any], peer: str) -> str:
-    asked = [case for case in cases if peer in case["agree"] or _disputes(case, peer)]
-    if not asked:
+    judged = [case for case in cases if peer in case["agree"] or _disputes(case, peer)]
+    if not judged:
         return "–"
-    whole = [peer in case["agree"] or peer not in (case.get("disputed") or {}) for case in asked]
-    return f"{_share(whole)} / {_share([peer in case['agree'] for case in asked])}"
+    whole = [peer in case["agree"] or peer not in (case.get("disputed") or {}) for case in judged]
+    return f"{_share(whole)} / {_share([peer in case['agree'] for case in judged])}"
 
 
 def _disputes(case: Any, peer: str) -> bool:

@@ -184,6 +184,12 @@ def test_a_change_of_folder_that_may_be_skipped_does_not_count(line: str) -> Non
     assert judge(line, "touch,cat,ls").decision == "ask"
 
 
+@pytest.mark.parametrize("option", ["-P", "-d", "--no-dereference", "-a", "-R"])
+def test_a_link_that_is_copied_as_a_link_leads_somewhere_else_from_there(option: str) -> None:
+    for line in (f"cp {option} sub/up u && cat u/x", f"cp {option} sub/up u; cd u && touch x"):
+        assert judge(line, "cp,cat,touch").decision == "ask"
+
+
 def test_what_was_allowed_in_a_folder_does_not_run_where_the_change_of_folder_is_skipped() -> None:
     given = permitted(Settings(), [Permission("command", "cd sub && touch three")])
     assert combine(judge_line("cd sub && touch three", given, WORKSPACE, WORKSPACE.root)).allowed

@@ -223,7 +223,7 @@ def test_a_model_that_is_not_installed_is_refused_with_the_command(
 
 def test_without_the_extra_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(UsageError, match=r"pip install 'joey\[local\]'"):
+    with pytest.raises(UsageError, match=r"the extra `local`: .*\[local\]"):
         open_model("local/coder-1.5b")
 
 

@@ -145,7 +145,7 @@ async def test_headless_what_a_plan_adds_is_refused_where_it_would_be_asked_abou
     call = await resolved(Counted((WritePath("b"),)), tmp_path, path="a")
     reads_only = replace(rules(tmp_path, headless=True), policy=replace(Settings(), reads="allow"))
     refused = await judge(call, ToolContext(tmp_path, tmp_path), reads_only)
-    assert isinstance(refused, Refused) and refused.denied and "nobody is there" in refused.result.text
+    assert isinstance(refused, Refused) and refused.denied and "no user is there" in refused.result.text
 
 
 @pytest.mark.parametrize("answer", [True, False])

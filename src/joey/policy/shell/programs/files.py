@@ -80,7 +80,8 @@ def _arrives(use: Use, source: Word, target: Word, *, whole: bool) -> None:
 
 
 def _cp(use: Use) -> Iterator[str]:
-    whole = use.has("-r", "-R", "-a", "--recursive", "--archive")
+    """Of a folder, or of a link that is copied as a link, nobody knows in advance what is there afterwards."""
+    whole = use.has("-r", "-R", "-a", "-P", "-d", "--recursive", "--archive", "--no-dereference")
     *sources, target = use.operands or [Word("")]
     for source in sources:
         if whole:
