@@ -129,13 +129,6 @@ async def test_a_prompt_of_the_command_line_is_the_first_message(tmp_path: Path)
         assert "› build it" in on_screen(app)
 
 
-async def test_what_was_typed_while_it_was_loaded_is_the_first_text(tmp_path: Path) -> None:
-    app = Interactive(ScratchServices(tmp_path, [done()]), typed="build it\rand\x1b m")
-    async with app.run_test() as pilot:
-        await until(pilot, "› build it")
-        await until(pilot, "│ and m")
-
-
 # Choosing a task
 
 TASKS = [

@@ -74,10 +74,8 @@ def _full_screen(args: argparse.Namespace, folder: Path) -> int:
 
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)  # where they are exported, the size they say would hold when the window changes
-    from joey.terminal.first_frame import typed_ahead
-
     first = args.prompt or ("/resume" if args.resume == PICK else "")
-    app = Interactive(services, choices, first=first, typed=typed_ahead())
+    app = Interactive(services, choices, first=first)
     app.run()
     if app.session.choices.resume:
         print(f"Resume this task with: joey --resume {app.session.choices.resume}")

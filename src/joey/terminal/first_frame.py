@@ -10,7 +10,6 @@ the screen is given back as it was and the message stands on it. The terminal's 
 from __future__ import annotations
 
 import os
-import select
 import sys
 import termios
 from collections.abc import Iterator
@@ -54,14 +53,6 @@ def first_frame(text: str, place: str, status: str) -> Iterator[None]:
         raise
     finally:
         termios.tcsetattr(keyboard, termios.TCSANOW, before)
-
-
-def typed_ahead() -> str:
-    """What was typed since the frame is there."""
-    typed = b""
-    while select.select([sys.stdin.fileno()], [], [], 0)[0] and (more := os.read(sys.stdin.fileno(), 4096)):
-        typed += more
-    return typed.decode("utf-8", "replace")
 
 
 def _write(codes: str) -> None:

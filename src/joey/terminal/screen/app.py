@@ -27,8 +27,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Event as Event_
-from textual.events import Key, Paste, Resize
+from textual.events import Resize
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.widgets import Static
@@ -114,15 +113,9 @@ class Interactive(SurvivingApp, TypeaheadApp):
     ]
 
     def __init__(
-        self,
-        services: Services,
-        choices: Choices | None = None,
-        gate: KeyGate | None = None,
-        *,
-        first: str = "",
-        typed: str = "",
+        self, services: Services, choices: Choices | None = None, gate: KeyGate | None = None, *, first: str = ""
     ) -> None:
-        """`first` is a message, or a command, that counts as sent; `typed` is what was typed before this was loaded."""
+        """`first` is a message, or a command, that counts as sent."""
         super().__init__()
         self._gate = gate or KeyGate()
         self._first = first
@@ -138,11 +131,6 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self._in_full = False
         self._files: Sequence[str] = ()
         self._profiles: Sequence[str] = ()
-        self._early: list[Key | Paste] = [
-            Key("enter", "\r") if each == "\r" else Key(each, each)
-            for each in typed
-            if each == "\r" or each.isprintable()
-        ]
         self._clipboard_images = Clipboard()
         self._command: Worker[None] | None = None
         """A command of the user's own that runs."""
@@ -199,17 +187,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
         self.reports_errors = True
-        early, self._early = self._early, []
-        self.call_after_refresh(lambda: [self.post_message(event) for event in early])
         if self._first:
             self.post_message(Prompt.Sent(self._first))
-
-    async def on_event(self, event: Event_) -> None:
-        """What is typed before there is an input waits for it."""
-        if isinstance(event, (Key, Paste)) and not self.reports_errors:
-            self._early.append(event)
-        else:
-            await super().on_event(event)
 
     def show_error(self, line: str) -> None:
         self._note(line, "error")
