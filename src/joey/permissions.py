@@ -19,6 +19,18 @@ PermissionKind: TypeAlias = Literal[
 ]  # fmt: skip
 
 
+_MAX_WORDS = 120
+
+
+def _shortened(command: str) -> str:
+    """A command in one line. Of a long one the beginning and the length: whoever is asked sees all of it besides."""
+    first, lines = command.split("\n")[0], command.count("\n") + 1
+    if lines == 1 and len(command) <= _MAX_WORDS:
+        return f"`{command}`"
+    size = f"{lines} lines" if lines > 1 else f"{len(command)} characters"
+    return f"the command `{first[:_MAX_WORDS]} …` of {size}"
+
+
 @dataclass(frozen=True, slots=True)
 class Permission:
     """Something that is not asked about again. `subject` is what exactly: the command line (with the folder it runs in,
@@ -32,7 +44,7 @@ class Permission:
         """In words: "don't ask again for …"."""
         match self.kind:
             case "command":
-                return f"exactly `{self.subject}`"
+                return f"exactly {_shortened(self.subject)}"
             case "mcp_tool":
                 server, _, tool = self.subject.partition("/")
                 return f"the tool {tool} of the server {server}"

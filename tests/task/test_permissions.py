@@ -142,3 +142,9 @@ def test_a_file_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) -> N
     (tmp_path / "state").write_text("")
     with pytest.raises(JoeyError, match="cannot write"):
         ProjectPermissions(tmp_path / "state" / "permissions.json", tmp_path).add(Permission("reads"))
+
+
+def test_a_long_command_is_named_by_its_beginning_and_its_length() -> None:
+    lines = Permission("command", "echo 1\necho 2\nrm x")
+    assert lines.words == "exactly the command `echo 1 …` of 3 lines"
+    assert Permission("command", "x" * 200).words.endswith("…` of 200 characters")

@@ -66,6 +66,12 @@ def test_a_user_who_looks_at_the_terminal_is_not_told_unless_they_want_it() -> N
     assert written == ["\a", "\a"] and len(ran) == 1
 
 
+def test_the_models_words_are_no_option_of_the_users_command() -> None:
+    ran: list[Sequence[str]] = []
+    Notifier(command="notify-send Joey", run=ran.append).tell(QuestionRequested("q", "--action=x"), focused=False)
+    assert ran == [["notify-send", "Joey", " --action=x"]]
+
+
 def test_a_command_that_is_not_there_is_no_trouble() -> None:
     start(["/nowhere/notify"])
 

@@ -106,7 +106,7 @@ KEYS: tuple[Key, ...] = (
         TEXT,
         "how the model calls tools: native, xml, json_mix, morph_xml, a dialect (`joey protocols`), or auto: its own",
         variable="JOEY_PROTOCOL",
-        flag=Flag("--protocol", ("interactive", "run", "scratch"), "NAME", "-p"),
+        flag=Flag("--protocol", ("interactive", "run", "scratch"), "NAME"),
     ),
     Key(
         "fallback_models",

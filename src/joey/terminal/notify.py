@@ -90,4 +90,5 @@ class Notifier:
             self.write(codes)
         if self.command:
             with contextlib.suppress(ValueError):
-                self.run([*shlex.split(self.command), words])
+                # The model's words are never an option of the user's command.
+                self.run([*shlex.split(self.command), f" {words}" if words.startswith("-") else words])

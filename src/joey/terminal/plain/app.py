@@ -205,7 +205,8 @@ class Plain:
     def copy_text(self, text: str) -> str:
         if not self._out.isatty():
             return "Nothing can be copied here: this is no terminal."
-        unfiltered(self._out).write(f"\x1b]52;c;{b64encode(text.encode('utf-8', 'replace')).decode()}\a")
+        copied = b64encode(visible(text).encode("utf-8", "replace")).decode()
+        unfiltered(self._out).write(f"\x1b]52;c;{copied}\a")
         return "Copied, if this terminal lets programs copy (OSC 52)."
 
     def set_theme(self, which: str) -> str:

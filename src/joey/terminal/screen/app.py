@@ -41,7 +41,7 @@ from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
-from joey.system.visible import one_line
+from joey.system.visible import one_line, visible
 from joey.task.task import TaskHandle
 from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
 from joey.terminal.activity import after as activity_after
@@ -576,7 +576,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
         return replies(self.transcript.entries)
 
     def copy_text(self, text: str) -> str:
-        self.copy_to_clipboard(text)
+        self.copy_to_clipboard(visible(text))  # whoever pastes it into a shell has what was on the screen
         return "Copied, if this terminal lets programs copy (OSC 52)."
 
     def run(self, *args: Any, **options: Any) -> None:
