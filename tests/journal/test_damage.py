@@ -217,6 +217,13 @@ def test_a_folder_in_the_way_of_a_journal_is_an_error_in_words(tmp_path: Path) -
         Journal(tmp_path / "folder")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "j").symlink_to("/dev/full")
+    with pytest.raises(JournalError, match="free some space, then `joey resume`"):
+        Journal(tmp_path / "j")
+
+
 def test_the_fold_needs_no_message_to_replace_one() -> None:
     assert replay([ModeSet("a"), TodosSet(()), LeftOut(3, "?")]).is_damaged
 

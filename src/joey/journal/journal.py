@@ -19,6 +19,7 @@ so whoever finds the file locked waits a little before giving up.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import itertools
 import json
@@ -75,7 +76,7 @@ class Journal:
         try:
             os.fdatasync(self._file)
         except OSError as error:
-            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
+            raise _unwritable(self.path, error) from error
 
     def close(self) -> None:
         self._file = -1
@@ -92,7 +93,7 @@ class Journal:
             make_private(self.path.parent)
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
+            raise _unwritable(self.path, error) from error
         if not _locked(file, self._timeout):
             busy = _open_elsewhere(self.path, file)
             os.close(file)
@@ -104,14 +105,22 @@ class Journal:
             _begin(file, os.fstat(file).st_size)
         except OSError as error:
             os.close(file)
-            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
+            raise _unwritable(self.path, error) from error
         return file
 
     def _write(self, data: bytes) -> None:
         try:
             append_lines(self._file, data)
         except OSError as error:
-            raise JournalError(f"cannot write {self.path}: {error.strerror}") from error
+            raise _unwritable(self.path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> JournalError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = (
+        "free some space, then `joey resume` continues" if full else "check the folder and its permissions"
+    )
+    return JournalError(f"cannot write {path}: {error.strerror}; {advice}")
 
 
 def _locked(file: int, timeout: float) -> bool:
