@@ -14,7 +14,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from joey.app.services import Choices, Services
+from joey.app.services import Services
 from joey.app.tasks import TaskOptions
 from joey.chunks import UsageChunk
 from joey.config.options import settings_from
@@ -71,8 +71,9 @@ async def take_screenshot(scratch: Path) -> str:
     project.mkdir()
     (project / "server.py").write_text(BEFORE)
     async with LocalServer(SCRIPT) as server:
-        options = TaskOptions(project, settings_from({"base_url": server.anthropic_url, "approve": "edits"}))
-        app = Interactive(Services(options), Choices(model=MODEL))
+        flags = {"model": MODEL, "base_url": server.anthropic_url, "approve": "edits"}
+        services = Services(TaskOptions(project, settings_from(flags)))
+        app = Interactive(services, services.first_choices())
         async with app.run_test(size=SIZE) as pilot:
             app.query_one(Prompt).cursor_blink = False
             await pilot.press(*(" " if letter == " " else letter for letter in TASK), "enter")
