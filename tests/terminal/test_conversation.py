@@ -29,6 +29,7 @@ from task_kit import Kit, call, changed, done
 APPROVAL = ApprovalRequested("1", "c", "write_to_file", {}, "it writes a.txt")
 QUESTION = QuestionRequested("1", "Which?", (Suggestion("red"), Suggestion("blue")))
 RESULT = CompletionRequested("1", "Done.")
+PLAN = CompletionRequested("1", "First this, then that.", plan=True)
 GO_ON = ContinueRequested("1", "Nothing went right.")
 
 
@@ -48,8 +49,12 @@ GO_ON = ContinueRequested("1", "Nothing went right.")
         (QUESTION, "3", Answer("1", yes=True, text="3")),
         (QUESTION, "0", Answer("1", yes=True, text="0")),
         (QUESTION, "green", Answer("1", yes=True, text="green")),
+        (RESULT, "y", Answer("1", yes=True)),
+        (PLAN, "y", Answer("1", yes=True, profile="ask")),
+        (PLAN, "e", Answer("1", yes=True, profile="edits")),
+        (PLAN, "but first the tests", Answer("1", text="but first the tests")),
         (RESULT, "", Answer("1", yes=True)),
-        (RESULT, "yes", Answer("1", text="yes")),
+        (RESULT, "yes", Answer("1", yes=True)),
         (RESULT, "also /goodbye", Answer("1", text="also /goodbye")),
         (GO_ON, "y", Answer("1", yes=True)),
         (GO_ON, "n", Answer("1")),

@@ -484,6 +484,36 @@ async def test_words_while_it_works_wait_for_the_model(tmp_path: Path) -> None:
         assert "hurry" in str(services(app).kit.sent[-1])
 
 
+async def test_interrupting_puts_what_waits_back_into_the_input(tmp_path: Path) -> None:
+    slow = reply("Let me see. " * 20, faults=Faults(pause=0.2))
+    app = terminal(tmp_path, slow, reply("Heard you."))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Let me")
+        await say(pilot, "queued one")
+        await say(pilot, "queued two")
+        await until(pilot, "queued two")
+        await pilot.press("escape")
+        await until(pilot, "Stopped")
+        assert app.query_one(Prompt).text == "queued one\nqueued two"
+        app.query_one(Prompt).text = ""
+        await say(pilot, "third")
+        await until(pilot, "Heard you")
+        sent = str(services(app).kit.sent[-1])
+        assert "third" in sent and "queued" not in sent
+
+
+async def test_what_is_sent_while_the_task_opens_waits_for_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path, reply("One.", faults=Faults(pause=0.05)), reply("Two."))
+    async with app.run_test() as pilot:
+        app.query_one(Prompt).post_message(Prompt.Sent("first"))
+        app.query_one(Prompt).post_message(Prompt.Sent("second"))
+        screen = await until(pilot, "second")
+        assert screen.index("first") < screen.index("second")
+        await until(pilot, "Enter accepts")
+        assert "second" in str(services(app).kit.sent)
+
+
 async def test_quitting_cancels_what_runs_and_keeps_it(tmp_path: Path) -> None:
     app = terminal(tmp_path, reply("Slowly, very slowly", faults=Faults(pause=5)))
     async with app.run_test() as pilot:

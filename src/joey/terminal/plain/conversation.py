@@ -40,6 +40,8 @@ from joey.task.task import TaskHandle
 from joey.terminal.plain.writer import Writer
 
 _YES, _NO = ("y", "yes"), ("n", "no")
+_PLAN = {"y": "ask", "yes": "ask", "e": "edits", "edits": "edits"}
+"""The profile with which a plan is carried out, by what is typed."""
 _ALWAYS: dict[str, Scope] = {"a": "task", "always": "task", "p": "project", "project": "project"}
 _CHUNK = 65536
 
@@ -140,8 +142,12 @@ def prompt_for(request: Request) -> str:
             return f"  Approve? [y]es{lasting}, [n]o, or why not: "
         case QuestionRequested(_, _, suggestions):
             return "  Your answer, or a number: " if suggestions else "  Your answer: "
-        case CompletionRequested():
+        case CompletionRequested(plan=True):
+            return "  Carry out the plan? [y]es and ask before changes, [e]dit without asking, or what to change: "
+        case CompletionRequested(plain=True):
             return "> "
+        case CompletionRequested():
+            return "  Enter accepts, or type what to change: "
         case ContinueRequested():
             return "  Continue? [y]es, [n]o, or a hint for the model: "
 
@@ -156,8 +162,11 @@ def answer_to(request: Request, line: str) -> Answer:
             picked = int(line) - 1 if line.isascii() and line.isdigit() else -1
             text = suggestions[picked].text if 0 <= picked < len(suggestions) else line
             return Answer(request_id, yes=True, text=text)
+        case CompletionRequested(plan=True) if line.lower() in _PLAN:
+            return Answer(request_id, yes=True, profile=_PLAN[line.lower()])
         case CompletionRequested():
-            return Answer(request_id, yes=not line, text=line)
+            accepts = not line or line.lower() in _YES
+            return Answer(request_id, yes=accepts, text="" if accepts else line)
         case ContinueRequested():
             if line.lower() in (*_YES, *_NO):
                 return Answer(request_id, yes=line.lower() in _YES)

@@ -134,6 +134,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self._clipboard_images = Clipboard()
         self._command: Worker[None] | None = None
         """A command of the user's own that runs."""
+        self._early: list[Say] = []
+        """Messages that were sent while the task was being opened."""
         self._stopped_at = -inf
         self.clock: Callable[[], float] = monotonic
         self.notifier: Notifier | None = None
@@ -315,7 +317,12 @@ class Interactive(SurvivingApp, TypeaheadApp):
             async with self.session.services.open(prompt, self.session.choices, self.watch_task, images) as task:
                 self.session.began(task)
                 # A task of its own: Esc cancels that, and not the work of this screen.
-                await asyncio.ensure_future(what(task))
+                running = asyncio.ensure_future(what(task))
+                await asyncio.sleep(0)  # it has begun
+                early, self._early = self._early, []
+                for message in early:
+                    task.send(message)
+                await running
         except JoeyError as error:
             self._note(str(error), "error")
         finally:
@@ -377,8 +384,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
             elif text:
                 self.session.task.send(words)
         elif self.busy:
-            self._note("The task is still opening; try again in a moment.")
-            self.query_one(Prompt).text = text
+            self._early.append(Say(self.session.for_the_model(text), tuple(images)))
         elif text or self.session.choices.resume:
             if text and self.session.choices.resume:
                 self._touch(self.transcript.add(UserText(text)))
@@ -485,7 +491,15 @@ class Interactive(SurvivingApp, TypeaheadApp):
         elif self._command is not None and self._command.is_running:
             self._command.cancel()
         elif self.session.task is not None and not self.session.waits:
+            self._take_all_back()
             self.session.task.send(Cancel("interrupted by the user"))
+
+    def _take_all_back(self) -> None:
+        """Put the messages that the model has not read back into the input, so that none is sent unnoticed later."""
+        task, prompt = self.session.task, self.query_one(Prompt)
+        taken = [each.text for each in self.transcript.waiting if task is not None and task.send(TakeBack())]
+        if taken:
+            prompt.text = "\n".join([*taken, *([prompt.text] if prompt.text else [])])
 
     def action_copy_or_stop(self) -> None:
         """Ctrl+C: copy the selection, clear the input, or interrupt what runs; twice in a row quits."""
