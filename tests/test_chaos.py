@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from joey import protocols
 from joey.task.wording import INTERRUPTED, NOT_RUN
 
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+long = pytest.mark.skipif(not os.environ.get("JOEY_CHAOS"), reason="`make chaos` does it, or JOEY_CHAOS=1")
 
 
 async def test_killed_at_random_instants_nothing_is_lost_or_done_twice() -> None:
     tally = Tally()
-    await kills.at_random(3, 7, tally, [Setting("xml")])
+    await kills.at_random(2, 7, tally, [Setting("xml")])
     assert not tally.faults
-    assert tally.kills == 3
+    assert tally.kills == 2
 
 
 @needs_strace
@@ -33,6 +35,7 @@ async def test_killed_before_a_system_call_nothing_is_lost_or_done_twice() -> No
     assert tally.kills == len(range(31, total + 1, 60)) > 0
 
 
+@long
 @needs_strace
 async def test_a_full_disk_ends_in_words_and_the_task_resumes() -> None:
     tally = Tally()
@@ -44,10 +47,11 @@ async def test_a_full_disk_ends_in_words_and_the_task_resumes() -> None:
 async def test_a_journal_cut_anywhere_is_read_to_its_last_whole_record() -> None:
     tally = Tally()
     await damage.cuts(Setting("native", sandbox="off"), tally, resumed=0)
-    await damage.flips(Setting("native", sandbox="off"), tally, times=100, resumed=1, seed=3)
+    await damage.flips(Setting("native", sandbox="off"), tally, times=100, resumed=0, seed=3)
     assert not tally.faults
 
 
+@long
 async def test_a_closed_terminal_ends_the_command_that_runs() -> None:
     tally = Tally()
     await signals.closed_terminal(Setting("native", sandbox="off"), tally)
