@@ -5,9 +5,9 @@ whatever is written to them, by `print`, by argparse, by a traceback, reaches th
 (`joey.system.visible`). Nobody has to remember to filter, and nobody can forget. A pipe or a file gets every byte as
 it is.
 
-What Joey draws itself, with colours and movements, goes around the filter, and by two ways only: the screen has its own
-stream and its own filter (`joey.terminal.screen.filters`), and `unfiltered` gives the stream to those who have filtered
-the text between their codes: `joey.terminal.console` and the debugging of parsers.
+What Joey draws itself, with colours and movements, goes around the filter: the screen has its own stream and its own
+filter (`joey.terminal.screen.filters`), the first frame filters its few texts itself, and `unfiltered` gives the stream
+to those who have filtered the text between their codes: `joey.terminal.console`, `/copy` and the debugging of parsers.
 """
 
 from __future__ import annotations
