@@ -247,9 +247,9 @@ def test_a_path_with_a_nul_is_refused_in_words(here: Here) -> None:
 def test_a_refusal_says_what_is_missing(here: Here) -> None:
     call = json.dumps({"path": "a.txt", "content": "x"})
     _, out, _ = here.joey("tools", "--try", "write_to_file", call)
-    assert "`a.txt`: changing files needs approval" in out
+    assert "`a.txt`: changing files of the workspace requires approval" in out
     _, out, _ = here.joey("tools", "--try", "write_to_file", call, "--approve", "read-only")
-    assert "`a.txt`: changing files is not allowed" in out
+    assert "`a.txt`: changing files of the workspace is not allowed" in out
 
 
 def test_a_command_that_fails_is_an_exit_code(here: Here) -> None:
