@@ -25,7 +25,7 @@ STRICTER = re.compile(
     "no rule can allow this line"  # it is not plain
     "|is not known to be harmless|are not known|lacks its value|more than is known|is not a plain"  # an option
     "|does not know the options|not a program Joey knows"  # a program without a table
-    "|outside the workspace|needs approval|protected|only known when it runs|is not written out"
+    "|outside the workspace|(?:needs|requires) approval|protected|only known when it runs|is not written out"
     "|may match it|denied by the rule"  # a deny rule that Roo does not see
     "|no rule names it|it is listed in|is not a remote|is not in node_modules|not a module|looks like an option"
     "|is more than|reaches the whole workspace|would use the repository|cannot be read"
