@@ -1,4 +1,4 @@
-"""Kill -9 at 300 random instants of a 12-turn task, resume each: nothing is lost, nothing happens twice unnoticed."""
+"""Kill -9 at 90 random instants of a 12-turn task (`make chaos` has more), resume each: nothing is lost, nothing happens twice unnoticed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDS = 30
 ZYGOTE = Path(__file__).with_name("kill_zygote.py")
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_killed_task_resumes_to_the_same_end(tmp_path: Path, seed: int) -> None:
     run = subprocess.run(
         [sys.executable, str(ZYGOTE), str(tmp_path / "rounds"), str(ROUNDS), str(seed)],

@@ -194,7 +194,7 @@ async def test_where_nobody_is_there_no_user_denied_it(scene: Scene, moment: int
     call, runner = ToolUseBlock("1", *CALLS["read a file"]), scene.runner()
     workspace, settings = Changing.of(scene.work), Settings(reads="allow", reads_outside="ask")
     result = await CallRunner(runner.registry, runner.context, settings, workspace).run(call)
-    assert "user" not in result.text and ("This call was denied: " in result.text or "inside" in result.text)
+    assert "user denied" not in result.text and ("This call was denied: " in result.text or "inside" in result.text)
 
 
 async def test_a_path_that_cannot_be_followed_now_is_a_refusal_of_the_call(
