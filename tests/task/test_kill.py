@@ -1,4 +1,7 @@
-"""Kill -9 at 90 random instants of a 12-turn task (`make chaos` has more), resume each: nothing is lost, nothing happens twice unnoticed."""
+"""Kill -9 at 90 random instants of a 12-turn task, resume each: nothing is lost, nothing happens twice unnoticed.
+
+`make chaos` does it with real processes, and as often as one likes.
+"""
 
 from __future__ import annotations
 
