@@ -117,9 +117,7 @@ class Journal:
 
 def _unwritable(path: Path, error: OSError) -> JournalError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    advice = (
-        "free some space, then `joey resume` continues" if full else "check the folder and its permissions"
-    )
+    advice = "free some space, then `joey resume` continues" if full else "check the folder and its permissions"
     return JournalError(f"cannot write {path}: {error.strerror}; {advice}")
 
 
