@@ -93,7 +93,9 @@ class Runner:
         assert process.stderr is not None
         text = b""
         while seen.encode() not in text:
-            text += await process.stderr.read(1)
+            read = await process.stderr.read(1)
+            assert read, f"it ended before it said {seen!r}: {text.decode()}"
+            text += read
         process.send_signal(signal.SIGINT)
 
     def trust_workspace(self) -> None:
@@ -175,8 +177,8 @@ async def test_the_exit_code_tells_how_it_ended(
 
 
 async def test_ctrl_c_cancels_cleanly_and_the_task_can_be_resumed(joey: Runner) -> None:
-    slow = reply("Thinking about it", faults=Faults(pause=2.0))
-    ran = await joey([slow], "Do it", stop_after=["Thinking"])
+    slow = reply(call("s", "execute_command", command="echo ready; sleep 60"))
+    ran = await joey([slow], "Do it", "--approve", "all", stop_after=["ready\n"])
     assert ran.code == 130
     assert "Traceback" not in ran.err
     again = await joey([done("Went on.")], "go on", "--resume", "last")
