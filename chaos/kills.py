@@ -114,10 +114,10 @@ class Run:
 
 
 @asynccontextmanager
-async def a_run(setting: Setting, steps: tuple[str, ...], state: Path | None = None) -> AsyncIterator[Run]:
+async def a_run(setting: Setting, steps: tuple[str, ...]) -> AsyncIterator[Run]:
     folder = Path(tempfile.mkdtemp(prefix="joey-chaos-"))
     model = Model(protocols.get(setting.protocol), steps, setting.same_ids)
-    place = Place(folder, state=state)
+    place = Place(folder)
     async with LocalServer(model) as server:
         url = server.anthropic_url if setting.wire == "anthropic" else server.openai_url
         try:

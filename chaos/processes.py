@@ -29,8 +29,6 @@ class Place:
     """A home and a workspace of their own."""
 
     folder: Path
-    options: Sequence[str] = ()
-    state: Path | None = None
     home: Path = field(init=False)
     workspace: Path = field(init=False)
 
@@ -41,13 +39,12 @@ class Place:
 
     @property
     def tasks(self) -> Path:
-        return (self.state or self.home / ".local/state") / "joey/tasks"
+        return self.home / ".local/state/joey/tasks"
 
     @property
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
-        state = {"XDG_STATE_HOME": str(self.state)} if self.state else {}
-        return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", **state}
+        return {**kept, "HOME": str(self.home), "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
 
     async def start(self, *args: str, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
         """`joey` with these arguments, in a session of its own; `wrapped_by` is a program that starts it."""
