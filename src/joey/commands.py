@@ -12,7 +12,7 @@ from joey.wire import Codec
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Words for the model. While it is busy they wait; they never count as leave for anything."""
+    """Words for the model. While it is busy they wait; they never count as approval of anything."""
 
     text: str
     images: tuple[ImageBlock, ...] = ()

@@ -298,7 +298,7 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswered:
-    """Leave was given or refused, perhaps with a comment."""
+    """Approval was given or refused, perhaps with a comment."""
 
     request_id: str
     approved: bool

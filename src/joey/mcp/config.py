@@ -4,7 +4,7 @@
                     "docs": {"type": "streamable-http", "url": "https://…/mcp", "headers": {"X-Key": "${env:KEY}"}}}}
 
 A project has `.joey/mcp.json`, `.roo/mcp.json` and `.mcp.json`, the user `mcp.json` in the folder of their settings. Of
-two servers with one name the first in that order counts, whole: nothing of the other is mixed in, so that leave the
+two servers with one name the first in that order counts, whole: nothing of the other is mixed in, so that approval the
 user gave to their own server does not pass to a project's. What a project names is a program to run or an address to
 talk to, so it counts only where the user trusts the workspace; elsewhere it is listed and left alone.
 
