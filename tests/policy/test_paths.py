@@ -169,3 +169,41 @@ def test_a_walk_can_ask_whether_a_file_is_hidden(tmp_path: Path) -> None:
     (tmp_path / ".rooignore").write_text("secret*\n")
     assert Workspace.of(tmp_path).hides(tmp_path / "secret.py")
     assert not Workspace.of(tmp_path).hides(tmp_path / "open.py")
+
+
+@pytest.fixture
+def with_library(tmp_path: Path, workspace: Workspace) -> Workspace:
+    """The workspace with a further folder, which has an ignore file, and links between the two."""
+    library = tmp_path / "library"
+    for folder in (library / "src", library / ".git" / "hooks", library / "secrets"):
+        folder.mkdir(parents=True)
+    (library / ".joeyignore").write_text("secrets/\n")
+    (library / "out").symlink_to(tmp_path / "outside")
+    (library / ".githooks").symlink_to(Path(workspace.root) / "src")
+    (Path(workspace.root) / ".joey").symlink_to(library / "src")
+    further = Workspace.of(Path(workspace.root), [library]).others
+    return Workspace(workspace.root, workspace.home, workspace.ignore, others=further)
+
+
+@pytest.mark.parametrize(
+    ("path", "decision"),
+    [("../library/a.py", "allow"), ("LIBRARY/a.py", "allow"), ("LIBRARY/src/x", "ask"), ("LIBRARY/.git/hooks/x", "ask"),
+     ("LIBRARY/out/file", "ask"), ("LIBRARY/../outside/file", "ask"), ("LIBRARY-2/x", "ask"), ("src/x", "ask"),
+     ("notes.txt", "allow"), ("out/file", "ask")],
+)  # fmt: skip
+def test_a_further_folder_is_the_workspace_for_edits_and_both_protect_the_other(
+    with_library: Workspace, path: str, decision: str
+) -> None:
+    library = with_library.others[0].root
+    action = WritePath(path.replace("LIBRARY", library), "modify")
+    assert judge([action], EDITS, with_library).decision == decision
+
+
+def test_a_further_folder_has_its_own_ignore_file_and_is_outside_for_commands(with_library: Workspace) -> None:
+    library = with_library.others[0].root
+    assert judge([ReadPath(f"{library}/secrets/x")], EDITS, with_library).decision == "deny"
+    assert judge([ReadPath(f"{library}/readme")], EDITS, with_library).decision == "allow"
+    assert with_library.hides(Path(f"{library}/secrets/x"))
+    assert not with_library.hides(Path(f"{library}/readme"))
+    assert judge([RunCommand(f"cat {library}/readme")], EDITS, with_library).decision == "ask"
+    assert judge([RunCommand("git status", library)], EDITS, with_library).decision == "ask"

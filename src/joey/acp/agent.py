@@ -126,7 +126,8 @@ class Agent:
 
     def _open(self, session_id: str, params: Params) -> Session:
         folder = _folder(params)
-        given = Given(task_id=session_id, servers=read_servers(params.get("mcpServers"), folder))
+        servers = read_servers(params.get("mcpServers"), folder)
+        given = Given(task_id=session_id, servers=servers, folders=_further(params, folder))
         services = Services(TaskOptions(folder, self._flags), given=given)
         with _login_needed():
             return Session(session_id, services, self.connection, self._client)
@@ -161,7 +162,7 @@ class Agent:
 
     async def _prompt(self, params: Params) -> dict[str, Any]:
         session = self._session(params)
-        prompt = read_prompt(params.get("prompt"), str(session.services.folder))
+        prompt = read_prompt(params.get("prompt"), *map(str, session.folders))
         return {"stopReason": await session.prompt(prompt)}
 
     def _cancel(self, params: Params) -> None:
@@ -228,12 +229,24 @@ def _is_at(line: TaskLine, folder: Path) -> bool:
 
 
 def _folder(params: Params) -> Path:
-    cwd = params.get("cwd")
-    if not isinstance(cwd, str) or not cwd.startswith("/"):
-        raise RpcError(INVALID_PARAMS, "cwd is an absolute path")
-    if not Path(cwd).is_dir():
-        raise RpcError(INVALID_PARAMS, f"{cwd} is not a folder")
-    return Path(cwd)
+    return _existing(params.get("cwd"), "cwd")
+
+
+def _further(params: Params, folder: Path) -> tuple[Path, ...]:
+    """The folders that belong to the workspace besides; none is named twice."""
+    listed = params.get("additionalDirectories") or []
+    if not isinstance(listed, list):
+        raise RpcError(INVALID_PARAMS, "additionalDirectories is a list of absolute paths")
+    found = (_existing(each, "each of additionalDirectories") for each in listed)
+    return tuple(each for each in dict.fromkeys(found) if each != folder)
+
+
+def _existing(path: Any, name: str) -> Path:
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise RpcError(INVALID_PARAMS, f"{name} is an absolute path")
+    if not Path(path).is_dir():
+        raise RpcError(INVALID_PARAMS, f"{path} is not a folder")
+    return Path(path)
 
 
 def _text(params: Params, name: str) -> str:

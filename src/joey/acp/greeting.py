@@ -32,7 +32,7 @@ def answer_to_initialize(
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": True, "sse": True},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
             "auth": {"logout": {}},
         },
         "authMethods": [] if chosen or _has_model(environment) else [_login(params)],

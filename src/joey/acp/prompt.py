@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -21,7 +22,7 @@ class Prompt:
     images: tuple[ImageBlock, ...] = ()
 
 
-def read_prompt(blocks: Any, folder: str) -> Prompt:
+def read_prompt(blocks: Any, folder: str, *further: str) -> Prompt:
     """Links to files become mentions, embedded files text with their name, and what nobody can open stays as it is."""
     if not isinstance(blocks, list) or not all(isinstance(each, Mapping) for each in blocks):
         raise RpcError(INVALID_PARAMS, "the prompt is a list of content blocks")
@@ -31,7 +32,7 @@ def read_prompt(blocks: Any, folder: str) -> Prompt:
         if each.get("type") == "image":
             images.append(_image(each))
         else:
-            words.append(_words(each, folder))
+            words.append(_words(each, (folder, *further)))
     text = _joined(words).strip()
     if not text and not images:
         raise RpcError(INVALID_PARAMS, "the prompt is empty; say what to do")
@@ -47,31 +48,32 @@ def _joined(words: Iterable[str]) -> str:
     return text
 
 
-def _words(each: Mapping[str, Any], folder: str) -> str:
+def _words(each: Mapping[str, Any], folders: Sequence[str]) -> str:
     match each.get("type"):
         case "text":
             return str(each.get("text", ""))
         case "resource_link":
-            return _mention(str(each.get("uri", "")), folder)
+            return _mention(str(each.get("uri", "")), folders)
         case "resource":
-            return _embedded(each.get("resource"), folder)
+            return _embedded(each.get("resource"), folders[0])
         case "audio":
             raise RpcError(INVALID_PARAMS, "sound is not supported; send text or images")
         case kind:
             raise RpcError(INVALID_PARAMS, f"content of type {kind!r} is not supported")
 
 
-def _mention(uri: str, folder: str) -> str:
-    """A file of the workspace as `@/path`, with its lines if the link names some; anything else as it is."""
+def _mention(uri: str, folders: Sequence[str]) -> str:
+    """A file of the workspace as `@/path` (`@../path` in one of its further folders), with its lines if the link names
+    some; anything else as it is."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri
     path = unquote(parts.path)
-    root = folder.rstrip("/")
-    inside = path.startswith(f"{root}/")
-    name = path[len(root) :].replace(" ", "\\ ") if inside else path
     lines = f" (lines {unquote(parts.fragment)})" if parts.fragment else ""
-    return f"@{name}{lines}" if inside else f"{name}{lines}"
+    if not any(path.startswith(f"{each.rstrip('/')}/") for each in folders):
+        return f"{path}{lines}"
+    name = posixpath.relpath(path, folders[0]).replace(" ", "\\ ")
+    return f"@{name if name.startswith('../') else f'/{name}'}{lines}"
 
 
 def _embedded(resource: Any, folder: str) -> str:

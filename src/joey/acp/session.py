@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from joey.acp import options
@@ -106,6 +107,11 @@ class Session:
         self._titled = False
         self._commands: dict[str, str] = {}
         """The commands that the editor knows of."""
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folder of the session, and those that belong to it."""
+        return self.services.folders
 
     # From the editor
 

@@ -116,6 +116,11 @@ class Services:
         return self._options.workspace
 
     @property
+    def folders(self) -> tuple[Path, ...]:
+        """The workspace, and the folders that belong to it."""
+        return (self.folder, *self._given.folders)
+
+    @property
     def storage(self) -> Path:
         """Where a front end may keep files of the user's, such as the input history."""
         return state_folder()

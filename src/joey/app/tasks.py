@@ -96,6 +96,8 @@ class Given:
     """The id of a new task, where somebody was promised it before the task begins."""
     servers: tuple[ServerConfig, ...] = ()
     """MCP servers that count in addition to the configured ones, and before those of the same name."""
+    folders: tuple[Path, ...] = ()
+    """Folders that belong to the workspace besides it."""
 
     def approved(self, policy: Settings) -> Settings:
         """A program vouches for the code of its tools. What they do to files is approved or not by their group."""
@@ -252,7 +254,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     abilities = provider.abilities(name)
     around = discover(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
-    paths = Workspace.of(workspace)
+    paths = Workspace.of(workspace, setup.given.folders)
     protocol = _protocol(config, provider, name)
     refuse_fallbacks_without_tools(provider, protocol)
     profile = choose_profile(config.value("task.prompt"), abilities.context_window)
@@ -357,6 +359,7 @@ def prompt_context(paths: Workspace, modes: Collection[str], sources: Sources | 
         str(Path.home()),
         instructions_in=instructions.for_modes(modes),
         skills_in={mode: tuple(library.skills(mode).values()) for mode in modes},
+        further=tuple(each.root for each in paths.others),
     )
 
 

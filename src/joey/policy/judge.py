@@ -44,7 +44,7 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
         case WritePath(path):
             return [write_part(workspace.locate(path), settings)]
         case RunCommand(command, cwd):
-            return _command_parts(command, cwd, settings, workspace)
+            return _command_parts(command, cwd, settings, workspace.alone)
         case WidenSandbox(need):
             return [_plain(need, settings.widen, _WIDENING.get(need, "writing there from a command"))]
         case CallServer(server, tool):

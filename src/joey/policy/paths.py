@@ -99,6 +99,9 @@ class Workspace:
     root: str
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111 - strings, as the model wrote them
     ignore: IgnoreRules = NOTHING_IGNORED
+    others: tuple[Workspace, ...] = ()
+    """Further folders that count as the workspace for tools that name files, each with its own ignore files. Commands
+    know nothing of them: what a program does in a folder depends on more than the files that it is given."""
     exists: Callable[[str], bool] = os.path.lexists
     expand: Callable[[str], Iterable[str]] = glob.glob
     protected: tuple[str, ...] = ()
@@ -114,14 +117,21 @@ class Workspace:
     """What a small file holds; None if there is no such file, or it is none to be read."""
 
     @classmethod
-    def of(cls, folder: Path) -> Self:
-        """A folder of the disk, with its ignore files."""
+    def of(cls, folder: Path, others: Iterable[Path] = ()) -> Self:
+        """A folder of the disk, with its ignore files, and others that belong to it."""
         files = {name: _ignore_file(folder / name) for name in NAMES}
-        return cls(str(folder.absolute()), ignore=IgnoreRules.read(files))
+        further = tuple(Workspace.of(each) for each in others)
+        return cls(str(folder.absolute()), ignore=IgnoreRules.read(files), others=further)
+
+    @property
+    def alone(self) -> Self:
+        """The folder itself, without the others."""
+        return replace(self, others=()) if self.others else self
 
     def snapshot(self) -> Self:
         """The same workspace for judging several paths at one moment: its links are looked for once, when needed."""
-        return replace(self, backlinks=self._backlinks())
+        others = tuple(each.snapshot() for each in self.others)
+        return replace(self, backlinks=self._backlinks(), others=others)
 
     def locate(self, path: str, base: str | None = None) -> Located:
         """Judge a path as a tool would take it, relative to `base` (the root when None)."""
@@ -129,11 +139,29 @@ class Workspace:
             return Located(path, path, inside=False, problem="it is empty" if not path else "it holds a NUL character")
         workspace = self if self.backlinks else self.snapshot()
         readings = (workspace._locate(path, whole) for whole in self._readings(path, base))
-        return reduce(Located.stricter, readings)
+        return workspace._among_others(reduce(Located.stricter, readings), base)
+
+    def _among_others(self, located: Located, base: str | None) -> Located:
+        """What holds where a path is in one of the other folders, or a link of theirs leads to it. Inside is what is
+        inside one of them; whatever one of them protects or hides stays so."""
+        for other in self.others:
+            found = other.locate(located.path, base or self.root)
+            links = other._by_links(located.resolved).also(self._by_links(located.resolved))
+            own = found if found.inside and not located.inside else located
+            located = replace(
+                own,
+                protected=own.protected or links.protected,
+                hidden_by=located.hidden_by or found.hidden_by or links.hidden_by,
+            )
+        return located
+
+    def _by_links(self, path: str) -> Meaning:
+        return (self.backlinks or self._backlinks()).meaning(path)
 
     def hides(self, path: Path) -> bool:
         """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
-        return bool(self.ignore.specs) and self._recently().locate(str(path)).hidden_by is not None
+        rules = any(each.ignore.specs for each in (self, *self.others))
+        return rules and self._recently().locate(str(path)).hidden_by is not None
 
     def protects(self, path: Path) -> bool:
         """Whether a file is one that something runs or obeys later: asked of every file of a walk, too."""
@@ -262,7 +290,8 @@ class Workspace:
         return Meaning(HARD_LINK, next(filter(None, hidden), None))
 
     def _recently(self) -> Self:
-        return replace(self, backlinks=self.recent.get(self._backlinks))
+        others = tuple(each._recently() for each in self.others)
+        return replace(self, backlinks=self.recent.get(self._backlinks), others=others)
 
     def _backlinks(self) -> Backlinks:
         root = resolve(self.root)

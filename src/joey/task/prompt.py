@@ -30,6 +30,8 @@ class PromptContext:
     """The same for single modes, by slug: in such a mode it stands in place of `instructions`."""
     skills_in: Mapping[str, Sequence[Skill]] = field(default_factory=dict)
     """Instructions the model can load with the tool `skill`, by the slug of the mode that has them."""
+    further: tuple[str, ...] = ()
+    """Folders that belong to the workspace besides."""
 
     def wishes(self, mode: str) -> str:
         return self.instructions_in.get(mode, self.instructions).strip()
@@ -96,6 +98,7 @@ def first_sentence(text: str) -> str:
 def _where(context: PromptContext) -> str:
     facts = [
         ("Workspace", quoted(context.workspace)),
+        ("Further folders of the workspace, by absolute path", ", ".join(map(quoted, context.further))),
         ("Operating system", context.system),
         ("Shell", context.shell),
         ("Home", quoted(context.home)),
