@@ -49,6 +49,11 @@ def make_server() -> MCPServer:
     def first_note() -> str:
         return "the first note"
 
+    @server.prompt()
+    def review(path: str, focus: str = "style") -> str:
+        """Review a file."""
+        return f"Review {path} with an eye on {focus}."
+
     return server
 
 

@@ -10,6 +10,7 @@ import pytest
 from joey.cli import main
 
 RAW = Path(__file__).parents[1] / "mcp" / "raw_server.py"
+KIT = RAW.parents[1] / "mcp_kit_server.py"
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -44,6 +45,11 @@ def test_a_server_is_added_tested_listed_and_removed(joey: Run, tmp_path: Path) 
     assert "problem: tool 'array' was left out" in out and "note: mcp--lies--required: " in out
     assert joey("remove", "lies")[0] == 0
     assert "No MCP servers are configured" in joey()[1]
+
+
+def test_prompts_are_listed_as_they_are_typed(joey: Run) -> None:
+    joey("add", "kit", "--", sys.executable, str(KIT))
+    assert "  /mcp--kit--review: Review a file." in joey("test", "kit")[1].splitlines()
 
 
 def test_a_server_that_does_not_work_is_an_exit_code(joey: Run) -> None:

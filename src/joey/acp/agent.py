@@ -6,6 +6,7 @@ wrong is answered with what is wrong; nothing of a session changes then.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -96,19 +97,19 @@ class Agent:
             session.services.check_model(session.model)
         session.services.reserve(session.id)
         self._sessions[session.id] = session
-        session.send_commands()
+        _soon(session.begin)
         return {"sessionId": session.id, **session.state()}
 
     async def _load(self, params: Params) -> dict[str, Any]:
         session = await self._reopen(params)
         if session.task_id is not None:
             session.replay()
-        session.send_commands()
+        _soon(session.begin)
         return session.state()
 
     async def _resume(self, params: Params) -> dict[str, Any]:
         session = await self._reopen(params)
-        session.send_commands()
+        _soon(session.begin)
         return session.state()
 
     async def _reopen(self, params: Params) -> Session:
@@ -189,6 +190,11 @@ class Agent:
         if session_id not in self._sessions:
             raise RpcError(NOT_FOUND, f"there is no session {session_id!r}; open it with session/new or session/load")
         return self._sessions[session_id]
+
+
+def _soon(then: Callable[[], None]) -> None:
+    """When the answer is out: editors drop what comes for a session that they do not know yet."""
+    asyncio.get_running_loop().call_soon(then)
 
 
 @contextmanager

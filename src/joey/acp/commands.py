@@ -1,15 +1,21 @@
-"""The commands of Joey's own that an editor offers after a slash. Those of the user and the project go to the model."""
+"""What an editor offers after a slash. Joey's own commands are carried out here; those of the user, the project and
+the MCP servers go to the model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joey.app.checkpoints import How, Step
+from joey.app.services import Services
 from joey.errors import JoeyError
+from joey.mcp.prompts import ServerPrompts
+from joey.mcp.servers import McpServers
 
 if TYPE_CHECKING:
     from joey.acp.session import Session
 
+Command: TypeAlias = dict[str, Any]
+"""A command as the schema wants it."""
 OWN_COMMANDS = {
     "compact": "Summarize the old part of the conversation",
     "undo": "Restore the files as they were before the last turn that changed some",
@@ -17,6 +23,23 @@ OWN_COMMANDS = {
     "permissions": "List what you are not asked about again; `/permissions revoke 1` asks again",
     "plan": "Plan first: nothing is changed until you accept a plan",
 }
+_HINTS = {"permissions": "revoke 1", "undo": "anyway", "redo": "anyway"}
+
+
+def commands_of(services: Services, servers: McpServers | None) -> list[Command]:
+    """Everything that can be typed after a slash. What is Joey's own is carried out as that, whoever has the name."""
+    offered = {**services.commands(), **OWN_COMMANDS}
+    first = {name: offered.pop(name) for name in OWN_COMMANDS}
+    hints = {**services.command_hints(), **_HINTS}
+    prompts = ServerPrompts(servers).offered() if servers else {}
+    return [
+        *(_command(name, about, hints.get(name, "")) for name, about in (first | offered).items()),
+        *(_command(name, each.description, " ".join(each.arguments)) for name, each in prompts.items()),
+    ]
+
+
+def _command(name: str, about: str, hint: str) -> Command:
+    return {"name": name, "description": about or name, **({"input": {"hint": hint}} if hint else {})}
 
 
 async def own_command(session: Session, text: str) -> str | None:

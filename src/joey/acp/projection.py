@@ -166,14 +166,14 @@ class Projection:
         match event:
             case RetryScheduled(_, seconds, reason):
                 yield from self._end(task_id, "This reply broke off and is requested again.")
-                yield from self._notice("warning", f"Trying again in {seconds:.0f} s", reason)
+                yield from self.notice("warning", f"Trying again in {seconds:.0f} s", reason)
             case ContextShortened():
                 yield from self._compaction(event)
             case CommandLeftRunning(command, group):
                 where = f" as process group {group}; stop it with `kill -- -{group}`" if group else ""
-                yield from self._notice("warning", "A command may still be running", f"`{command}`{where}")
+                yield from self.notice("warning", "A command may still be running", f"`{command}`{where}")
             case FilesLeftBehind(words):
-                yield from self._notice("warning", "Files that run programs later were left behind", words)
+                yield from self.notice("warning", "Files that run programs later were left behind", words)
 
     # Words
 
@@ -366,7 +366,8 @@ class Projection:
             cost = {} if self.cost is None else {"cost": {"amount": round(self.cost, 6), "currency": "USD"}}
             yield {"sessionUpdate": "usage_update", "used": event.usage.total, "size": self.window, **cost}
 
-    def _notice(self, severity: str, title: str, words: str) -> Iterator[Update]:
+    def notice(self, severity: str, title: str, words: str) -> Iterator[Update]:
+        """A word to the user that is not the model's."""
         if self._client.notices:
             yield {"sessionUpdate": "notice", "severity": severity, "title": title, "description": words}
             return
@@ -376,7 +377,7 @@ class Projection:
     def _compaction(self, event: ContextShortened) -> Iterator[Update]:
         if not self._client.compaction:
             hidden = f"{event.hidden_messages} old messages are no longer sent"
-            yield from self._notice("info", "The conversation was summarized", hidden)
+            yield from self.notice("info", "The conversation was summarized", hidden)
             return
         self._messages += 1
         summary = {"summary": [updates.text(event.summary)]} if event.summary else {}

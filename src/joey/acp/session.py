@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 from joey.acp import options
 from joey.acp.client import Client
-from joey.acp.commands import OWN_COMMANDS, own_command
+from joey.acp.commands import Command, commands_of, own_command
 from joey.acp.connection import INTERNAL, LOGIN_NEEDED, Connection, RpcError
 from joey.acp.history import History, UserWords
 from joey.acp.projection import Projection
@@ -43,6 +43,7 @@ from joey.events import (
 from joey.journal.journal import read_journal
 from joey.journal.records import TaskOpened
 from joey.journal.title import task_title
+from joey.mcp.servers import McpServers
 from joey.permissions import Granted
 from joey.providers.errors import MissingKeyError
 from joey.task.task import TaskHandle
@@ -105,8 +106,10 @@ class Session:
         """The request that the next prompt answers."""
         self._dialogs: set[asyncio.Task[None]] = set()
         self._titled = False
-        self._commands: dict[str, str] = {}
+        self._commands: list[Command] = []
         """The commands that the editor knows of."""
+        self._servers: McpServers | None = None
+        self._starting: asyncio.Task[None] | None = None
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -114,6 +117,23 @@ class Session:
         return self.services.folders
 
     # From the editor
+
+    def begin(self) -> None:
+        """The editor knows the session: tell it what can be typed, and start its servers."""
+        self._servers = self.services.start_servers()
+        self.send_commands()
+        if self._servers is not None:
+            self._starting = asyncio.ensure_future(self._started(self._servers))
+
+    async def _started(self, servers: McpServers) -> None:
+        """When the servers are there, so are their prompts. One that does not start is no reason to do without."""
+        await servers.settled()
+        for each in servers.servers:
+            if each.state != "ready":
+                title = f"The MCP server {each.name} is not running"
+                for update in self._projection.notice("warning", title, each.problem):
+                    self._send(update)
+        self.send_commands()
 
     async def prompt(self, prompt: Prompt) -> StopReason:
         """One turn, or a message in the one that runs."""
@@ -238,6 +258,10 @@ class Session:
         """End the task and everything it started. It can be resumed."""
         self.cancel()
         await self._end_task()
+        if self._starting is not None:
+            self._starting.cancel()
+        if self._servers is not None:
+            await self._servers.close()
 
     async def _end_task(self) -> None:
         if self._task is not None:
@@ -385,12 +409,10 @@ class Session:
 
     def send_commands(self) -> None:
         """What can be written after a slash, where the editor does not know it yet."""
-        offered = {**OWN_COMMANDS, **self.services.commands()}
-        if offered == self._commands:
-            return
-        self._commands = offered
-        commands = [{"name": name, "description": about or name} for name, about in offered.items()]
-        self._send({"sessionUpdate": "available_commands_update", "availableCommands": commands})
+        offered = commands_of(self.services, self._servers)
+        if offered != self._commands:
+            self._commands = offered
+            self._send({"sessionUpdate": "available_commands_update", "availableCommands": offered})
 
     def state(self) -> dict[str, Any]:
         """What can be chosen, and what is: for the answers of session/new and session/load."""

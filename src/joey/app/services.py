@@ -34,6 +34,7 @@ from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState, shown_results
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
+from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, Shown
 from joey.permissions import Granted
 from joey.policy.settings import CYCLE, Settings
@@ -297,6 +298,17 @@ class Services:
         specs = discover(self.folder).toolset(mode, tool_choices(settings_in_force(self.folder))).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
+    def start_servers(self) -> McpServers | None:
+        """Start the MCP servers of this folder, and those that were given, for all tasks that are opened from now on;
+        None if there are none. Whoever calls this closes them."""
+        configs = configured_servers(self.folder).with_given(self._given.servers).enabled
+        if not configs:
+            return None
+        running = McpServers(configs)
+        running.start()
+        self._given = replace(self._given, running=running)
+        return running
+
     def servers(self) -> Sequence[tuple[str, str]]:
         """The MCP servers that are configured: name, and what is run or where it is."""
         loaded = configured_servers(self.folder)
@@ -307,6 +319,11 @@ class Services:
         library = discover(self.folder).library
         commands = {name: command.description for name, command in library.commands().items()}
         return commands | {name: skill.description for name, skill in library.skills().items()}
+
+    def command_hints(self) -> Mapping[str, str]:
+        """What to type behind a slash command, where it says so."""
+        commands = discover(self.folder).library.commands()
+        return {name: each.argument_hint for name, each in commands.items() if each.argument_hint}
 
     def files(self) -> Sequence[str]:
         """The files and folders of the workspace, folders with a slash at the end."""

@@ -31,12 +31,13 @@ from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskEntry, TaskStore
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers
+from joey.mcp.prompts import ServerPrompts
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
 from joey.policy import Settings, Workspace
 from joey.policy.settings import CYCLE
 from joey.policy.verdict import Decision
-from joey.prompts import Library, UserInput, expand_input
+from joey.prompts import FurtherCommands, Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, Protocol, debug
 from joey.protocols.resolve import AUTO, resolve_protocol
@@ -96,6 +97,8 @@ class Given:
     """The id of a new task, where somebody was promised it before the task begins."""
     servers: tuple[ServerConfig, ...] = ()
     """MCP servers that count in addition to the configured ones, and before those of the same name."""
+    running: McpServers | None = None
+    """The MCP servers of the task, where they run already. Whoever started them ends them."""
     folders: tuple[Path, ...] = ()
     """Folders that belong to the workspace besides it."""
 
@@ -210,13 +213,15 @@ async def open_task(
 ) -> AsyncIterator[TaskHandle]:
     """A task with everything this folder and this user have, new or resumed; what it holds is closed at the end."""
     options, settings, entry = setup.options, setup.config, setup.entry
-    servers = McpServers(setup.servers.enabled)
+    running = setup.given.running
+    servers = running or McpServers(setup.servers.enabled)
     config = make_config(setup, watch, servers)
     profile = _profile(setup)
     approvals = config.profiles(profile) if profile else config.approvals
     await check_profile(approvals, sandbox_settings(settings), setup.workspace)
     images = [*[await attached(Path(name), config.model) for name in options.attach], *images]
-    servers.start()
+    if running is None:
+        servers.start()
     try:
         if entry is not None:
             request = await expanded(prompt, config, mode=entry.state.mode if entry.state else "code")
@@ -235,7 +240,8 @@ async def open_task(
         with contextlib.closing(task):
             yield task
     finally:
-        await asyncio.gather(servers.close(), *(() if setup.given.model else (config.model.provider.close(),)))
+        ours = () if running else (servers.close(),)
+        await asyncio.gather(*ours, *(() if setup.given.model else (config.model.provider.close(),)))
 
 
 def _profile(setup: TaskSetup) -> str:
@@ -289,7 +295,13 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
         Hooks(
             watch,
             headless=setup.options.headless,
-            expand_input=input_expander(paths, around.library, sees_images=sees, check=config.value("check")),
+            expand_input=input_expander(
+                paths,
+                around.library,
+                sees_images=sees,
+                check=config.value("check"),
+                prompts=ServerPrompts(servers) if servers else None,
+            ),
             wrap_parser=parser_watcher(),
             new_id=lambda: setup.given.task_id or new_task_id(),
         ),
@@ -380,13 +392,18 @@ async def expanded(text: str, config: TaskConfig, *, mode: str) -> UserInput:
 
 
 def input_expander(
-    paths: Workspace, library: Library, *, sees_images: bool, check: str | None = None
+    paths: Workspace,
+    library: Library,
+    *,
+    sees_images: bool,
+    check: str | None = None,
+    prompts: FurtherCommands | None = None,
 ) -> Callable[[str, str], Awaitable[UserInput]]:
-    """Finds the slash commands, skills and mentions in what a person typed (joey.prompts). The answers of tools never
-    come here."""
+    """Finds the slash commands, skills, prompts of servers and mentions in what a person typed (joey.prompts). The
+    answers of tools never come here."""
 
     async def expand(text: str, mode: str) -> UserInput:
-        return await expand_input(text, library, WorkspaceSources(paths, sees_images, check), mode)
+        return await expand_input(text, library, WorkspaceSources(paths, sees_images, check), mode, prompts)
 
     return expand
 

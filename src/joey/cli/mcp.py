@@ -23,6 +23,7 @@ from joey.bounded.files import read_regular_text
 from joey.bounded.formats.json import read_json
 from joey.errors import UsageError
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers, entry_problem, project_files, user_file
+from joey.mcp.names import offered_name
 from joey.system.folders import user_folder
 
 if TYPE_CHECKING:
@@ -187,6 +188,7 @@ def _report(server: Server, catalogue: Catalogue) -> list[str]:
     lines = [f"{server.name}: works. {count}"]
     lines += [f"  {tool.name}: {tool.description.partition(chr(10))[0][:100]}" for tool in tools]
     lines += [f"  {each.uri}" for each in resources[:20]]
+    lines += [f"  /{offered_name(server.name, each.name)}: {each.description}" for each in server.listing.prompts[:20]]
     lines += [f"  not offered: {name} (disabledTools)" for name in server.config.disabled_tools]
     lines += [f"  problem: {problem}" for name, problem in catalogue.problems if name == server.name]
     return lines + [f"  note: {tool.name}: {note}" for tool in tools for note in tool.notes]

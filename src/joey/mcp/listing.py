@@ -35,12 +35,22 @@ class ListedResource:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPrompt:
+    """Words that a server has prepared for its user, with the names of what is filled in."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerListing:
     """Everything a server offers."""
 
     tools: tuple[ListedTool, ...] = ()
     resources: tuple[ListedResource, ...] = ()
     problems: tuple[str, ...] = ()
+    prompts: tuple[ListedPrompt, ...] = ()
 
 
 MAX_DEPTH = 100

@@ -16,7 +16,7 @@ import asyncio
 import importlib
 import importlib.util
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -83,6 +83,9 @@ class Server:
 
     async def read(self, uri: str) -> JsonObject:
         return await (await self._ready()).read(uri)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> JsonObject:
+        return await (await self._ready()).prompt(name, arguments)
 
     async def _ready(self) -> McpSession:
         await self.settled()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -30,7 +30,7 @@ from joey.mcp.checking import parts
 from joey.mcp.config import ServerConfig
 from joey.mcp.errors import CallError, ErrorOutput
 from joey.mcp.http import http_client
-from joey.mcp.listing import ListedResource, ListedTool, ServerListing, fixed_tools
+from joey.mcp.listing import ListedPrompt, ListedResource, ListedTool, ServerListing, fixed_tools
 from joey.mcp.stdio import stdio_transport
 from joey.wire import JsonObject
 
@@ -38,6 +38,11 @@ _MAX_PAGES = 200
 _MAX_ENTRIES = 5_000
 _MAX_PARTS = 100_000
 _LOST_SESSION = "Session terminated"
+_LIST_CHANGED = (
+    types.ToolListChangedNotification,
+    types.ResourceListChangedNotification,
+    types.PromptListChangedNotification,
+)
 
 PageT = TypeVar("PageT", bound=types.PaginatedResult)
 Progress = Callable[[float, float | None, str | None], None]
@@ -55,7 +60,7 @@ async def open_session(
     ended, problems = asyncio.Event(), list[str]()
 
     async def heard(message: IncomingMessage) -> None:
-        if isinstance(message, (types.ToolListChangedNotification, types.ResourceListChangedNotification)):
+        if isinstance(message, _LIST_CHANGED):
             on_change()
 
     client = Client(
@@ -92,7 +97,8 @@ class McpSession:
             session = self._client.session
             tools = await self._pages("tools", lambda at: session.list_tools(params=at), lambda page: page.tools)
         resources = await self._resources() if can.resources is not None else ()
-        return ServerListing(tuple(self._few_enough(tools)), resources, tuple(self._problems))
+        prompts = await self._prompts() if can.prompts is not None else ()
+        return ServerListing(tuple(self._few_enough(tools)), resources, tuple(self._problems), prompts)
 
     def _few_enough(self, tools: list[types.Tool]) -> Iterator[ListedTool]:
         """The tools, as long as all their schemas together are not too much to look through."""
@@ -123,6 +129,17 @@ class McpSession:
             self._problems.append(str(error))
             return ()
         return (*map(_resource, plain), *map(_template, templates))
+
+    async def _prompts(self) -> tuple[ListedPrompt, ...]:
+        session = self._client.session
+        try:
+            found = await self._pages("prompts", lambda at: session.list_prompts(params=at), lambda page: page.prompts)
+        except CallError as error:  # its tools are still worth having
+            if error.lost:
+                raise
+            self._problems.append(str(error))
+            return ()
+        return tuple(map(_prompt, found))
 
     async def _pages(
         self,
@@ -163,15 +180,22 @@ class McpSession:
         """A resource, as it came."""
         return _plain(uri, await self._request(uri, lambda: self._client.session.read_resource(uri)))
 
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> JsonObject:
+        """The messages of a prompt, as they came."""
+        return _plain(name, await self._request(name, lambda: self._client.session.get_prompt(name, dict(arguments))))
+
     async def listen(self) -> None:
         """On newer servers, subscribe to changes; older ones report them by themselves."""
         can = self._client.server_capabilities
         tools = bool(can.tools and can.tools.list_changed)
         resources = bool(can.resources and can.resources.list_changed)
-        if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools or resources):
+        prompts = bool(can.prompts and can.prompts.list_changed)
+        if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools or resources or prompts):
             return
         try:
-            async with self._client.listen(tools_list_changed=tools, resources_list_changed=resources) as changes:
+            async with self._client.listen(
+                tools_list_changed=tools, resources_list_changed=resources, prompts_list_changed=prompts
+            ) as changes:
                 async for _ in changes:
                     pass  # every change also reaches the message handler, which acts on it
         except Exception as error:  # noqa: BLE001 - without it the server still works, with the lists of now
@@ -222,6 +246,11 @@ def _plain(what: str, answer: types.Result) -> JsonObject:
 
 def _tool(tool: types.Tool) -> ListedTool:
     return ListedTool(tool.name, tool.description or tool.title or "", tool.input_schema, tool.output_schema)
+
+
+def _prompt(prompt: types.Prompt) -> ListedPrompt:
+    names = tuple(each.name for each in prompt.arguments or ())
+    return ListedPrompt(prompt.name, prompt.description or prompt.title or "", names)
 
 
 def _resource(resource: types.Resource) -> ListedResource:

@@ -2,7 +2,7 @@
 
 The words stay as they were typed; what they name is attached behind them:
 
-    /NAME WORDS     a slash command or a skill, filled with the words behind it
+    /NAME WORDS     a slash command, a skill or a prompt of a server, filled with the words behind it
     @/PATH, @PATH   a file (an image as an image), or a folder's listing; a space in it is written `\\ `
     @git-changes    what is changed and not committed
     @COMMIT         a commit, by 7 to 40 hex digits
@@ -16,7 +16,7 @@ Words that name nothing there is stay words; a file that may not be shown is att
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -42,6 +42,13 @@ class InputSources(Protocol):
     async def git_changes(self) -> str | None: ...
     async def commit(self, name: str) -> str | None: ...
     async def problems(self) -> str | None: ...
+
+
+class FurtherCommands(Protocol):
+    """Commands from elsewhere than the user's files, such as the prompts of MCP servers."""
+
+    async def known(self, typed: Sequence[str]) -> frozenset[str]: ...
+    async def text(self, name: str, words: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +77,19 @@ class Invocation:
     arguments: str
 
 
-async def expand_input(text: str, library: Library, sources: InputSources, mode: str = "code") -> UserInput:
+async def expand_input(
+    text: str, library: Library, sources: InputSources, mode: str = "code", further: FurtherCommands | None = None
+) -> UserInput:
     """The request that a person typed. `mode` is the one the task is in."""
     typed = text.partition(PIPED)[0]
     attached: list[ResultBlock] = []
     wanted: str | None = None
-    for invocation in invocations(typed, library, mode):
+    others = await further.known([match[1] for match in _SLASH.finditer(typed)]) if further else frozenset()
+    for invocation in invocations(typed, library, mode, others):
+        if further is not None and invocation.name in others:
+            body = await further.text(invocation.name, invocation.arguments)
+            attached.append(TextBlock(framed("command", body, name=invocation.name)))
+            continue
         words, command_mode = _invoked(invocation, library, mode)
         attached.append(TextBlock(words))
         wanted = wanted or command_mode
@@ -84,9 +98,9 @@ async def expand_input(text: str, library: Library, sources: InputSources, mode:
     return UserInput(text, tuple(attached), wanted)
 
 
-def invocations(typed: str, library: Library, mode: str) -> Iterator[Invocation]:
+def invocations(typed: str, library: Library, mode: str, others: frozenset[str] = frozenset()) -> Iterator[Invocation]:
     """The commands and skills in the text. What is behind one, up to the next, are its arguments."""
-    known = {*library.commands(), *library.skills(mode)}
+    known = {*library.commands(), *library.skills(mode), *others}
     found = [match for match in _SLASH.finditer(typed) if match[1] in known]
     ends = [*(match.start() for match in found[1:]), len(typed)]
     for match, end in zip(found, ends, strict=False):

@@ -1,0 +1,54 @@
+"""What can be typed after a slash in an editor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from acp_kit import Desks, Editor
+from joey.testing.script import reply
+
+KIT = Path(__file__).parents[1] / "mcp_kit_server.py"
+SERVER = {"name": "kit", "command": sys.executable, "args": [str(KIT)], "env": []}
+BROKEN = {"name": "broken", "command": "/no/such/program", "args": [], "env": []}
+
+
+def offered(editor: Editor) -> dict[str, Any]:
+    """The commands that the editor was told of last."""
+    sent = editor.updates("available_commands_update")
+    return {each["name"]: each for each in sent[-1]["availableCommands"]} if sent else {}
+
+
+async def test_prompts_of_servers_are_commands_and_a_server_that_fails_is_a_notice(desks: Desks) -> None:
+    desk = await desks.set_up(reply("It looks fine."))
+    editor = desk.open()
+    await editor.initialize(session={"notices": {}})
+    where = {"cwd": str(desk.workspace), "mcpServers": [SERVER, BROKEN]}
+    session = (await editor.request("session/new", **where))["sessionId"]
+    await editor.until(lambda: "mcp--kit--review" in offered(editor))
+    assert "result" in editor.seen[1], "no update of a session comes before its id"
+    assert offered(editor)["mcp--kit--review"]["input"] == {"hint": "path focus"}
+    assert [each["title"] for each in editor.updates("notice")] == ["The MCP server broken is not running"]
+    await editor.prompt(session, "/mcp--kit--review a.py speed")
+    assert "Review a.py with an eye on speed." in json.dumps(desk.server.requests[0].body)
+    await editor.close()
+
+
+async def test_commands_of_files_are_offered_with_their_hints_and_again_when_they_change(desks: Desks) -> None:
+    desk = await desks.set_up(reply("Hello."))
+    commands = desk.workspace / ".joey" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "deploy.md").write_text("---\ndescription: Ship it\nargument-hint: <where>\n---\nDeploy to $1.\n")
+    (commands / "undo.md").write_text("This is not what /undo does here.\n")
+    editor = desk.open()
+    session = await desk.session(editor)
+    await editor.until(lambda: bool(editor.updates("available_commands_update")))
+    about = {"name": "deploy", "description": "Ship it", "input": {"hint": "<where>"}}
+    assert offered(editor)["deploy"] == about
+    assert "Restore the files" in offered(editor)["undo"]["description"]
+    (commands / "more.md").write_text("More words.\n")
+    await editor.prompt(session, "Hello")
+    assert "more" in offered(editor)
+    await editor.close()
