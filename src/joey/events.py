@@ -493,6 +493,7 @@ TaskEvent: TypeAlias = (
 )
 
 Request: TypeAlias = ApprovalRequested | QuestionRequested | CompletionRequested | ContinueRequested
+RequestAnswered: TypeAlias = ApprovalAnswered | QuestionAnswered | CompletionAnswered | ContinueAnswered
 Event: TypeAlias = StreamEvent | TaskEvent
 
 TASK_EVENTS = Codec(TaskEvent)

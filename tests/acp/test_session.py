@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from acp_kit import Desks, choose, shape
+from joey.commands import Answer
+from joey.journal.live import LIVE, LiveReader, send_command
 from joey.testing.script import Faults, reply
 from joey_process import call
 from process_kit import all_ended_in
@@ -240,4 +242,22 @@ async def test_hostile_lines_are_answered_or_dropped(desks: Desks) -> None:
     loading = editor.begin_request("session/load", sessionId=session, cwd=str(desk.workspace), mcpServers=[])
     assert await editor.prompt(session, "Hello") == {"stopReason": "end_turn"}
     assert "result" in await loading
+    await editor.close()
+
+
+async def test_an_answer_from_elsewhere_counts_and_the_editors_late_one_does_not(desks: Desks) -> None:
+    desk = await desks.set_up(EDIT, DONE)
+    editor = desk.open()
+    session = await desk.session(editor)
+    turn = editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Write"}])
+    await editor.until(lambda: len(editor.requests()) == 1)
+    folder = desk.home / ".local" / "state" / "joey" / "tasks" / session
+    reader = LiveReader(folder / LIVE)
+    requests = [json.loads(line) for _, line in reader.read(reader.start) if b'"approval_requested"' in line]
+    send_command(folder, reader.run, Answer(requests[0]["request_id"], yes=True))
+    reader.close()
+    assert (await turn)["result"] == {"stopReason": "end_turn"}
+    assert (desk.workspace / "x.txt").read_text() == "one\ntwo\n"
+    number = [each["id"] for each in editor.seen if each.get("method") == "session/request_permission"][-1]
+    editor.send({"jsonrpc": "2.0", "id": number, "result": {"outcome": {"outcome": "cancelled"}}})
     await editor.close()

@@ -168,3 +168,23 @@ async def test_lines_come_from_a_file_descriptor_in_any_pieces(tmp_path: Path) -
     assert "Jörg" in repr(kit.provider.requests[-1].messages[-1])
     os.close(reading)
     os.close(writing)
+
+
+async def test_what_was_answered_elsewhere_takes_no_line(tmp_path: Path) -> None:
+    out = io.StringIO()
+    conversation = Conversation(out)
+    kit = Kit(tmp_path, [reply(write("a.txt")), done()], policy="ask")
+    task = TaskHandle.start(changed(kit.config, watch=conversation.watch), "Do it.")
+    conversation.attend(task)
+    running = asyncio.ensure_future(task.run())
+    await asyncio.wait_for(conversation.waiting.wait(), 20)
+    assert conversation.request is not None
+    task.send(Answer(conversation.request.request_id, yes=True))  # as another front end does
+    for _ in range(2000):
+        if isinstance(conversation.request, CompletionRequested):
+            break
+        await asyncio.sleep(0.01)
+    conversation.heard("")  # Enter accepts the result: it is no answer to the approval
+    assert await running == TaskFinished("completed", "All done.")
+    assert files(kit) == ["a.txt"]
+    assert "(answered elsewhere)" in out.getvalue()

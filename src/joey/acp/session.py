@@ -30,12 +30,16 @@ from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Condense, Say, SetProfile
 from joey.errors import JoeyError
 from joey.events import (
+    ApprovalAnswered,
     ApprovalRequested,
+    CompletionAnswered,
     CompletionRequested,
+    ContinueAnswered,
     ContinueRequested,
     Event,
     ModeChanged,
     ProfileChanged,
+    QuestionAnswered,
     QuestionRequested,
     Request,
     TaskFinished,
@@ -104,7 +108,10 @@ class Session:
         """The turn that the task works for: the running one, once the task has its prompt."""
         self._waiting: Request | None = None
         """The request that the next prompt answers."""
-        self._dialogs: set[asyncio.Task[None]] = set()
+        self._dialogs: dict[asyncio.Task[None], str] = {}
+        """What the user is asked in the editor, and the request that it answers."""
+        self._answered: set[str] = set()
+        """The requests that have an answer, perhaps from another front end."""
         self._titled = False
         self._commands: list[Command] = []
         """The commands that the editor knows of."""
@@ -307,9 +314,11 @@ class Session:
                 self.mode = mode
                 self._send_options()
             case ApprovalRequested():
-                self._ask(self._permission(task_id, event))
+                self._ask(event, self._permission(task_id, event))
+            case ApprovalAnswered() | QuestionAnswered() | CompletionAnswered() | ContinueAnswered():
+                self._close_dialogs(event.request_id)
             case CompletionRequested(plan=True) if self._is_ours(task_id):
-                self._ask(self._plan(event))
+                self._ask(event, self._plan(event))
             case CompletionRequested() if self._is_ours(task_id):
                 self._wait_for_prompt(event, "end_turn")
             case QuestionRequested():
@@ -338,10 +347,20 @@ class Session:
             self._say(message)
         self._served.end(_REASONS.get(outcome, "cancelled"))
 
-    def _ask(self, work: Coroutine[Any, Any, None]) -> None:
+    def _ask(self, request: Request, work: Coroutine[Any, Any, None]) -> None:
+        self._answered.discard(request.request_id)  # a resumed task counts from 1 again
         task = asyncio.ensure_future(work)
-        self._dialogs.add(task)
-        task.add_done_callback(self._dialogs.discard)
+        self._dialogs[task] = request.request_id
+        task.add_done_callback(lambda done: self._dialogs.pop(done, None))
+
+    def _close_dialogs(self, request_id: str) -> None:
+        """A request has its answer: nobody needs to be asked about it any more, and the next prompt is none."""
+        self._answered.add(request_id)
+        if self._waiting is not None and self._waiting.request_id == request_id:
+            self._waiting = None
+        for dialog, about in self._dialogs.items():
+            if about == request_id:
+                dialog.cancel()
 
     async def _permission(self, task_id: str, event: ApprovalRequested) -> None:
         """Ask the user, and answer the task. Whatever is no clear yes is a no."""
@@ -349,7 +368,7 @@ class Session:
         for update in announced:
             self._send(update)
         option = await self._chosen({"sessionId": self.id, "toolCall": call, "options": options.permissions(event)})
-        if self._task is not None:
+        if self._task is not None and event.request_id not in self._answered:
             self._task.send(options.answer(event, option))
 
     async def _chosen(self, request: dict[str, Any]) -> Any:
@@ -373,12 +392,12 @@ class Session:
         self._send({**call, "sessionUpdate": "tool_call_update", "status": "completed" if accepted else "failed"})
         if accepted and self._task is not None:
             self._task.send(Answer(event.request_id, yes=True, profile=str(option)))
-        else:
+        elif event.request_id not in self._answered:
             self._wait_for_prompt(event, "end_turn")
 
     def _question(self, event: QuestionRequested) -> None:
         if self._client.forms:
-            self._ask(self._form(event))
+            self._ask(event, self._form(event))
         else:
             self._wait_for_prompt(event, "end_turn")
 
@@ -388,6 +407,8 @@ class Session:
             text = options.form_answer(await self._connection.request("elicitation/create", request))
         except (RpcError, asyncio.CancelledError):
             text = None
+        if event.request_id in self._answered:
+            return
         if text is None:
             self._wait_for_prompt(event, "end_turn")
         elif self._task is not None:

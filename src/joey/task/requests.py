@@ -49,8 +49,11 @@ class Requests:
     """The open request that any message answers: the model is done, and waits for what is next."""
 
     def new_id(self, kind: str) -> str:
+        """An id that no other request of this run has: an answer that comes late must not find one of a subtask."""
         self._made += 1
-        return f"{kind}_{self._made}"
+        opened = self._log.state.opened
+        child = f"_{opened.task_id}" if opened is not None and opened.parent_id is not None else ""
+        return f"{kind}_{self._made}{child}"
 
     async def ask(self, request: Request) -> Answer:
         """Put a question to the user and wait for its answer."""

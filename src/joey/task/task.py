@@ -28,6 +28,7 @@ from joey.task.assembly import Assembly
 from joey.task.config import TaskConfig
 from joey.task.lifecycle import Lifecycle
 from joey.task.log import TaskLog
+from joey.task.remote import Remote
 from joey.task.subtasks import Family
 from joey.tools.shell.jobs import Jobs
 
@@ -35,9 +36,12 @@ from joey.tools.shell.jobs import Jobs
 class TaskHandle:
     """One task. Made with `start` or `resume`, then run (or compacted) once."""
 
-    def __init__(self, config: TaskConfig, log: TaskLog, opening: list[Block], depth: int = 0) -> None:
+    def __init__(
+        self, config: TaskConfig, log: TaskLog, opening: list[Block], depth: int = 0, remote: Remote | None = None
+    ) -> None:
         self.config = config
         self._log = log
+        self._remote = remote
         self._opening = opening
         self._parts = parts = Assembly.of(config, log, _family(depth))
         self._lifecycle = Lifecycle(log, parts.loop, parts.window, parts.toolbox.memory, config.model.full_name)
@@ -67,8 +71,8 @@ class TaskHandle:
         )
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
-        with _opened_log(config, task_id) as log:
-            task = cls(config, log, [*opened.content], depth)
+        with _opened_log(config, task_id, depth) as (config, log, remote):
+            task = cls(config, log, [*opened.content], depth, remote)
             log.record(opened)
             task._parts.supervisor.new_request(text)
             if todos:
@@ -94,7 +98,7 @@ class TaskHandle:
         """A task that was interrupted or ended, to continue where it was, in the protocol it began with."""
         if mode is not None:
             _check_mode(mode, config)
-        with _opened_log(config, task_id) as log:
+        with _opened_log(config, task_id, depth) as (config, log, remote):
             for _at, record in read_timed(config.workspace.store.journal_path(task_id)):
                 log.state.apply(record)
             opened = log.state.opened
@@ -102,7 +106,7 @@ class TaskHandle:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
             words: list[Block] = [] if log.state.messages else [*opened.content]
             words += [TextBlock(text)] if text else []
-            task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth)
+            task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth, remote)
             if mode is not None and mode != log.state.mode:
                 log.record(ModeSet(mode))
             if profile is not None and profile != log.state.profile:
@@ -113,6 +117,11 @@ class TaskHandle:
     @property
     def id(self) -> str:
         return self._log.task_id
+
+    @property
+    def run_id(self) -> str:
+        """What tells this run of the task from others, for whoever answers it from another process."""
+        return self._remote.run if self._remote is not None else ""
 
     @property
     def state(self) -> TaskState:
@@ -191,7 +200,8 @@ class TaskHandle:
 
     async def run(self) -> TaskFinished:
         """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
-        return await self._lifecycle.run(self._opening)
+        with self._remote.serving(self.send) if self._remote is not None else contextlib.nullcontext():
+            return await self._lifecycle.run(self._opening)
 
     async def compact(self) -> None:
         """Instead of `run`: summarize the old part of the conversation, nothing else. Cancelled, it stays as it was."""
@@ -223,12 +233,15 @@ def _check_mode(mode: str, config: TaskConfig) -> None:
 
 
 @contextlib.contextmanager
-def _opened_log(config: TaskConfig, task_id: str) -> Iterator[TaskLog]:
-    """The log of a task, closed again if it does not come to be."""
+def _opened_log(config: TaskConfig, task_id: str, depth: int) -> Iterator[tuple[TaskConfig, TaskLog, Remote | None]]:
+    """The log of a task, closed again if it does not come to be; and who else may watch. What happens in a subtask is
+    seen at the task that a person started."""
     store = config.workspace.store
     journal = store.open(task_id)
     try:
-        yield TaskLog(task_id, store.folder(task_id), journal, config.hooks.watch, TaskState())
+        remote = Remote(task_id, store.folder(task_id), journal.path) if depth == 0 else None
+        config = remote.watched(config) if remote is not None else config
+        yield config, TaskLog(task_id, store.folder(task_id), journal, config.hooks.watch, TaskState()), remote
     except BaseException:
         journal.close()
         raise

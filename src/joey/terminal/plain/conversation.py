@@ -32,6 +32,7 @@ from joey.events import (
     Event,
     QuestionRequested,
     Request,
+    RequestAnswered,
     TaskFinished,
 )
 from joey.permissions import Scope
@@ -70,6 +71,21 @@ class Conversation:
             self.waiting.set()
             if len(self._open) == 1:
                 self._prompt()
+        elif isinstance(event, RequestAnswered):
+            self._answered_elsewhere(event.request_id)
+
+    def _answered_elsewhere(self, request_id: str) -> None:
+        """Somebody else was first, at another front end: the next line is for what is still open."""
+        answered = next((each for each in self._open if each.request_id == request_id), None)
+        if answered is None:
+            return
+        first = answered is self._open[0]
+        self._open.remove(answered)
+        self.echo("\n  (answered elsewhere)")
+        if not self._open:
+            self.waiting.clear()
+        elif first:
+            self._prompt()
 
     def heard(self, line: str | None) -> None:
         """A line that was typed; None when there will be no more."""
