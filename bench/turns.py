@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import quantiles
 from time import process_time
 
 from bench.loop import LONG, config, step
@@ -24,7 +23,7 @@ from joey.testing.server import LocalServer
 
 AT = (10, 300, LONG)
 AROUND = 25
-"""Turns before and after each that are measured with it. The first quartile counts: others use the machine, too."""
+"""Turns before and after each that are measured with it. The cheapest counts: others use the machine, too."""
 APIS = {"Messages": "anthropic/m", "Chat Completions": "openai/gpt-4.1", "Responses": "openai/gpt-6.1-sol"}
 
 
@@ -47,7 +46,7 @@ def _costs(model: str) -> list[float]:
         finally:
             server.terminate()
     costs = [after - before for before, after in itertools.pairwise(times)]
-    return [quantiles(costs[max(1, turn - AROUND) : turn + AROUND], n=4)[0] for turn in AT]
+    return [min(costs[max(1, turn - AROUND) : turn + AROUND]) for turn in AT]
 
 
 async def _times(model: str, url: str) -> list[float]:

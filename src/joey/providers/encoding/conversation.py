@@ -70,6 +70,8 @@ def _within(messages: Sequence[Message], limits: ImageLimits, sizes_of: Sequence
 
     Several at a time, so that the beginning of the conversation does not change with every new one.
     """
+    if not any(sizes_of):
+        return messages
     sizes = list(itertools.chain.from_iterable(sizes_of))
     why = [_TOO_LARGE if size > limits.refused_bytes else "" for size in sizes]
     excess, batch = len(sizes) - limits.max_images, max(1, limits.max_images // 4)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import is_
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 K = TypeVar("K")
@@ -47,27 +46,30 @@ class Memo(Generic[P, V]):
 class GrowingMemo(Generic[K, V]):
     """What is made of each item of a list that is seen again and again, each time with a few more at its end.
 
-    Only what is new costs a call: items that were there before, in the same places, are recognised by identity. Which
-    items came before one may matter for what is made of it: `make` gets them all, and the item's place.
+    Only what is new costs a call: items that were there before, in the same places, are recognised. Which items came
+    before one may matter for what is made of it: `make` gets them all, and the item's place.
     """
 
     def __init__(self, make: Callable[[Sequence[K], int], V]) -> None:
         self._make = make
-        self._items: Sequence[K] = ()
+        self._items: tuple[K, ...] = ()
         self._made: list[V] = []
 
     def __call__(self, items: Sequence[K]) -> Sequence[V]:
-        same = self._same(items)
+        items = tuple(items)  # a list might go on growing
+        same = same_beginning(items, self._items)
         self._made[same:] = [self._make(items, place) for place in range(same, len(items))]
-        self._items = tuple(items)  # a list might go on growing
+        self._items = items
         return tuple(self._made)
 
-    def _same(self, items: Sequence[K]) -> int:
-        """How many items at the beginning are those of last time."""
-        shorter = min(len(items), len(self._items))
-        if all(map(is_, items, self._items)):
-            return shorter
-        return next(place for place in range(shorter) if items[place] is not self._items[place])
+
+def same_beginning(items: tuple[Any, ...], before: tuple[Any, ...]) -> int:
+    """How many items at the beginning of both are equal; identical ones are not looked into, so that it costs little
+    for two thousand of them."""
+    shorter = min(len(items), len(before))
+    if items[:shorter] == before[:shorter]:
+        return shorter
+    return next(place for place in range(shorter) if items[place] != before[place])
 
 
 class Remembered(Generic[K, V]):

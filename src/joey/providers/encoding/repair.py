@@ -87,7 +87,7 @@ class Repairer:
 
     def __init__(self, shape: Callable[[Message], Shape] = shape_of) -> None:
         self._shape = shape
-        self._checked: Sequence[Message] = ()
+        self._checked: tuple[Message, ...] = ()
         self._soundness = _Soundness()
 
     def __call__(self, messages: Sequence[Message]) -> Repaired:
@@ -101,11 +101,11 @@ class Repairer:
         return Repaired(tuple(work.messages), tuple(work.notes))
 
     def _is_sound(self, messages: Sequence[Message]) -> bool:
-        known = len(self._checked)
-        if len(messages) < known or not all(map(is_, messages, self._checked)):
+        messages, known = tuple(messages), len(self._checked)
+        if messages[:known] != self._checked:
             self._soundness, known = _Soundness(), 0
         sound = all(self._soundness.takes(self._shape(message)) for message in islice(messages, known, None))
-        self._checked = tuple(messages) if sound else ()
+        self._checked = messages if sound else ()
         if not sound:
             self._soundness = _Soundness()
         return sound and self._soundness.is_whole
