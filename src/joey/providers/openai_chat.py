@@ -8,27 +8,23 @@ Reasoning that must go back as it came (OpenRouter's `reasoning_details`) travel
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import httpx2
-import openai
 
 from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers import errors
 from joey.providers.base import Connection, ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.decoding.chat import ChatReader
-from joey.providers.decoding.decoder import ReplyLimits
 from joey.providers.decoding.reader import ReplyReader
 from joey.providers.encoding import ids
 from joey.providers.encoding.body import to_json, with_messages
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.providers.encoding.reasoning import ReasoningDetails
-from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
+from joey.providers.openai_sdk import OpenAIOptions, OpenAISdkProvider
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
 
@@ -37,7 +33,6 @@ _RULES: Mapping[str, ids.MakeId] = {
     "openai": ids.openai_id,
     "mistral": ids.mistral_id,
 }
-_KEY_VARIABLE = "OPENAI_API_KEY"
 GrammarForm: TypeAlias = Callable[[str], dict[str, Any]]
 GRAMMAR_FORMS: Mapping[str, GrammarForm] = {
     "llama.cpp": lambda grammar: {"grammar": grammar},
@@ -58,45 +53,17 @@ def connect(connection: Connection) -> OpenAIProvider:
     )
 
 
-class OpenAIProvider(HttpProvider):
+class OpenAIProvider(OpenAISdkProvider):
     """Replies from OpenAI, or from any server that speaks its Chat Completions."""
 
-    name: ClassVar[str] = "openai"
-    sdk_errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError)
-
-    def __init__(
-        self,
-        *,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        abilities: Abilities | None = None,
-        headers: Mapping[str, str] | None = None,
-        key_variable: str = _KEY_VARIABLE,
-        timeout: float = TIMEOUT,
-        limits: ReplyLimits | None = None,
-        grammar: str | GrammarForm | None = None,
-        fields: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, *, grammar: str | GrammarForm | None = None, **connection: Unpack[OpenAIOptions]) -> None:
         """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS, or a way of its own; None
-        sends no grammars. `fields` are a server's own, put into the body of every request."""
-        super().__init__(abilities, timeout=timeout, limits=limits)
+        sends no grammars."""
+        super().__init__(**connection)
         if isinstance(grammar, str) and grammar not in GRAMMAR_FORMS:
             raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
         self._grammar_form = GRAMMAR_FORMS[grammar] if isinstance(grammar, str) else grammar
-        self._fields = dict(fields or {})
         self._encoder: Memo[[Abilities], ChatEncoder] = Memo(ChatEncoder)
-        key = api_key or os.environ.get(key_variable)
-        if not key and base_url is None:
-            raise errors.MissingKeyError(f"no API key for {self.name}; set {key_variable}")
-        # Local servers want no key, but the SDK wants one. Retrying is the caller's, who can show it.
-        self._client = openai.AsyncOpenAI(
-            api_key=key or "none",
-            base_url=base_url,
-            default_headers=headers,
-            max_retries=0,
-            timeout=self._http_timeout,
-            http_client=openai.DefaultAsyncHttpxClient(**self._http_options(base_url)),
-        )
 
     @property
     def takes_grammar(self) -> bool:
@@ -106,16 +73,7 @@ class OpenAIProvider(HttpProvider):
         counts = {"stream_options": {"include_usage": True}} if abilities.streaming and abilities.stream_usage else {}
         grammar = self._grammar_form(request.grammar) if request.grammar is not None and self._grammar_form else {}
         options = {"stream": abilities.streaming, **counts, **self._fields, **grammar}
-        post: Any = self._client.post
-        response: httpx2.Response = await post(
-            "/chat/completions",
-            cast_to=httpx2.Response,
-            # The SDK copies what it is given, part by part, unless it is what goes over the wire.
-            content=self._encoder(abilities).body(request, **options),
-            stream=True,
-            stream_cls=openai.AsyncStream[Any],
-        )
-        return response
+        return await self._post_body("/chat/completions", self._encoder(abilities).body(request, **options))
 
     def _reader(self) -> ReplyReader:
         return ChatReader()

@@ -16,12 +16,11 @@ then on (`OPTIONAL`).
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar
+from typing import Any, Unpack
 
 import httpx2
 import openai
@@ -37,21 +36,18 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from joey.providers import errors
 from joey.providers.base import Connection, ModelRequest
 from joey.providers.catalogue import Abilities
-from joey.providers.decoding.decoder import ReplyLimits
 from joey.providers.decoding.reader import ReplyReader
 from joey.providers.decoding.responses import ResponsesReader
 from joey.providers.encoding import ids
 from joey.providers.encoding.body import to_json, with_messages
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
 from joey.providers.encoding.memo import Memo, Remembered
-from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
+from joey.providers.openai_sdk import KEY_VARIABLE, OpenAIOptions, OpenAISdkProvider
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolChoice, ToolSpec
 
-_KEY_VARIABLE = "OPENAI_API_KEY"
 _MIN_TOKENS = 16
 """The smallest length of a reply that OpenAI takes."""
 OPTIONAL: Mapping[str, re.Pattern[str]] = {
@@ -69,49 +65,21 @@ def connect(connection: Connection) -> ResponsesProvider:
         api_key=connection.api_key,
         base_url=connection.base_url,
         abilities=connection.abilities,
-        key_variable=connection.key_variable or _KEY_VARIABLE,
+        key_variable=connection.key_variable or KEY_VARIABLE,
         custom_tools=connection.custom_tools,
     )
 
 
-class ResponsesProvider(HttpProvider):
+class ResponsesProvider(OpenAISdkProvider):
     """Replies from OpenAI, or from any server that speaks its Responses."""
 
-    name: ClassVar[str] = "openai"
-    sdk_errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError)
-
-    def __init__(
-        self,
-        *,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        abilities: Abilities | None = None,
-        headers: Mapping[str, str] | None = None,
-        key_variable: str = _KEY_VARIABLE,
-        timeout: float = TIMEOUT,
-        limits: ReplyLimits | None = None,
-        custom_tools: bool = False,
-        fields: Mapping[str, Any] | None = None,
-    ) -> None:
-        """`custom_tools`: tools that are one text are offered as such to models that were trained on it. `fields` are a
-        server's own, put into the body of every request."""
-        super().__init__(abilities, timeout=timeout, limits=limits)
-        self._fields = dict(fields or {})
+    def __init__(self, *, custom_tools: bool = False, **connection: Unpack[OpenAIOptions]) -> None:
+        """`custom_tools`: tools that are one text are offered as such to models that were trained on it."""
+        super().__init__(**connection)
         self._refused: set[str] = set()
         self._custom: dict[str, str] = {}
         self._encoder: Memo[[Abilities], ResponsesEncoder] = Memo(
             lambda abilities: ResponsesEncoder(abilities, self._custom if custom_tools else None)
-        )
-        key = api_key or os.environ.get(key_variable)
-        if not key and base_url is None:
-            raise errors.MissingKeyError(f"no API key for {self.name}; set {key_variable}")
-        self._client = openai.AsyncOpenAI(
-            api_key=key or "none",
-            base_url=base_url,
-            default_headers=headers,
-            max_retries=0,
-            timeout=self._http_timeout,
-            http_client=openai.DefaultAsyncHttpxClient(**self._http_options(base_url)),
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
@@ -135,16 +103,8 @@ class ResponsesProvider(HttpProvider):
 
     async def _send(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
         options = {"stream": abilities.streaming, **self._fields}
-        post: Any = self._client.post
-        response: httpx2.Response = await post(
-            "/responses",
-            cast_to=httpx2.Response,
-            # The SDK copies what it is given, part by part, unless it is what goes over the wire.
-            content=self._encoder(abilities).body(request, frozenset(self._refused), **options),
-            stream=True,
-            stream_cls=openai.AsyncStream[Any],
-        )
-        return response
+        body = self._encoder(abilities).body(request, frozenset(self._refused), **options)
+        return await self._post_body("/responses", body)
 
     def _names(self, field: str, error: openai.BadRequestError) -> bool:
         """Whether an error is about this field, and the field was sent."""

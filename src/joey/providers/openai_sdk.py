@@ -1,0 +1,64 @@
+"""What OpenAI's two APIs share: the client of the official SDK, and a request that is bytes already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypedDict, Unpack
+
+import httpx2
+import openai
+
+from joey.providers import errors
+from joey.providers.catalogue import Abilities
+from joey.providers.decoding.decoder import ReplyLimits
+from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+class OpenAIOptions(TypedDict, total=False):
+    """What either API is opened with. `fields` are a server's own, put into the body of every request."""
+
+    api_key: str | None
+    base_url: str | None
+    abilities: Abilities | None
+    headers: Mapping[str, str] | None
+    key_variable: str
+    timeout: float
+    limits: ReplyLimits | None
+    fields: Mapping[str, Any] | None
+
+
+class OpenAISdkProvider(HttpProvider):
+    """Replies through OpenAI's SDK, from any address."""
+
+    name: ClassVar[str] = "openai"
+    sdk_errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError)
+
+    def __init__(self, **options: Unpack[OpenAIOptions]) -> None:
+        super().__init__(
+            options.get("abilities"), timeout=options.get("timeout", TIMEOUT), limits=options.get("limits")
+        )
+        self._fields = dict(options.get("fields") or {})
+        key_variable, base_url = options.get("key_variable", KEY_VARIABLE), options.get("base_url")
+        key = options.get("api_key") or os.environ.get(key_variable)
+        if not key and base_url is None:
+            raise errors.MissingKeyError(f"no API key for {self.name}; set {key_variable}")
+        # Local servers want no key, but the SDK wants one. Retrying is the caller's, who can show it.
+        self._client = openai.AsyncOpenAI(
+            api_key=key or "none",
+            base_url=base_url,
+            default_headers=options.get("headers"),
+            max_retries=0,
+            timeout=self._http_timeout,
+            http_client=openai.DefaultAsyncHttpxClient(**self._http_options(base_url)),
+        )
+
+    async def _post_body(self, path: str, body: bytes) -> httpx2.Response:
+        """Send a body as it is: the SDK copies what it is given, part by part, unless it is what goes over the wire."""
+        post: Any = self._client.post
+        response: httpx2.Response = await post(
+            path, cast_to=httpx2.Response, content=body, stream=True, stream_cls=openai.AsyncStream[Any]
+        )
+        return response
