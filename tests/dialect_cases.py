@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
+from joey.cli.parse import as_json
 from joey.protocols import Reply, collect, get
 from joey.testing import check_laws, read
 from joey.toolspec import ToolSpec
@@ -84,17 +84,8 @@ def reply_of(case: Any, pieces: Sequence[str]) -> Reply:
 
 
 def answer(case: Any, pieces: Sequence[str]) -> list[dict[str, Any]]:
-    """What Joey makes of a case, in the form of `expected`."""
-    reply = reply_of(case, pieces)
-    given = {call.call_id: call.given_id or call.call_id for call in reply.calls}
-    content: list[dict[str, Any]] = []
-    for block in reply.content:
-        if isinstance(block, TextBlock):
-            content.append({"type": "text", "text": block.text})
-        elif isinstance(block, ReasoningBlock):
-            content.append({"type": "reasoning", "text": block.text})
-        elif isinstance(block, ToolUseBlock):
-            content.append({"type": "tool_call", "name": block.name, "input": block.arguments, "id": given[block.id]})
+    """What Joey makes of a case, in the form of `expected`, as `joey parse` writes it."""
+    content: list[dict[str, Any]] = as_json(reply_of(case, pieces), (), in_dialect=True)["content"]
     return content
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.protocols.xml.prose import Prose
+from joey.protocols.prose import Prose
 from joey.testing import cuttings
 
 

@@ -10,8 +10,10 @@ it happens.
 --batch reads one reply per line, {"id", "protocol", "tools", "chunks"}, and writes one line for each:
 {"id", "content": [{"type": "text", "text"}, {"type": "reasoning", "text"} or {"type": "tool_call", "name", "input",
 "id"}], "errors": [...]}. The protocol may be a dialect of an open model (`joey protocols`); "prompt_tail" is then what
-the prompt ended with, such as "<think>" where the reply begins inside reasoning. With the protocol `auto` the dialect
-is the one that could have written the reply; the answer names it as "protocol".
+the prompt ended with, such as "<think>" where the reply begins inside reasoning, and a call between markers that cannot
+be read stands in the content as {"type": "malformed_call", "name", "source", "message"}; in all other protocols it is
+text. With the protocol `auto` the dialect is the one that could have written the reply; the answer names it as
+"protocol".
 A line may also hold "options" of its protocol: for json_mix other tags, {"start": "<call>", "end": "</call>"}; for
 morph_xml the schemas that arguments are coerced to, {"original_schemas": {"tool": {...}}}. The errors are those
 that a parser's error callback gets. A json_mix call cut off by the end of the reply is not an error: it stays in the
@@ -36,6 +38,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -44,6 +47,7 @@ from typing import Any, BinaryIO
 from joey import protocols
 from joey.chunks import CHUNKS, Chunk, ToolCallChunk
 from joey.errors import JoeyError, UsageError, WireError
+from joey.events import ToolCallMalformed
 from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
 from joey.protocols import ParseError, Parser, Protocol, Reply, collect, debug
 from joey.system.outlet import unfiltered
@@ -52,6 +56,7 @@ from joey.wire import encode
 
 _PROTOCOL_HELP = f"one of: {', '.join(protocols.names())}, auto, or a dialect that `joey protocols` lists"
 _AUTO = "auto"
+_WITHOUT_MARKERS = re.compile(r"\s*(?:\{|\[\s*\{|\[\s*[\w.]+\s*\()")
 _CALL_FIELDS = {"index", "id", "name", "arguments"}
 
 
@@ -104,7 +109,7 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
         return _print_events(parser, chunks)
     reply = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
     errors = [ParseError(call.message, call.source, call.name) for call in reply.malformed]
-    print(json.dumps(as_json(reply, errors, with_reasoning=protocol.thinks_in_text), indent=2, ensure_ascii=False))
+    print(json.dumps(as_json(reply, errors, in_dialect=protocol.thinks_in_text), indent=2, ensure_ascii=False))
     if protocol.in_text and args.tools is None and not (reply.calls or reply.malformed or args.debug):
         print("note: no call was found; name the tools that were offered with --tools FILE", file=sys.stderr)
     return 1 if errors else 0
@@ -231,7 +236,7 @@ def _parse_request(request: dict[str, Any]) -> dict[str, Any]:
     reply = protocols.parse(
         [chunk_from_json(chunk) for chunk in chunks], protocol=protocol, tools=tools, on_error=errors.append
     )
-    answer = as_json(reply, errors, with_reasoning=protocol.thinks_in_text)
+    answer = as_json(reply, errors, in_dialect=protocol.thinks_in_text)
     return {"protocol": protocol.name, **answer} if automatic else answer
 
 
@@ -251,23 +256,38 @@ def _protocol_of(request: dict[str, Any]) -> Protocol:
     return protocols.get(name).with_options(**options)
 
 
-def as_json(reply: Reply, errors: Iterable[ParseError], *, with_reasoning: bool = False) -> dict[str, Any]:
+def as_json(reply: Reply, errors: Iterable[ParseError], *, in_dialect: bool = False) -> dict[str, Any]:
     """A reply's text and calls in the form that `joey parse` writes."""
     repairs = {call.call_id: {"repairs": list(call.repairs)} for call in reply.calls if call.repairs}
     given = {call.call_id: call.given_id for call in reply.calls if call.given_id}
+    malformed = [call for call in reply.malformed if in_dialect and not _WITHOUT_MARKERS.match(call.source)]
     parts: list[dict[str, Any]] = []
     for block in reply.content:
-        if isinstance(block, TextBlock) and parts and parts[-1]["type"] == "text":
-            parts[-1]["text"] += block.text  # only reasoning that is not shown stood between them
-        elif isinstance(block, TextBlock):
-            parts.append({"type": "text", "text": block.text})
-        elif isinstance(block, ReasoningBlock) and with_reasoning:
+        if isinstance(block, TextBlock):
+            for part in _text_and_malformed(block.text, malformed):
+                if part["type"] == "text" and parts and parts[-1]["type"] == "text":
+                    parts[-1]["text"] += part["text"]  # only reasoning that is not shown stood between them
+                else:
+                    parts.append(part)
+        elif isinstance(block, ReasoningBlock) and in_dialect:
             parts.append({"type": "reasoning", "text": block.text})
         elif isinstance(block, ToolUseBlock):
             own_id = given.get(block.id, block.id)
             call = {"type": "tool_call", "name": block.name, "input": block.arguments, "id": own_id}
             parts.append({**call, **repairs.get(block.id, {})})
     return {"content": parts, "errors": [dataclasses.asdict(error) for error in errors]}
+
+
+def _text_and_malformed(text: str, malformed: list[ToolCallMalformed]) -> Iterator[dict[str, Any]]:
+    """A text with the malformed calls that stand in it, which are taken off the list."""
+    while malformed and malformed[0].source in text:
+        call = malformed.pop(0)
+        before, _, text = text.partition(call.source)
+        if before:
+            yield {"type": "text", "text": before}
+        yield {"type": "malformed_call", "name": call.name, "source": call.source, "message": call.message}
+    if text:
+        yield {"type": "text", "text": text}
 
 
 def _excerpt(line: bytes) -> str:

@@ -12,6 +12,7 @@ from typing import Protocol as Interface
 from joey.events import ArgumentPath, StreamEvent, ToolCallDelta, ToolCallFinished, ToolCallMalformed, ToolCallStarted
 from joey.messages import StopReason
 from joey.protocols.buffer import Pieces
+from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
 
@@ -42,7 +43,7 @@ class Sink(Interface):
 class OpenCall:
     """One call that is being read."""
 
-    __slots__ = ("_raws", "_sink", "_waiting", "call_id", "ended", "given_id", "name", "repairs", "snapshot")
+    __slots__ = ("_raws", "_sink", "_waiting", "call_id", "ended", "given_id", "lead", "name", "repairs", "snapshot")
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -51,6 +52,8 @@ class OpenCall:
         self.name: str | None = None
         self.call_id = ""
         self.given_id = ""
+        self.lead = ""
+        """What it began with: its opener, or the header of its message."""
         self.ended = False
         self.repairs: list[str] = []
         self.snapshot: Callable[[], JsonValue] = dict
@@ -74,6 +77,7 @@ class OpenCall:
 
     def piece(self, path: ArgumentPath, text: str, raw: str, literal: bool = False) -> None:
         if raw:
+            self.lead = self.lead or raw
             self._raws.add(raw)
         if self.name is None:
             self._waiting.append((path, text, raw, literal))
@@ -109,6 +113,27 @@ class OpenCall:
         """It is no call after all: the text that was read."""
         self.ended = True
         return self.source
+
+
+def skip_broken(
+    source: Source, call: OpenCall, opens: tuple[str, ...], closes: tuple[str, ...], fault: str
+) -> Wait[None]:
+    """The call cannot be read: it ends with the next closer, or before the next opener.
+
+    If there is an opener inside what was read of it, calls are quoted there, and somebody forgot to escape them. They
+    are passed over up to their closers, and so are all that follow before the call's own: none of them was meant.
+    """
+    openers, ends = Markers(opens), Markers((*opens, *closes))
+    depth = quoted = openers.count(call.source) - openers.count(call.lead)
+    while (found := (yield from source.until(ends, call.markup))) is not None:
+        if found in opens and not quoted:
+            source.unread(found)
+            break
+        call.markup(found)
+        if found in closes and not depth:
+            break
+        depth += 1 if found in opens else -1
+    call.fail(f"the call cannot be read: {fault}")
 
 
 def known(sink: Sink, name: str) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from joey.protocols.base import Protocol
-from joey.protocols.dialects.parser import marks_of
+from joey.protocols.dialects.frame import marks_of
 from joey.protocols.dialects.spec import Channels, Dialect, Function, Json, NamedJson, Tagged
 from joey.protocols.dialects.styles import STYLES
 from joey.protocols.dialects.table import DIALECTS

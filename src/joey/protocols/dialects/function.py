@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of
+from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of, skip_broken
 from joey.protocols.dialects.literals import LiteralError, LiteralReader
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import Function
@@ -28,7 +28,6 @@ class FunctionReader:
     def __init__(self, sink: Sink, source: Source, spec: Function) -> None:
         self._sink, self._source, self._spec = sink, source, spec
         self._close = Markers(spec.close)
-        self._ends = Markers((*spec.close, *spec.open))
         self._name = re.compile(rf"\s*{re.escape(spec.call)}([A-Za-z_][\w.:-]*)\s*([({{])")
 
     def read(self, opener: str, lead: str = "") -> Wait[bool]:
@@ -135,10 +134,4 @@ class FunctionReader:
         return None, ""
 
     def _skip(self, call: OpenCall, fault: str) -> Wait[None]:
-        """The call cannot be read: it ends with the closer, or before the next opener."""
-        found = yield from self._source.until(self._ends, call.markup)
-        if found in self._spec.close:
-            call.markup(found or "")
-        elif found is not None:
-            self._source.unread(found)
-        call.fail(f"the call cannot be read: {fault}")
+        yield from skip_broken(self._source, call, self._spec.open, self._spec.close, fault)

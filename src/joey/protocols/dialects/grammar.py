@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from joey.protocols.dialects.frame import marks_of
 from joey.protocols.dialects.grammar_values import GemmaRules, PythonRules, cdata, raw_text, short_words
-from joey.protocols.dialects.parser import marks_of
 from joey.protocols.dialects.spec import Channels, Dialect, Function, Tagged
 from joey.protocols.dialects.styles import Style
 from joey.protocols.grammar.gbnf import EMPTY, GrammarRules, Way, callable_tools, either, literal, must_call, optional

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from joey.events import ArgumentPath
-from joey.protocols.dialects.calls import OpenCall, Sink, known
+from joey.protocols.dialects.calls import OpenCall, Sink, known, skip_broken
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import Json
 from joey.protocols.json.relaxed.reader import RelaxedPiece, RelaxedReader
@@ -24,15 +24,15 @@ from joey.wire import JsonValue
 
 FENCES = ("```json\n", "```json\r\n", "```\n", "```JSON\n", "```tool_call\n", "```")
 _BEGINS = Markers(("{", "[", *FENCES))
-_MAX_PEEK = 48
+_MAX_PEEK, _MAX_NAMED = 48, 160
 _NAMELESS = "the call has no name"
 
 
 class JsonCallReader:
     """Reads the calls behind one opener."""
 
-    def __init__(self, sink: Sink, source: Source, spec: Json) -> None:
-        self._sink, self._source, self._spec = sink, source, spec
+    def __init__(self, sink: Sink, source: Source, spec: Json, repair: str = "") -> None:
+        self._sink, self._source, self._spec, self._repair = sink, source, spec, repair
         self._after = Markers((*spec.close, *spec.open, "{", "[", "}", "]", ";", ",", "```"))
         keys = "|".join(map(re.escape, (*spec.names, *spec.arguments, *spec.id, "type", "function")))
         self._first_key = re.compile(rf'\[?\s*\{{\s*"(?:{keys})"\s*:')
@@ -52,6 +52,16 @@ class JsonCallReader:
         """Whether a call follows an opener that was taken. Nothing more is taken."""
         del opener
         return (yield from self._body_start()) is not None
+
+    def names_a_call(self) -> Wait[bool]:
+        """Whether JSON follows that names a tool on offer. Nothing is taken."""
+        start = yield from self._source.space()
+        if (yield from self._source.peek(1, start)) not in ("{", "["):
+            return False
+        ahead = yield from self._source.peek(_MAX_NAMED, start)
+        match = self._first_key.match(ahead)
+        name = re.match(r'\s*"([^"]+)"', ahead[match.end() :]) if match else None
+        return name is not None and known(self._sink, name[1])
 
     def read_bare(self, first: str, blank: bool) -> Wait[bool]:
         """A call without opener, at a bracket or fence that was taken. `blank`: only space came before it."""
@@ -79,12 +89,13 @@ class JsonCallReader:
 
     def _values(self, lead: str, *, bare: bool = False, blank: bool = False) -> Wait[bool]:
         while True:
-            value = _Value(self._sink, self._source, self._spec, lead, bare, blank)
+            value = _Value(self._sink, self._source, self._spec, lead, bare, blank, self._repair)
             yield from value.read()
             if value.was_text:
                 return False
             if value.failed and value.vessel is not None:
-                yield from self._skip(value)
+                call, fault = value.vessel, value.fault or ""
+                yield from skip_broken(self._source, call, self._spec.open, self._spec.close, fault)
                 return True
             more = yield from self._after_value(value, bare)
             if more is None:
@@ -122,24 +133,14 @@ class JsonCallReader:
             value.end_without_closer(False)
             return None
 
-    def _skip(self, value: _Value) -> Wait[None]:
-        """The JSON is broken: the call ends with the next closer, or before the next opener."""
-        ends = Markers((*self._spec.close, *self._spec.open))
-        call = value.vessel
-        assert call is not None
-        found = yield from self._source.until(ends, call.markup)
-        if found in self._spec.close:
-            call.markup(found or "")
-        elif found is not None:
-            self._source.unread(found)
-        call.fail(f"the call cannot be read: {value.fault}")
-
 
 class _Value:
     """One JSON value: a call, or an array of calls. `vessel` takes what is read for the call that is to come."""
 
-    def __init__(self, sink: Sink, source: Source, spec: Json, lead: str, bare: bool, blank: bool) -> None:
-        self._sink, self._source, self._spec = sink, source, spec
+    def __init__(
+        self, sink: Sink, source: Source, spec: Json, lead: str, bare: bool, blank: bool, repair: str = ""
+    ) -> None:
+        self._sink, self._source, self._spec, self._repair = sink, source, spec, repair
         self._bare, self._blank = bare, blank
         self._reader = RelaxedReader(duplicates=True, repair=True, stops="")
         self._call_value: JsonValue = None
@@ -346,4 +347,7 @@ class _Value:
         self.was_text = not self._any_started
 
     def _new(self) -> OpenCall:
-        return OpenCall(self._sink)
+        call = OpenCall(self._sink)
+        if self._repair:
+            call.repair(self._repair)
+        return call

@@ -4,15 +4,15 @@
 
 The header is short and is read whole; a regular expression of the table says where the name and the id are. Arguments
 end where their JSON ends. A name that is none of the tools is kept as it is, unless the table says that the model's
-headers drift (`guess`): then prefix and counter are taken off, and a header without any name is read by its arguments:
-the one tool that they fit.
+headers drift (`guess`): then prefix and counter are taken off, and a header that is a mere number is read by its
+arguments: the one tool that they match.
 """
 
 from __future__ import annotations
 
 import re
 
-from joey.protocols.dialects.calls import OpenCall, Sink, known
+from joey.protocols.dialects.calls import OpenCall, Sink, known, skip_broken
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import NamedJson
 from joey.protocols.json.relaxed.reader import RelaxedReader
@@ -32,6 +32,7 @@ class NamedJsonReader:
         self._header = re.compile(spec.header, re.DOTALL)
         self._header_ends = Markers((*spec.args, *("{" if spec.brace else ""), *spec.close, *spec.open))
         self._close = Markers(spec.close)
+        self._certain = {mark for mark in spec.args if len(mark) > 1}  # behind these arguments follow, named or not
 
     def read(self, opener: str, lead: str = "") -> Wait[bool]:
         """What follows an opener that was taken, with the space before it. False if it was none: then it is text."""
@@ -39,6 +40,11 @@ class NamedJsonReader:
         opener = lead + opener
         header, end = yield from source.within(self._header_ends, MAX_HEADER)
         match = self._header.fullmatch(header.strip())
+        if end in self._certain and not match:
+            call = OpenCall(self._sink)
+            call.markup(opener + source.take(len(header) + len(end or "")))
+            yield from self.arguments(call)
+            return True
         if end is None or end in self._spec.open or not match:
             self._sink.text(opener)
             return False
@@ -156,7 +162,7 @@ class NamedJsonReader:
 
     def _finish(self, call: OpenCall, arguments: JsonValue) -> None:
         if call.name is None:
-            name = self._guess(arguments)
+            name = self._guess(call.given_id, arguments) if self._spec.guess else None
             if name is None:
                 call.fail("the call has no name")
                 return
@@ -166,12 +172,14 @@ class NamedJsonReader:
                 arguments = arguments["arguments"]
         call.finish(arguments)
 
-    def _guess(self, arguments: JsonValue) -> str | None:
-        """The one tool that the arguments fit."""
+    def _guess(self, header: str, arguments: JsonValue) -> str | None:
+        """The tool that the arguments name; or, behind a mere number, the one tool that they match."""
         if not isinstance(arguments, dict):
             return None
         if isinstance(arguments.get("name"), str) and known(self._sink, arguments["name"]):
             return str(arguments["name"])
+        if not header.isdigit():
+            return None
         matching = [
             name
             for name, tool in self._sink.tools.items()
@@ -180,10 +188,4 @@ class NamedJsonReader:
         return matching[0] if len(matching) == 1 else None
 
     def _skip(self, call: OpenCall, fault: str) -> Wait[None]:
-        """The JSON is broken: the call ends with its closer, or before the next opener."""
-        found = yield from self._source.until(Markers((*self._spec.close, *self._spec.open)), call.markup)
-        if found in self._spec.close:
-            call.markup(found or "")
-        elif found is not None:
-            self._source.unread(found)
-        call.fail(f"the call cannot be read: {fault}")
+        yield from skip_broken(self._source, call, self._spec.open, self._spec.close, fault)

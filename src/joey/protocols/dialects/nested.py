@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from joey.protocols.dialects.values import any_value, typed
+from joey.protocols.dialects.spec import Reading
+from joey.protocols.dialects.values import USUAL, any_value, typed
 from joey.schema.kinds import kinds_of
 from joey.schema.references import properties, resolve
 from joey.wire import JsonObject, JsonValue
@@ -57,20 +58,20 @@ def tree(source: str, prefix: str) -> Node | None:
     return root if len(path) == 1 else None
 
 
-def value_of(node: Node, schema: JsonValue, root: JsonObject) -> JsonValue:
+def value_of(node: Node, schema: JsonValue, root: JsonObject, reading: Reading = USUAL) -> JsonValue:
     """The value of an element."""
     schema = resolve(schema, root)
     kinds = kinds_of(schema, root)
     if node.children:
         if "array" in kinds or ("object" not in kinds and all(child.name == ITEM for child in node.children)):
             items = schema.get("items") if isinstance(schema, dict) else None
-            return _like_siblings([value_of(child, items, root) for child in node.children])
+            return _like_siblings([value_of(child, items, root, reading) for child in node.children])
         known = properties(schema) if isinstance(schema, dict) else {}
-        return {child.name: value_of(child, known.get(child.name), root) for child in node.children}
+        return {child.name: value_of(child, known.get(child.name), root, reading) for child in node.children}
     text = node.text
     if not text and not {"object", "array"}.isdisjoint(kinds):
         return {} if "object" in kinds else []
-    return typed(text, kinds) if kinds else any_value(text)
+    return typed(text, kinds, reading) if kinds else any_value(text)
 
 
 def _like_siblings(items: list[JsonValue]) -> list[JsonValue]:

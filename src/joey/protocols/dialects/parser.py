@@ -6,13 +6,15 @@
 
 Markup of the frame is reported as such. A closer that closes nothing is markup directly behind a call, and text
 elsewhere; a token that ends the turn is markup at the end of the reply only.
+
+What is only quoted or thought of is no call. A marker inside Markdown code or in a quotation is text (`prose`). A call
+inside reasoning is reasoning: only if the reply ends without the closing marker did the call end it, so that it is
+held back until the end. At the beginning of a reply `<think>` opens reasoning in every dialect.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache, cached_property
 from typing import TypeAlias
 
 from joey.chunks import Chunk, TextChunk
@@ -20,88 +22,19 @@ from joey.errors import UsageError
 from joey.events import MarkupDelta, ReasoningDelta, ReasoningStarted, StreamEvent
 from joey.protocols.base import BaseParser, OnError
 from joey.protocols.dialects.calls import OpenCall
+from joey.protocols.dialects.frame import ANY_THINK, ReasoningMarks, marks_of
 from joey.protocols.dialects.function import FunctionReader
-from joey.protocols.dialects.json_calls import FENCES, JsonCallReader
+from joey.protocols.dialects.json_calls import JsonCallReader
+from joey.protocols.dialects.messages import MessageReader
 from joey.protocols.dialects.named_json import NamedJsonReader
-from joey.protocols.dialects.source import Markers, Source, Wait
-from joey.protocols.dialects.spec import Channels, Dialect, Function, Json, NamedJson, Tagged
+from joey.protocols.dialects.source import Source, Wait
+from joey.protocols.dialects.spec import Channels, Dialect, Frame, Function, Json, NamedJson, Tagged
 from joey.protocols.dialects.tagged import TaggedReader
+from joey.protocols.prose import Prose
 from joey.toolspec import ToolSpec
 from joey.wire import JsonValue
 
-MAX_MESSAGE_HEADER = 400
-
 CallReader: TypeAlias = JsonCallReader | NamedJsonReader | TaggedReader | FunctionReader
-
-
-class Marks:
-    """The markers of a dialect's frame, put together once."""
-
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-        frame, calls = dialect.frame, dialect.calls
-        pairs = ((frame.think,) if frame.think else ()) + frame.more_think
-        self.think_open = {form: opening for opening, _ in pairs for form in _forms(opening, after=True)}
-        self.think_close = {form for _, closing in pairs for form in _forms(closing, before=True, after=True)}
-        self.plain_opens = tuple(opening.strip() for opening, _ in pairs)
-        wraps = calls.wrap[0] if isinstance(calls, Tagged) else ()
-        openers = () if isinstance(calls, Channels) else (*wraps, *calls.open)
-        self.call_open = {form: opening for opening in openers for form in _forms(opening, before=True, sep=frame.sep)}
-        self.section_open = {
-            form for opening in frame.section[0] for form in _forms(opening, before=True, sep=frame.sep)
-        }
-        self.section_close = set(frame.section[1])
-        self.call_openers = set(openers)
-        closes = () if isinstance(calls, Channels) else calls.close
-        self.closers = {*closes, *(calls.wrap[1] if isinstance(calls, Tagged) else ()), *self.section_close}
-        self.bare = _bare_marks(calls)
-        self.stops = set(frame.stops)
-
-    @cached_property
-    def in_text(self) -> Markers:
-        frame = self.dialect.frame
-        openers = (*self.think_open, *self.call_open, *self.section_open, *self.bare)
-        return Markers((*openers, *self.think_close, *self.closers, *frame.removed, *self.stops))
-
-    @cached_property
-    def in_reasoning(self) -> Markers:
-        frame = self.dialect.frame
-        openers = (*self.call_open, *self.section_open) if frame.call_ends_think else ()
-        return Markers((*self.think_close, *openers, *frame.think_ends))
-
-    @cached_property
-    def in_section(self) -> Markers:
-        return Markers((*self.call_openers, *self.section_close))
-
-
-def _forms(marker: str, *, before: bool = False, after: bool = False, sep: str = "") -> list[str]:
-    """A marker with and without the line breaks around it."""
-    core = marker.strip("\n") if before or after else marker
-    starts = {"", "\n", sep, marker[: len(marker) - len(marker.lstrip("\n"))]} if before else {""}
-    ends = {"", "\n", marker[len(marker.rstrip("\n")) :]} if after else {""}
-    return [start + core + end for start in starts for end in ends]
-
-
-def _bare_marks(calls: object) -> tuple[str, ...]:
-    if isinstance(calls, Json) and calls.bare:
-        return ("{", "[", *(FENCES[:4] if calls.fenced else ()))
-    return ("[",) if isinstance(calls, Function) and calls.bare else ()
-
-
-@cache
-def marks_of(dialect: Dialect) -> Marks:
-    return Marks(dialect)
-
-
-def call_reader(parser: DialectParser, source: Source, calls: object, section_close: tuple[str, ...]) -> CallReader:
-    if isinstance(calls, Json):
-        return JsonCallReader(parser, source, calls)
-    if isinstance(calls, NamedJson):
-        return NamedJsonReader(parser, source, calls)
-    if isinstance(calls, Tagged):
-        return TaggedReader(parser, source, calls, section_close)
-    assert isinstance(calls, Function)
-    return FunctionReader(parser, source, calls)
 
 
 class DialectParser(BaseParser):
@@ -118,6 +51,7 @@ class DialectParser(BaseParser):
         self._finished_arguments: dict[str, JsonValue] = {}
         self._ids: set[str] = set()
         self._given: list[str] = []
+        self._prose = Prose()
         self._blank = True  # nothing but space and markup came
         self._behind_call = False  # nothing but space and markup came since a call
         self._prompt_tail = prompt_tail
@@ -162,12 +96,26 @@ class DialectParser(BaseParser):
 
     # What the readers report
 
+    def quoted(self, marker: str, *, runs_on: bool = True) -> bool:
+        """Whether a marker that comes next stands in Markdown code, or in a quotation."""
+        self._prose.read(marker[: len(marker) - len(marker.lstrip())])
+        return self._prose.quotes_marker(runs_on=runs_on)
+
+    def message_ended(self, *, was_call: bool) -> None:
+        if was_call:
+            self._behind_call = True
+            return
+        self._close_reasoning()
+        self._close_text()
+        self._blank, self._prose = True, Prose()
+
     def emit(self, event: StreamEvent) -> None:
         self._out.append(event)
 
     def text(self, text: str) -> None:
         if not text:
             return
+        self._prose.read(text)
         if self._blank or self._behind_call:
             words = text.lstrip()
             self.markup(text[: len(text) - len(words)])
@@ -211,6 +159,7 @@ class DialectParser(BaseParser):
         self._any_call_finished = True
         self._finished_arguments[call.call_id] = arguments
         self._blank, self._behind_call = False, True
+        self._prose = Prose()
 
     def call_failed(self, call: OpenCall, message: str) -> None:
         self._open = None
@@ -220,17 +169,21 @@ class DialectParser(BaseParser):
     # The frame
 
     def _reply(self) -> Wait[None]:
-        if isinstance(self._dialect.calls, Channels):
-            yield from self._messages(self._dialect.calls)
+        calls, source, marks = self._dialect.calls, self._source, self._marks
+        if isinstance(calls, Channels):
+            yield from MessageReader(self, source, calls, self._dialect.frame).read()
             return
-        self._call_reader = call_reader(self, self._source, self._dialect.calls, tuple(self._marks.section_close))
+        self._call_reader = _call_reader(self, source, calls, self._dialect.frame)
         tail = self._prompt_tail.rstrip()
-        if tail and self._marks.plain_opens and tail.endswith(self._marks.plain_opens):
-            yield from self._reasoning_block()
-        elif isinstance(self._dialect.calls, NamedJson) and self._dialect.calls.prompt_opens:
+        if tail and marks.plain_opens and tail.endswith(marks.plain_opens):
+            yield from self._reasoning_block(marks.reasoning)
+        elif tail.endswith(ANY_THINK[0]):
+            yield from self._reasoning_block(marks.foreign_reasoning)
+        elif isinstance(calls, NamedJson) and calls.prompt_opens:
+            assert isinstance(self._call_reader, NamedJsonReader)
             yield from self._call_reader.read("")
         while True:
-            found = yield from self._source.until(self._marks.in_text, self.text, self._cut_marker)
+            found = yield from source.until(marks.in_text, self.text, self._cut_marker)
             if found is None:
                 return
             yield from self._marker(found)
@@ -241,42 +194,58 @@ class DialectParser(BaseParser):
 
     def _marker(self, found: str) -> Wait[None]:
         marks = self._marks
-        if found in marks.section_open:
+        if found in marks.stops:
+            yield from self._stop_token(found)
+        elif found in self._dialect.frame.removed:
+            self.markup(found)
+        elif self.quoted(found, runs_on=found not in marks.bare):
+            self.text(found)
+        elif found in marks.section_open:
             yield from self._section(found)
         elif found in marks.call_open:
             yield from self._one_call(found)
-        elif found in marks.think_open:
+        elif found in marks.think_open or (found in marks.foreign_think and (self._blank or self._behind_call)):
             self.markup(found)
             self._close_text()
-            yield from self._reasoning_block()
+            yield from self._reasoning_block(marks.reasoning if found in marks.think_open else marks.foreign_reasoning)
         elif found in marks.bare:
             yield from self._bare_call(found)
-        elif found in self._dialect.frame.removed or found in marks.think_close:
+        elif found in marks.think_close:
             self.markup(found)
-        elif found in marks.stops:
-            end = yield from self._source.space()
-            at_end = self._source.last and self._source.at + end >= len(self._source.text)
-            (self.markup if at_end or self._behind_call else self.text)(found)
         else:
-            (self.markup if self._behind_call else self.text)(found)
+            (self.markup if self._behind_call and found not in marks.foreign_think else self.text)(found)
+
+    def _stop_token(self, found: str) -> Wait[None]:
+        end = yield from self._source.space()
+        at_end = self._source.last and self._source.at + end >= len(self._source.text)
+        (self.markup if at_end or self._behind_call else self.text)(found)
 
     def _one_call(self, found: str) -> Wait[None]:
         opener = self._marks.call_open[found]
         if not found.endswith(opener):
             opener = found
-        yield from self._call_reader.read(opener, found.removesuffix(opener))
+        if not (yield from self._json_call(found)):
+            yield from self._call_reader.read(opener, found.removesuffix(opener))
 
     def _bare_call(self, found: str) -> Wait[None]:
         assert isinstance(self._call_reader, (JsonCallReader, FunctionReader))
         yield from self._call_reader.read_bare(found, self._blank or self._behind_call)
+
+    def _json_call(self, opener: str) -> Wait[bool]:
+        """JSON where the dialect has tags: a model that fell back into the form that is the most common."""
+        if not isinstance(self._dialect.calls, Tagged):
+            return False
+        spec = Json(open=(opener,), close=tuple(self._marks.closers))
+        reader = JsonCallReader(self, self._source, spec, repair="JSON in place of tags")
+        return (yield from reader.names_a_call()) and (yield from reader.read(opener))
 
     def _section(self, found: str) -> Wait[None]:
         """Calls one after another, up to the section's close or to what is no call."""
         source, marks = self._source, self._marks
         first, _ = yield from source.after_space(marks.in_section)
         if first is None:
-            at_end = source.last
-            (self.markup if at_end and self._blank else self.text)(found)
+            if not (yield from self._json_call(found)):
+                (self.markup if source.last and self._blank else self.text)(found)
             return
         self._close_reasoning()
         self.markup(found)
@@ -297,97 +266,51 @@ class DialectParser(BaseParser):
             if not went:
                 return
 
-    def _reasoning_block(self) -> Wait[None]:
-        marks = self._marks
-        found = yield from self._source.until(marks.in_reasoning, self.reasoning)
-        while found is not None and found not in marks.think_close:
-            if (yield from self._call_follows(found)):
+    def _reasoning_block(self, marks: ReasoningMarks) -> Wait[None]:
+        source = self._source
+        found = yield from source.until(marks.all, self.reasoning)
+        while found is not None and found not in marks.close:
+            if found in marks.ends:
                 self._close_reasoning()
-                self._source.unread(found)
+                source.unread(found)
                 return
+            if (yield from self._call_follows(found)):
+                found = yield from self._call_or_thought(found, marks)
+                break
             self.reasoning(found)
-            found = yield from self._source.until(marks.in_reasoning, self.reasoning)
+            found = yield from source.until(marks.all, self.reasoning)
         self._close_reasoning()
+        self._prose = Prose()
         if found is not None:
             self.markup(found)
+
+    def _call_or_thought(self, opener: str, marks: ReasoningMarks) -> Wait[str | None]:
+        """A call stands in reasoning. The closing marker, if it comes: then the call was a thought. If the reply ends
+        without it, the call is read again, as one that ended the reasoning."""
+        held = [opener]
+        found = yield from self._source.until(marks.closing, held.append)
+        if found is None:
+            self._source.unread("".join(held))
+        else:
+            self.reasoning("".join(held))
+        return found
 
     def _call_follows(self, found: str) -> Wait[bool]:
         """Whether an opener inside reasoning begins a call, and is not merely mentioned there."""
         marks = self._marks
-        if found in self._dialect.frame.think_ends:
-            return True
         if found in marks.section_open:
             opener, _ = yield from self._source.after_space(marks.in_section)
             return opener in marks.call_openers
         return (yield from self._call_reader.follows(marks.call_open[found]))
 
-    # Messages with headers
 
-    def _messages(self, spec: Channels) -> Wait[None]:
-        source = self._source
-        inner = spec.body
-        section = self._dialect.frame.section
-        reader = call_reader(self, source, inner, section[1])
-        begins, anywhere = Markers(spec.start), Markers((*spec.start_anywhere, *spec.ends))
-        body_ends = Markers((*spec.ends, *spec.start_anywhere))
-        messages = Markers((*spec.message, *spec.ends))
-        while True:
-            opening = yield from source.here(begins)
-            if opening is None:
-                found = yield from source.until(anywhere, self.text)
-                if found is None:
-                    return
-                if found in spec.ends:
-                    self.markup(found)
-                    continue
-                source.unread(found)
-            header, message = yield from source.within(messages, MAX_MESSAGE_HEADER)
-            if message is None or message in spec.ends:
-                self.text(source.take(max(1, len(opening or ""))))
-                continue
-            header = source.take(len(header) + len(message))
-            call = re.search(spec.recipient, header)
-            if call is not None:
-                yield from self._message_call(reader, header, call["name"])
-            else:
-                self.markup(header)
-                thinks = re.search(spec.reasoning, header) is not None
-                found = yield from source.until(body_ends, self.reasoning if thinks else self.text)
-                self._close_reasoning()
-                self._close_text()
-                self._blank = True
-                if found is not None and found not in spec.ends:
-                    source.unread(found)
-                else:
-                    self.markup(found or "")
-
-    def _message_call(self, reader: CallReader, header: str, name: str) -> Wait[None]:
-        source = self._source
-        if isinstance(reader, JsonCallReader):
-            yield from reader.read("", header)
-        elif isinstance(reader, TaggedReader) and self._dialect.frame.section[0]:
-            found, end = yield from source.after_space(Markers(self._dialect.frame.section[0]))
-            self.markup(header + source.take(end))
-            if found is not None:
-                yield from self._message_section(reader)
-        elif not isinstance(reader, FunctionReader):
-            call = OpenCall(self)
-            call.markup(header)
-            call.start(name)
-            yield from reader.body(call, False) if isinstance(reader, TaggedReader) else reader.arguments(call)
-        self._behind_call = True
-
-    def _message_section(self, reader: TaggedReader) -> Wait[None]:
-        source = self._source
-        markers = Markers((*reader.openers, *self._dialect.frame.section[1]))
-        while True:
-            found, end = yield from source.after_space(markers)
-            if found is None:
-                return
-            self.markup(source.take(end - len(found)))
-            source.take(len(found))
-            if found in self._dialect.frame.section[1]:
-                self.markup(found)
-                return
-            if not (yield from reader.read(found, in_section=True)):
-                return
+def _call_reader(
+    parser: DialectParser, source: Source, calls: Json | NamedJson | Tagged | Function, frame: Frame
+) -> CallReader:
+    if isinstance(calls, Json):
+        return JsonCallReader(parser, source, calls)
+    if isinstance(calls, NamedJson):
+        return NamedJsonReader(parser, source, calls)
+    if isinstance(calls, Tagged):
+        return TaggedReader(parser, source, calls, frame.section[1], frame.stops)
+    return FunctionReader(parser, source, calls)

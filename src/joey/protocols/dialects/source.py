@@ -45,6 +45,10 @@ class Markers:
         """Whether no marker begins in this text."""
         return self._first not in text if self._first is not None else self._firsts.search(text) is None
 
+    def count(self, text: str) -> int:
+        """How many markers stand in a text."""
+        return sum(1 for _ in self._pattern.finditer(text))
+
     def find(self, text: str, at: int, last: bool) -> tuple[int, str | None]:
         """How far the text is certainly free of markers, and the marker that begins there, if it is whole."""
         match = self._pattern.search(text, at)

@@ -82,6 +82,25 @@ class NamedJson:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What the text of a value may stand for, where the servers of a model agree on something unusual. What stands for
+    nothing else stays text."""
+
+    literal: bool = False
+    """Whether a value is JSON, or else a literal of Python, and nothing else: not `TRUE`, not `03`."""
+    python: bool = True
+    """Whether Python literals are read: objects and lists, and with `literal` the constants too."""
+    bits: bool = False
+    """Whether 1 and 0 are booleans."""
+    whole: bool = False
+    """Whether an integer is digits and nothing else: not `3.0`."""
+    quotes: bool = True
+    """Whether a number or boolean in quotes is the string in them; else the quotes stay."""
+    any_null: bool = False
+    """Whether null may be written in any case."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tagged:
     """A header with the name, then one element per argument."""
 
@@ -101,7 +120,8 @@ class Tagged:
     """Whether one line break at each side of a value belongs to the markup."""
     typing: Literal["schema", "attribute"] = "schema"
     python: bool = False
-    """Whether the template writes Python literals."""
+    """Whether the template writes Python literals: `None` is null even where a string may stand."""
+    reading: Reading = Reading()
     cdata: bool = False
     """Whether the template itself writes CDATA blocks; elsewhere such a block is a string, whatever the schema says."""
     nested: bool = False

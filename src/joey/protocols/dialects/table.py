@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from joey.protocols.dialects.spec import Channels, Dialect, Frame, Function, Json, NamedJson, Tagged
+from joey.protocols.dialects.spec import Channels, Dialect, Frame, Function, Json, NamedJson, Reading, Tagged
 
 # Reasoning, as the templates write it
 
@@ -328,6 +328,7 @@ _QWEN = Tagged(
     value_end=("</parameter>",),
     trim=True,
     python=True,
+    reading=Reading(any_null=True),
 )
 _GLM = Tagged(
     open=("<tool_call>",),
@@ -427,7 +428,7 @@ TAGGED = (
     Dialect("mimo_v2", replace(_QWEN, trim=False), Frame(think=THINK, sep="\n", stops=("<|im_end|>",)), "MiMo V2"),
     Dialect(
         "seed_oss",
-        replace(_QWEN, wrap=(("<seed:tool_call>",), ("</seed:tool_call>",)), trim=False),
+        replace(_QWEN, wrap=(("<seed:tool_call>",), ("</seed:tool_call>",)), trim=False, reading=Reading()),
         Frame(think=("<seed:think>", "</seed:think>"), sep="\n\n", stops=("<seed:eos>",)),
         "Seed-OSS",
     ),
@@ -442,15 +443,15 @@ TAGGED = (
     ),
     Dialect(
         "poolside_v1",
-        _GLM,
+        replace(_GLM, reading=Reading(literal=True)),
         Frame(think=THINK_LINE, think_in_prompt=True, sep="\n", stops=("</assistant>",)),
         "Laguna XS.2, Laguna S 2.1",
     ),
     Dialect("ling3", _GLM, Frame(think=THINK, stops=("<|role_end|>",)), "Ling 3"),
-    Dialect("spark25", _GLM, Frame(think=THINK), "Spark 2.5"),
+    Dialect("spark25", replace(_GLM, reading=Reading(bits=True, python=False)), Frame(think=THINK), "Spark 2.5"),
     Dialect(
         "iquest_q1",
-        replace(_GLM, open=("<iquest_tool_call>",), close=("</iquest_tool_call>",)),
+        replace(_GLM, open=("<iquest_tool_call>",), close=("</iquest_tool_call>",), reading=Reading(literal=True)),
         Frame(think=THINK, think_in_prompt=True),
         "IQuest Q1",
     ),
@@ -502,6 +503,7 @@ TAGGED = (
             value=("<ifm|arg_value>",),
             value_end=("</ifm|arg_value>",),
             kind=("<ifm|arg_type>", "</ifm|arg_type>"),
+            reading=Reading(python=False),
         ),
         Frame(
             think=("<ifm|think>", "</ifm|think>"),
@@ -513,7 +515,7 @@ TAGGED = (
     ),
     Dialect(
         "minimax_m2",
-        _invoke(),
+        _invoke(reading=Reading(bits=True, python=False, any_null=True)),
         Frame(
             think=THINK_LINES,
             think_in_prompt=True,
@@ -534,6 +536,7 @@ TAGGED = (
             value_end=("]<]minimax[>[</",),
             nested=True,
             loose=False,
+            reading=Reading(bits=True),
         ),
         Frame(
             think=("<mm:think>", "</mm:think>"),
@@ -582,7 +585,7 @@ TAGGED = (
     ),
     Dialect(
         "dots",
-        _invoke(),
+        _invoke(reading=Reading(bits=True, whole=True, quotes=False)),
         Frame(think=THINK_LINES, sep="\n", section=(("<dots_function_call>",), ("</dots_function_call>",))),
         "dots.llm 2",
     ),
@@ -712,7 +715,7 @@ CHANNELS = (
             start_anywhere=("<|start|>",),
             message=("<|message|>",),
             ends=("<|eom|>", "<|eot|>"),
-            body=_invoke("atem:"),
+            body=_invoke("atem:", reading=Reading(literal=True, python=False)),
             recipient=r"to=(?!user\b|self\b)(?P<name>[^\s<]+)",
             reasoning=r"to=self",
         ),
@@ -734,6 +737,7 @@ CHANNELS = (
                 key_end=(">",),
                 value_end=("</rfl:parameter>",),
                 trim=True,
+                reading=Reading(bits=True, python=False, quotes=False),
             ),
             recipient=r"to=(?P<name>[^\s<]+)",
             reasoning=r"<\|channel\|>analysis",

@@ -43,7 +43,7 @@ _ENTITIES = {"&quot;": '"', "&lt;": "<", "&gt;": ">", "&amp;": "&"}
 
 
 class Header(NamedTuple):
-    """A name and the attributes beside it."""
+    """A name, empty if none was written, and the attributes beside it."""
 
     name: str
     attributes: dict[str, str]
@@ -57,11 +57,11 @@ def read_header(text: str) -> Header | None:
     attributes = {name: _unescape(a or b) for name, a, b in _ATTRIBUTE.findall(text)}
     for key in _NAME_ATTRIBUTES:
         if key in attributes:
-            return Header(attributes[key], attributes) if attributes[key] else None
+            return Header(attributes[key], attributes)
     quoted = re.match(r"\"([^\"]*)\"|'([^']*)'", text)
     name = (quoted[1] or quoted[2] or "") if quoted else text.split(None, 1)[0] if text else ""
     name = name.strip()
-    return Header(name, attributes) if _NAME.fullmatch(name) else None
+    return Header(name, attributes) if not name or _NAME.fullmatch(name) else None
 
 
 def _unescape(text: str) -> str:
@@ -83,7 +83,14 @@ class _Value:
 class TaggedReader:
     """Reads one call behind its opener."""
 
-    def __init__(self, sink: Sink, source: Source, spec: Tagged, section_close: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        sink: Sink,
+        source: Source,
+        spec: Tagged,
+        section_close: tuple[str, ...] = (),
+        stops: tuple[str, ...] = (),
+    ) -> None:
         self._sink, self._source, self._spec = sink, source, spec
         self._watch(spec.value_end)
         self._next = Markers((*spec.key, *spec.close, *spec.wrap[1], *section_close))
@@ -92,7 +99,7 @@ class TaggedReader:
         self._name_ends = Markers((*spec.name_end, *spec.key, *spec.close, *([] if spec.name_end else ["\n"])))
         self._key_ends = Markers(spec.key_end)
         self._value_opens, self._kind_opens = Markers(spec.value), Markers(spec.kind[:1] if spec.kind else ())
-        self._closers = Markers((*spec.close, *spec.wrap[1], *section_close))
+        self._closers = Markers((*spec.close, *spec.wrap[1], *section_close, *stops))
         self._section_close = section_close
         self.openers = spec.open
 
@@ -126,14 +133,17 @@ class TaggedReader:
             return False
         call = OpenCall(self._sink)
         call.markup(lead + source.take(length))
+        if not header.name:
+            yield from self._skip(call, "it has no name")
+            return True
         call.start(header.name)
         yield from self.body(call, wrapped)
         return True
 
     def _is_certain(self, header: Header, length: int) -> Wait[bool]:
         """Whether a header that may stand in prose begins a call: it names a tool, or a key or the close follows."""
-        if known(self._sink, header.name):
-            return True
+        if known(self._sink, header.name) or not header.name:
+            return bool(header.name)
         found, _ = yield from self._source.after_space(self._next, length)
         return found in self._spec.key or found in self._spec.close
 
@@ -145,7 +155,7 @@ class TaggedReader:
             if found is None:
                 return False
         header, _ = yield from self._header(end)
-        return header is not None
+        return header is not None and bool(header.name)
 
     def _header(self, offset: int) -> Wait[tuple[Header | None, int]]:
         """The name behind an opener, and where the header ends."""
@@ -154,7 +164,8 @@ class TaggedReader:
         if found is None or (self._spec.name_end and found not in self._spec.name_end):
             return None, 0
         length = offset + len(text) + (len(found) if found in self._spec.name_end else 0)
-        return read_header(text), length
+        header = read_header(text)
+        return (header, length) if header is not None and (header.name or self._spec.name_end) else (None, 0)
 
     # The body
 
@@ -232,7 +243,7 @@ class TaggedReader:
         if found is None:
             return None, 0
         header, length = read_header(text), offset + len(text) + len(found)
-        if header is None:
+        if header is None or not header.name:
             return None, 0
         if spec.kind is not None:
             kind, end = yield from source.after_space(self._kind_opens, length)
@@ -379,10 +390,10 @@ class TaggedReader:
         node = nested.tree(text, self._spec.key[0][:-1]) if self._spec.nested else None
         other = value.kinds and set(value.kinds) != {"string"} and {"object", "array"}.isdisjoint(value.kinds)
         if node is None or other:
-            return typed(text, value.kinds, python=self._spec.python)
+            return typed(text, value.kinds, self._spec.reading, python=self._spec.python)
         if is_text(value.kinds) and node.children and value.kinds:
             return json.dumps(nested.value_of(node, {}, schema), ensure_ascii=False)
-        return nested.value_of(node, properties(schema).get(value.key), schema)
+        return nested.value_of(node, properties(schema).get(value.key), schema, self._spec.reading)
 
     def _so_far(self, arguments: JsonObject, current: list[_Value]) -> JsonValue:
         partial: Iterator[tuple[str, str]] = ((value.key, "".join(value.parts)) for value in current if value.streams)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from joey.messages import ToolUseBlock
 from joey.protocols.dialects import nested
-from joey.protocols.dialects.parser import marks_of
+from joey.protocols.dialects.frame import marks_of
 from joey.protocols.dialects.spec import Channels, Dialect, Function, Tagged
 from joey.protocols.dialects.styles import Style
 from joey.protocols.dialects.tagged import CDATA, CDATA_END, CDATA_SPLIT
@@ -149,7 +149,7 @@ def _value(
         return _wrapped(text) if set("<&\n") & set(text) or text.startswith(CDATA) else text
     if grammar.typing == "attribute":
         return _wrapped(text) if _is_unsafe(dialect, grammar, text) else text
-    same = typed(text, kinds, python=grammar.python) == value
+    same = typed(text, kinds, grammar.reading, python=grammar.python) == value
     return text if same and not _is_unsafe(dialect, grammar, text) else _wrapped(text)
 
 
@@ -167,11 +167,11 @@ def _nested(grammar: Tagged, value: JsonValue, kinds: tuple[str, ...], schema: J
         text = "".join(nested.written(value, prefix))
         node = nested.tree(text, prefix)
         properties = schema.get("properties") or {}
-        if node is not None and nested.value_of(node, properties.get(key), schema) == value:
+        if node is not None and nested.value_of(node, properties.get(key), schema, grammar.reading) == value:
             return text
         return _wrapped(json.dumps(value, ensure_ascii=False))
     text = nested.leaf(value)
-    same = (typed(text, kinds) if kinds else any_value(text)) == value
+    same = (typed(text, kinds, grammar.reading) if kinds else any_value(text)) == value
     return (
         text
         if same and prefix not in text and not text.startswith(CDATA)

@@ -41,7 +41,7 @@ from joey.errors import UsageError
 from joey.events import ArgumentPath, StreamEvent, TextDelta, ToolCallDelta, ToolCallStarted
 from joey.protocols.base import BaseParser, OnError
 from joey.protocols.buffer import Pieces
-from joey.protocols.xml.prose import Prose
+from joey.protocols.prose import Prose
 from joey.protocols.xml.shown import CollectedValue, ShownValue
 from joey.protocols.xml.tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, TagSet, can_be_tag
 from joey.protocols.xml.values import leaves, read_json_parameter, read_value

@@ -1,14 +1,17 @@
 """Which part of streamed Markdown is code, and so only talks about tags.
 
-A model that explains a tool writes its tags in a fenced block or in backticks. `Prose` reads text as it comes and
-says where the next `<` stands that is not inside code. It holds nothing back and looks at each character once.
+A model that explains a tool, or cites a file, writes its tags in a fenced block or in backticks. `Prose` reads text as
+it comes and says where the next `<` stands that is not inside code (`next_tag`), or whether a marker that comes next is
+only quoted (`quotes_marker`). It holds nothing back and looks at each character once.
 
 * A fence is a line that begins (after spaces, tabs and `>`) with three or more backticks or tildes. It ends at a line
   that holds nothing but at least as many of the same character, or with the text. What follows the opening backticks
   on their line must hold no backtick: "```x``` is inline code".
 * Inline code runs from a run of backticks to the next run of the same length, or to the end of the line. Markdown
   lets it run over lines and calls it plain text if it is never closed; that cannot be known while streaming, and
-  an unmatched backtick must not swallow a call on the next line.
+  an unmatched backtick must not swallow a call on the next line. A marker that was found in it shows that
+  something is quoted: then it runs on to its closing run.
+* A line that begins with `>` is a quotation. It quotes markers, but `next_tag` takes no notice of it.
 
 Deliberately not handled: indented code (models indent calls), backslash escapes, HTML comments.
 """
@@ -28,7 +31,10 @@ _LINE_END_OR_TICK = re.compile(r"[\n`]")
 class Prose:
     """Reads text piece by piece."""
 
-    __slots__ = ("_calm", "_closing", "_code", "_fence", "_fence_length", "_info", "_line_start", "_run", "_run_length")
+    __slots__ = (
+        "_calm", "_closing", "_code", "_fence", "_fence_length", "_info", "_line_start", "_quotation", "_run",
+        "_run_length", "_runs_on",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._line_start = True  # only indentation so far on this line
@@ -39,6 +45,8 @@ class Prose:
         self._code = 0  # the length of the run that opened inline code
         self._run = ""  # a run of backticks or tildes that may go on in the next piece
         self._run_length = 0
+        self._quotation = False  # this line begins with `>`
+        self._runs_on = False  # a marker stands in the inline code
         self._calm = False  # text without `<`, backticks and newlines changes nothing
 
     def passes(self, text: str) -> bool:
@@ -51,10 +59,29 @@ class Prose:
             return False
         newline = text.rfind("\n")
         if newline >= 0:
-            self._info, self._code = False, 0
-        self._line_start = not text[newline + 1 :].strip(_INDENTATION)
+            self._end_line()
+        last = text[newline + 1 :]
+        self._quotation = self._quotation or (self._line_start and last.lstrip(" \t").startswith(">"))
+        self._line_start = self._line_start and not last.strip(_INDENTATION)
         self._calm = not self._line_start
         return True
+
+    def read(self, text: str) -> None:
+        """Read a piece of text in which no marker means anything."""
+        if not self.passes(text):
+            at = 0
+            while at < len(text):
+                at = self.next_tag(text, at) + 1
+
+    def quotes_marker(self, *, runs_on: bool = True) -> bool:
+        """Whether a marker that comes next stands in code or in a quotation. What could still become code has ended
+        with it. `runs_on`: inline code with such a marker in it runs on over lines."""
+        if self._run:
+            self._end_run()
+        if self._closing:
+            self._fence, self._closing = "", False
+        self._runs_on = self._runs_on or bool(self._code and runs_on)
+        return bool(self._fence or self._code or self._quotation)
 
     def next_tag(self, text: str, at: int) -> int:
         """Where the next `<` outside code stands, or the length of the text. Reads up to there and no further.
@@ -72,10 +99,15 @@ class Prose:
             if text[at] == "`":
                 self._run = "`"
             else:
-                self._line_start, self._info, self._code = True, False, 0
+                self._end_line()
                 at += 1
         self._calm = not (self._line_start or self._run or self._closing)
         return at
+
+    def _end_line(self) -> None:
+        self._line_start, self._info, self._quotation = True, False, False
+        if not self._runs_on:
+            self._code = 0
 
     def _read_line_start(self, text: str, at: int) -> int:
         """What decides about fences: the beginning of a line, runs of backticks and tildes, what follows them."""
@@ -99,7 +131,8 @@ class Prose:
 
     def _read_indent(self, text: str, at: int) -> int:
         found = _INDENT.match(text, at)
-        at = found.end() if found else at
+        begin, at = at, found.end() if found else at
+        self._quotation = self._quotation or ">" in text[begin:at]
         if at < len(text):
             if text[at] in "`~":
                 self._run = text[at]
@@ -134,7 +167,8 @@ class Prose:
         elif self._fence:
             self._closing = opens_line and run == self._fence and length >= self._fence_length
         elif self._code:
-            self._code = 0 if run == "`" and length == self._code else self._code
+            if run == "`" and length == self._code:
+                self._code, self._runs_on = 0, False
         elif opens_line and length >= 3:
             self._fence, self._fence_length, self._info = run, length, True
         elif run == "`":
