@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evals", description=__doc__)
     parser.add_argument("tasks", nargs="*", help="names of tasks or families; all when left out")
     parser.add_argument("--setting", action="append", choices=SETTINGS, help="again for several; all when left out")
-    parser.add_argument("--half", choices=["dev", "held-out"], help="only this half of the tasks")
+    parser.add_argument("--half", choices=["dev", "held-out", "new"], help="only these of the tasks")
     parser.add_argument("--limit", type=int, metavar="N", help="at most so many tasks")
     parser.add_argument("--model", default="local/coder-1.5b", metavar="PROVIDER/MODEL")
     parser.add_argument("--base-url", metavar="URL")

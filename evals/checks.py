@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -133,14 +133,22 @@ def passes(path: str, least: int = 1) -> Check:
     return check
 
 
-def answers(*patterns: str) -> Check:
-    """The completion matches all of these, letter case apart."""
+def answers(*patterns: str, rivals: Sequence[str] = ()) -> Check:
+    """The completion matches all of these, letter case apart, and none of its rivals: answers that are wrong, which
+    stand beside the right one in a file that is only repeated."""
 
     def check(result: Result) -> str | None:
-        absent = next((each for each in patterns if not re.search(each, result.answer, re.IGNORECASE)), None)
-        return None if absent is None else f"the answer has no {absent!r}: {result.answer[:200]!r}"
+        absent = next((each for each in patterns if not _found(each, result)), None)
+        if absent is not None:
+            return f"the answer has no {absent!r}: {result.answer[:200]!r}"
+        rival = next((each for each in rivals if _found(each, result)), None)
+        return None if rival is None else f"the answer has {rival!r} as well: {result.answer[:200]!r}"
 
     return check
+
+
+def _found(pattern: str, result: Result) -> bool:
+    return re.search(pattern, result.answer, re.IGNORECASE) is not None
 
 
 def run_python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str] | None:

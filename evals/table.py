@@ -13,7 +13,7 @@ _COLUMNS = ("setting", "tasks", "solved", "in 100", "turns", "tokens in", "(new)
 def table(lines: Sequence[dict[str, Any]]) -> Table:
     """Solved is a count; turns, tokens and seconds are means over the tasks; malformed calls are a sum."""
     shown = Table(*_COLUMNS, box=None, pad_edge=False)
-    for half in ("dev", "held-out", "all"):
+    for half in ("dev", "held-out", "new", "all"):
         for setting in dict.fromkeys(line["setting"] for line in lines):
             rows = [line for line in lines if line["setting"] == setting and half in (line["half"], "all")]
             if rows:

@@ -10,8 +10,10 @@ from typing import Literal, TypeAlias
 
 from evals.checks import Check, Result
 
-Half: TypeAlias = Literal["dev", "held-out"]
+Half: TypeAlias = Literal["dev", "held-out", "new"]
 FAMILIES = ("creating", "fixing", "changing", "answering", "running", "testing")
+HARDER = ("symptoms", "several", "connecting")
+"""Families of a harder kind, all of them held out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +32,16 @@ class Eval:
     solution: Solution
     files: Mapping[str, str] = field(default_factory=dict)
     """What is in the folder at the beginning."""
+    read_only: bool = False
+    """Nothing may change: a question was asked, or something was to be run."""
 
     def lay_out(self, folder: Path) -> None:
         write_files(folder, self.files)
 
     def problem(self, result: Result) -> str | None:
         """Why the task is not solved; None if it is."""
-        return next((problem for check in self.checks if (problem := check(result)) is not None), None)
+        changed = _changed(result.folder, self.files) if self.read_only else None
+        return changed or next((problem for check in self.checks if (problem := check(result)) is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,19 @@ def write_files(folder: Path, files: Mapping[str, str | None]) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def _changed(folder: Path, files: Mapping[str, str]) -> str | None:
+    """The first thing in the folder that is not as it was; what Python leaves behind does not count."""
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    if other := sorted(found ^ set(files)):
+        return f"{other[0]} was {'added' if other[0] in found else 'removed'}"
+    changed = (name for name, text in files.items() if (folder / name).read_bytes() != text.encode())
+    return next((f"{name} was changed" for name in changed), None)
+
+
 def all_tasks() -> Iterator[Entry]:
-    """Every task; of each family, every second one is held out."""
-    for family in FAMILIES:
+    """Every task; of each family, every second one is held out, and all of the harder ones."""
+    for family in (*FAMILIES, *HARDER):
         tasks: Sequence[Eval] = import_module(f"evals.tasks.{family}").TASKS
         for place, task in enumerate(tasks):
-            yield Entry(family, "held-out" if place % 2 else "dev", task)
+            half: Half = "held-out" if place % 2 else "dev"
+            yield Entry(family, "new" if family in HARDER else half, task)

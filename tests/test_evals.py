@@ -1,4 +1,5 @@
-"""The checks of the evals: each fails on the folder as it is laid out, and passes on the solution beside it."""
+"""The checks of the evals: each fails on the folder as it is laid out, and passes on the solution beside it. A question
+is answered by naming the answer, with the files as they were."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from evals.checks import Result
-from evals.task import Entry, all_tasks, write_files
+from evals.task import Entry, Eval, all_tasks, write_files
 
 ENTRIES = list(all_tasks())
 
@@ -18,3 +19,29 @@ def test_a_check_tells_the_untouched_folder_from_a_solution(entry: Entry, tmp_pa
     assert task.problem(Result(tmp_path)) is not None
     write_files(tmp_path, task.solution.files)
     assert task.problem(Result(tmp_path, task.solution.says)) is None
+
+
+QUESTIONS = [entry.task for entry in ENTRIES if entry.task.read_only]
+
+
+@pytest.mark.parametrize("task", QUESTIONS, ids=lambda task: task.name)
+def test_repeating_all_the_files_is_no_answer(task: Eval, tmp_path: Path) -> None:
+    task.lay_out(tmp_path)
+    everything = "\n".join(f"{name}\n{text}" for name, text in task.files.items())
+    assert task.problem(Result(tmp_path, everything)) is not None
+
+
+@pytest.mark.parametrize("task", QUESTIONS, ids=lambda task: task.name)
+def test_an_answer_does_not_count_when_files_were_changed_or_added(task: Eval, tmp_path: Path) -> None:
+    task.lay_out(tmp_path)
+    (tmp_path / "notes.txt").write_text("I had to write something.\n", encoding="utf-8")
+    assert task.problem(Result(tmp_path, task.solution.says)) == "notes.txt was added"
+    (tmp_path / "notes.txt").unlink()
+    changed = next(iter(task.files))
+    (tmp_path / changed).write_text("", encoding="utf-8")
+    assert task.problem(Result(tmp_path, task.solution.says)) == f"{changed} was changed"
+
+
+def test_the_harder_tasks_are_all_new() -> None:
+    assert sum(entry.half == "new" for entry in ENTRIES) == 24
+    assert len({entry.task.name for entry in ENTRIES}) == len(ENTRIES) == 72

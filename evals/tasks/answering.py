@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evals.checks import answers, file_is
+from evals.checks import answers
 from evals.task import Eval, Solution
 
 _LOG = (
@@ -17,65 +17,73 @@ TASKS = (
     Eval(
         "author",
         "Who is the author according to README.md?",
-        [answers("Cleo Marsh"), file_is("README.md", _README)],
+        [answers("Cleo Marsh", rivals=["Licence"])],
         Solution(says="The author is Cleo Marsh."),
         {"README.md": _README},
+        read_only=True,
     ),
     Eval(
         "database-port",
         "Which port does the database use according to server.ini?",
-        [answers(r"\b5433\b"), file_is("server.ini", _INI)],
+        [answers(r"\b5433\b", rivals=[r"\b7070\b"])],
         Solution(says="The database uses port 5433."),
         {"server.ini": _INI},
+        read_only=True,
     ),
     Eval(
         "how-many-functions",
         "How many functions does shapes.py define?",
-        [answers(r"\b(3|three)\b"), file_is("shapes.py", _SHAPES)],
+        [answers(r"\b(3|three)\b")],
         Solution(says="It defines 3 functions."),
         {"shapes.py": _SHAPES},
+        read_only=True,
     ),
     Eval(
         "error-lines",
         "How many lines of app.log contain the word ERROR?",
-        [answers(r"\b(3|three)\b"), file_is("app.log", _LOG)],
+        [answers(r"\b(3|three)\b")],
         Solution(says="3 lines contain ERROR."),
         {"app.log": _LOG},
+        read_only=True,
     ),
     Eval(
         "where-is-the-class",
         "In which file is the class Parser defined?",
-        [answers(r"reading\.py")],
+        [answers(r"reading\.py", rivals=[r"writing\.py", r"main\.py"])],
         Solution(says="Parser is defined in lib/reading.py."),
         {
             "main.py": "from lib.reading import Parser\n\nParser().run()\n",
             "lib/reading.py": "class Parser:\n    def run(self):\n        return 1\n",
             "lib/writing.py": "class Writer:\n    def run(self):\n        return 2\n",
         },
+        read_only=True,
     ),
     Eval(
         "largest-number",
         "What is the largest number in numbers.txt?",
-        [answers(r"\b97\b"), file_is("numbers.txt", "12\n97\n45\n8\n61\n")],
+        [answers(r"\b97\b", rivals=[r"\b(12|45|61)\b"])],
         Solution(says="The largest number is 97."),
         {"numbers.txt": "12\n97\n45\n8\n61\n"},
+        read_only=True,
     ),
     Eval(
         "constant",
         "What is the value of MAX_RETRIES in limits.py?",
-        [answers(r"\b7\b"), file_is("limits.py", "TIMEOUT = 30\nMAX_RETRIES = 7\nMAX_SIZE = 100\n")],
+        [answers(r"\b7\b", rivals=[r"\b30\b", r"\b100\b"])],
         Solution(says="MAX_RETRIES is 7."),
         {"limits.py": "TIMEOUT = 30\nMAX_RETRIES = 7\nMAX_SIZE = 100\n"},
+        read_only=True,
     ),
     Eval(
         "which-mentions",
         "Which of the text files mentions the harbour?",
-        [answers(r"two\.txt")],
+        [answers(r"two\.txt", rivals=[r"one\.txt", r"three\.txt"])],
         Solution(says="two.txt mentions the harbour."),
         {
             "one.txt": "The road goes north.\nIt is long.\n",
             "two.txt": "Boats lie still.\nThe harbour sleeps.\n",
             "three.txt": "Snow on the hills.\n",
         },
+        read_only=True,
     ),
 )

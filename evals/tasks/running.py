@@ -1,32 +1,38 @@
-"""Things that need a command, or code that runs."""
+"""Things that need a command, or code that runs: what it prints cannot be read off the code."""
 
 from __future__ import annotations
 
 from evals.checks import answers, file_is, gone, prints
 from evals.task import Eval, Solution
 
-_GREET = "import sys\n\nprint('Good day,', sys.argv[1].upper())\n"
+_GREET = (
+    "import sys\nimport zlib\n\nname = sys.argv[1]\n"
+    "print('Good day,', name.upper(), 'your number is', zlib.crc32(name.encode()) % 1000)\n"
+)
+_LOAD = "import zlib\n\nkinds = [KeyError, IndexError, ValueError]\nraise kinds[zlib.crc32(b'load') % 3]('settings')\n"
 _MAKE = "with open('data.txt', 'w') as file:\n    for n in range(14):\n        file.write(f'row {n}\\n')\n"
 _TESTS = (
-    "import unittest\n\n\nclass Sums(unittest.TestCase):\n"
-    "    def test_small(self):\n        self.assertEqual(1 + 1, 2)\n\n"
-    "    def test_large(self):\n        self.assertEqual(20 + 20, 44)\n"
+    "import unittest\nimport zlib\n\n\nclass Sums(unittest.TestCase):\n"
+    "    def test_small(self):\n        self.assertEqual(zlib.crc32(b'small') % 2, 1)\n\n"
+    "    def test_large(self):\n        self.assertEqual(zlib.crc32(b'large') % 2, 1)\n"
 )
 
 TASKS = (
     Eval(
         "script-with-argument",
         "Run greet.py with the argument Zoe and tell me what it prints.",
-        [answers("Good day,? ?ZOE")],
-        Solution(says="It prints: Good day, ZOE"),
+        [answers("Good day,? ?ZOE", r"\b347\b")],
+        Solution(says="It prints: Good day, ZOE your number is 347"),
         {"greet.py": _GREET},
+        read_only=True,
     ),
     Eval(
         "which-exception",
         "Run load.py. Which exception does it end with?",
-        [answers("KeyError")],
+        [answers("KeyError", rivals=["IndexError", "ValueError"])],
         Solution(says="It ends with a KeyError."),
-        {"load.py": "settings = {'a': 1}\nprint(settings['b'])\n"},
+        {"load.py": _LOAD},
+        read_only=True,
     ),
     Eval(
         "remove-file",
@@ -52,15 +58,16 @@ TASKS = (
     Eval(
         "failing-test",
         "Run the tests in test_sums.py with python3 -m unittest and tell me the name of the test that fails.",
-        [answers("test_large"), file_is("test_sums.py", _TESTS)],
+        [answers("test_large", rivals=["test_small"])],
         Solution(says="test_large fails."),
         {"test_sums.py": _TESTS},
+        read_only=True,
     ),
     Eval(
         "big-sum",
-        "Use Python to work out the sum of all whole numbers from 1 to 1000, and tell me the result.",
-        [answers(r"\b500[,.  ]?500\b")],
-        Solution(says="The sum is 500500."),
+        "Use Python to work out the sum of the squares of all whole numbers from 1 to 1234, and tell me the result.",
+        [answers(r"\b627[,.  ]?121[,.  ]?885\b")],
+        Solution(says="The sum is 627121885."),
     ),
     Eval(
         "squares-to-file",
