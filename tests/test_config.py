@@ -347,7 +347,8 @@ def test_a_flag_sets_its_setting_and_no_other(key: Key, flag: Flag, command: str
     value = json.loads(_sample(key))
     text = value[0] if isinstance(value, list) else str(value)
     expected = {key.name: tuple(value) if isinstance(value, list) else value}
-    assert settings_in(parser.parse_args([flag.name, text])) == expected
+    given = [flag.name] if value is True else [flag.name, text]
+    assert settings_in(parser.parse_args(given)) == expected
     assert settings_in(parser.parse_args([])) == {}
 
 

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from acp_kit import Desks, Editor
-from joey.testing.script import reply
+from acp_kit import Desks, Editor, choose
+from joey.testing.script import Faults, reply
+from joey_process import call
 
 KIT = Path(__file__).parents[1] / "mcp_kit_server.py"
 SERVER = {"name": "kit", "command": sys.executable, "args": [str(KIT)], "env": []}
@@ -51,4 +52,28 @@ async def test_commands_of_files_are_offered_with_their_hints_and_again_when_the
     (commands / "more.md").write_text("More words.\n")
     await editor.prompt(session, "Hello")
     assert "more" in offered(editor)
+    await editor.close()
+
+
+async def test_undo_and_redo_work_between_turns_and_not_while_one_runs(desks: Desks) -> None:
+    write = reply(call("w", "write_to_file", path="x.txt", file_text="one\n"))
+    slow = reply("Slowly, " * 200, faults=Faults(pause=0.05))
+    desk = await desks.set_up(write, reply("Written."), slow, reply("Here I am."))
+    editor = desk.open(choose("allow_once"))
+    session = await desk.session(editor)
+    await editor.prompt(session, "/undo")
+    assert editor.text() == "There is nothing to take back yet."
+    await editor.prompt(session, "Write it")
+    await editor.prompt(session, "/undo")
+    assert not (desk.workspace / "x.txt").exists()
+    await editor.prompt(session, "/redo")
+    assert (desk.workspace / "x.txt").read_text() == "one\n"
+    running = editor.begin_request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Go on"}])
+    await editor.until(lambda: "Slowly, S" in editor.text())
+    await editor.prompt(session, "/undo")
+    assert "Joey is still working; cancel that first, then send /undo." in editor.text()
+    assert (desk.workspace / "x.txt").exists()
+    editor.notify("session/cancel", sessionId=session)
+    assert (await running)["result"] == {"stopReason": "cancelled"}
+    assert await editor.prompt(session, "And now") == {"stopReason": "end_turn"}
     await editor.close()

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from joey.acp.client import Client
 from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError
+from joey.acp.files import ClientFiles
 from joey.acp.greeting import KEY_VARIABLES, answer_to_initialize
 from joey.acp.prompt import read_prompt
 from joey.acp.servers import read_servers
@@ -128,7 +129,8 @@ class Agent:
     def _open(self, session_id: str, params: Params) -> Session:
         folder = _folder(params)
         servers = read_servers(params.get("mcpServers"), folder)
-        given = Given(task_id=session_id, servers=servers, folders=_further(params, folder))
+        files = ClientFiles(session_id, self.connection) if self._client.files else None
+        given = Given(task_id=session_id, servers=servers, editor=files, folders=_further(params, folder))
         services = Services(TaskOptions(folder, self._flags), given=given)
         with _login_needed():
             return Session(session_id, services, self.connection, self._client)

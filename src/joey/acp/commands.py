@@ -52,7 +52,7 @@ async def own_command(session: Session, text: str) -> str | None:
             case "compact":
                 return await session.compact()
             case "undo" | "redo":
-                return _step(session, name, "anyway" if rest.strip() == "anyway" else "now")
+                return await _step(session, name, "anyway" if rest.strip() == "anyway" else "now")
             case "permissions":
                 return _permissions(session, rest.split())
             case _:
@@ -62,9 +62,11 @@ async def own_command(session: Session, text: str) -> str | None:
         return str(error)
 
 
-def _step(session: Session, step: Step, how: How) -> str:
+async def _step(session: Session, step: Step, how: How) -> str:
     if session.task_id is None:
         return "There is nothing to take back yet."
+    if not await session.pause():
+        return f"Joey is still working; cancel that first, then send /{step}."
     return session.services.step_files(session.task_id, step, how)
 
 

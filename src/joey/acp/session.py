@@ -261,6 +261,13 @@ class Session:
             await task.compact()
         return "The conversation was summarized."
 
+    async def pause(self) -> bool:
+        """End the task that waits for the next message, which resumes it; False while it works."""
+        if self._task is not None and self._served is self._turn:
+            return False
+        await self._end_task()
+        return True
+
     async def close(self) -> None:
         """End the task and everything it started. It can be resumed."""
         self.cancel()

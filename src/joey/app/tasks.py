@@ -53,7 +53,7 @@ from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
 from joey.task.settings import Replies, TaskLimits
 from joey.task.task import TaskHandle
-from joey.tools.base import Tool
+from joey.tools.base import EditorFiles, Tool
 from joey.tools.shell.job import shell
 
 _MAX_IMAGE_FILE = 20 * 1024 * 1024
@@ -99,6 +99,8 @@ class Given:
     """MCP servers that count in addition to the configured ones, and before those of the same name."""
     running: McpServers | None = None
     """The MCP servers of the task, where they run already. Whoever started them ends them."""
+    editor: EditorFiles | None = None
+    """Where files are open with changes that are not saved. It counts if the setting `editor.buffers` says so."""
     folders: tuple[Path, ...] = ()
     """Folders that belong to the workspace besides it."""
 
@@ -268,6 +270,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     reasoning = reasoning_of(config, label, known.facts(label), abilities)
     mcp = mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
     sees, given = abilities.images, setup.given.tools
+    editor = setup.given.editor if config.value("editor.buffers") else None
     return TaskConfig(
         Model(
             provider,
@@ -284,6 +287,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             paths,
             prompt_context(paths, modes, setup.sources),
             project_permissions(workspace) if setup.given.config else None,
+            editor,
             CheckpointLimits(),
         ),
         tools_of(around, label, config, sees_images=sees, mcp=mcp, profile=profile, given=given),
@@ -301,6 +305,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
                 sees_images=sees,
                 check=config.value("check"),
                 prompts=ServerPrompts(servers) if servers else None,
+                editor=editor,
             ),
             wrap_parser=parser_watcher(),
             new_id=lambda: setup.given.task_id or new_task_id(),
@@ -398,12 +403,14 @@ def input_expander(
     sees_images: bool,
     check: str | None = None,
     prompts: FurtherCommands | None = None,
+    editor: EditorFiles | None = None,
 ) -> Callable[[str, str], Awaitable[UserInput]]:
     """Finds the slash commands, skills, prompts of servers and mentions in what a person typed (joey.prompts). The
     answers of tools never come here."""
 
     async def expand(text: str, mode: str) -> UserInput:
-        return await expand_input(text, library, WorkspaceSources(paths, sees_images, check), mode, prompts)
+        sources = WorkspaceSources(paths, sees_images, check, editor=editor)
+        return await expand_input(text, library, sources, mode, prompts)
 
     return expand
 

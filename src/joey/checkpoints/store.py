@@ -21,7 +21,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from joey.bounded.attributes import extras_of
@@ -96,11 +96,15 @@ class CheckpointStore:
         whole: bool = False,
         doomed: Sequence[Path] = (),
         restores: int | None = None,
+        unsaved: Mapping[str, bytes] | None = None,
     ) -> Checkpoint:
         """Keep these files (by absolute path, or relative to the workspace), or what is new in the workspace, and of
-        what is left out there what is about to be deleted (`doomed`), where that is cheap."""
+        what is left out there what is about to be deleted (`doomed`), where that is cheap. `unsaved` is what some of
+        the files hold in an editor: restoring gives that back."""
         names = [self.name(path) for path in touched]
         named = {each: self._look(each) for name in names for each in (*self._missing_above(name), name)}
+        for path, data in (unsaved or {}).items():
+            named[self.name(path)] = self._with_content(named[self.name(path)], data)
         number = self.checkpoints[-1].id + 1 if self.checkpoints else 1
         at = round(self._clock() / 1e9, 3)
         if whole:
@@ -121,6 +125,10 @@ class CheckpointStore:
             made = Checkpoint(number, at, turn, call_id, label, False, named, restores=restores)
         self._append(made)
         return made
+
+    def _with_content(self, state: PathState, data: bytes) -> PathState:
+        content = self.contents.add(data) if state.kind == "file" else None
+        return state if content is None else replace(state, content=content, stamp=())
 
     def _missing_above(self, name: str) -> list[str]:
         """The folders that are made with a file of this name: restoring removes them again, if they are empty."""

@@ -428,6 +428,14 @@ KEYS: tuple[Key, ...] = (
         True,
         in_project="never",
     ),
+    Key(
+        "editor.buffers",
+        SWITCH,
+        "in an editor: read files as they are there, unsaved changes included, and write through the editor",
+        False,
+        in_project="never",
+        flag=Flag("--editor-buffers", ("acp",)),
+    ),
     Key("images.model", TEXT, "model that generates images; generate_image is offered only if this is set"),
     Key("images.base_url", TEXT, "address of another server that speaks OpenAI's images API"),
     Key(

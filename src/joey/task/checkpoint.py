@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from joey.actions import Action, CallServer, RunCode, RunCommand, StartSubtask, WritePath
 from joey.checkpoints import Checkpoint, CheckpointStore
@@ -18,20 +19,26 @@ from joey.events import ToolCallFinished, ToolRunProgressed
 from joey.journal.records import CheckpointMade
 from joey.task.log import TaskLog
 from joey.task.toolbox import Toolbox
+from joey.tools.base import ToolContext
+from joey.tools.unsaved import BufferTracking, unsaved_now
 
 _LABEL_LENGTH = 100
+_MAY_CHANGE_ANYTHING = (RunCommand, RunCode, CallServer, StartSubtask)
 
 
 async def keep_files(log: TaskLog, toolbox: Toolbox, call: ToolCallFinished, actions: Sequence[Action]) -> None:
     """Take a checkpoint if these actions change something. It is written down before the call begins."""
-    if not any(isinstance(action, (WritePath, RunCommand, RunCode, CallServer, StartSubtask)) for action in actions):
+    if not any(isinstance(action, (WritePath, *_MAY_CHANGE_ANYTHING)) for action in actions):
         return
+    context = toolbox.context(call.call_id)
+    if any(isinstance(action, _MAY_CHANGE_ANYTHING) for action in actions):
+        context.memory[BufferTracking].note_foreign()
     try:
         store = toolbox.checkpoints
         if store is None:
             return
         turn = sum(message.role == "assistant" for message in log.state.messages)
-        made = await asyncio.to_thread(_take, store, call, actions, turn)
+        made = await asyncio.to_thread(_take, store, call, actions, turn, context)
     except (OSError, ValueError) as error:
         text = f"no checkpoint could be taken ({error}); this step cannot be undone\n"
         log.emit(ToolRunProgressed(call.call_id, text))
@@ -39,16 +46,25 @@ async def keep_files(log: TaskLog, toolbox: Toolbox, call: ToolCallFinished, act
     log.record(CheckpointMade(made.id, call.call_id))
 
 
-def _take(store: CheckpointStore, call: ToolCallFinished, actions: Sequence[Action], turn: int) -> Checkpoint:
+def _take(
+    store: CheckpointStore, call: ToolCallFinished, actions: Sequence[Action], turn: int, context: ToolContext
+) -> Checkpoint:
     named = [action.path for action in actions if isinstance(action, WritePath)]
     # A tool writes where a link leads, and may remove the link itself: both are kept.
     led_to = [os.path.realpath(store.workspace / path) for path in named]
-    whole = any(isinstance(action, (RunCommand, RunCode, CallServer, StartSubtask)) for action in actions)
+    open_in_editor = {path: data for path in led_to if (data := unsaved_now(context, Path(path))) is not None}
+    whole = any(isinstance(action, _MAY_CHANGE_ANYTHING) for action in actions)
     runs = [action for action in actions if isinstance(action, RunCommand)]
     doomed = [path for run in runs for path in deleted_by(run.command, store.workspace / (run.cwd or "."))]
     touched = [*named, *led_to]
     return store.take(
-        label(call.name, actions), turn=turn, call_id=call.call_id, touched=touched, whole=whole, doomed=doomed
+        label(call.name, actions),
+        turn=turn,
+        call_id=call.call_id,
+        touched=touched,
+        whole=whole,
+        doomed=doomed,
+        unsaved=open_in_editor,
     )
 
 

@@ -22,6 +22,7 @@ from joey.task.log import Watcher
 from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
 from joey.task.settings import Replies, TaskLimits
+from joey.tools.base import EditorFiles
 from joey.tools.toolset import Toolset
 from joey.usage import Usage
 
@@ -68,6 +69,8 @@ class TaskWorkspace:
     prompt_context: PromptContext | None = None
     permissions: ProjectPermissions | None = None
     """What the user allowed in this folder; None: nothing can be allowed for longer than the task."""
+    editor: EditorFiles | None = None
+    """Where files are open with changes that are not saved, if the user wants those to count."""
     checkpoints: CheckpointLimits | None = None
     """How much of the files is kept before they are changed; None keeps nothing."""
 

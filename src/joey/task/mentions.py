@@ -18,7 +18,7 @@ from joey.policy.paths import Workspace
 from joey.system.filenames import quoted
 from joey.task.changes import changes, commit
 from joey.task.programs import MAX_CHARACTERS, run_program
-from joey.tools.base import ParamsT, Tool, ToolContext, failed
+from joey.tools.base import EditorFiles, ParamsT, Tool, ToolContext, failed
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
 from joey.tools.searching.listing import list_folder
@@ -41,6 +41,7 @@ class WorkspaceSources:
     sees_images: bool = False
     check: str | None = None
     check_seconds: float = 120.0
+    editor: EditorFiles | None = None
 
     @property
     def _folder(self) -> Path:
@@ -74,6 +75,7 @@ class WorkspaceSources:
             self._folder,
             self._folder,
             ignored=self.paths.hides,
+            editor=self.editor,
         )
 
     # Folders

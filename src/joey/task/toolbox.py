@@ -88,6 +88,7 @@ class Toolbox:
             started=lambda command, group: self._log.record(CommandStarted(call_id, command, group.number, group.mark)),
             warn=self._warn,
             progress=lambda text: self._log.emit(ToolRunProgressed(call_id, text)),
+            editor=self._config.workspace.editor,
             memory=self.memory,
         )
 

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
@@ -83,6 +83,18 @@ class Permissions:
     """Who let this call run; known once it runs."""
 
 
+class EditorFiles(Protocol):
+    """An editor. Both wait for it, so they are called in threads."""
+
+    def read(self, path: Path) -> str | None:
+        """The text of a file, with unsaved changes; None if the editor does not say."""
+        ...
+
+    def write(self, path: Path, text: str) -> None:
+        """Change a file in the editor and on the disk. Raises OSError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """The world as a tool may see it. Nothing here is global; `memory` is the same object for the whole task."""
@@ -110,6 +122,8 @@ class ToolContext:
     """Shows the user live output while the tool runs."""
     reading: Callable[[Path], None] = lambda _path: None
     """Is given each file, resolved, that a plan looks into before the call is approved."""
+    editor: EditorFiles | None = None
+    """Where files are open with changes that are not saved, if the user wants those to count."""
     declared: tuple[Action, ...] = ()
     """What the call declared with `actions`, and was judged for; known when it is planned."""
     memory: ToolMemory = field(default_factory=ToolMemory)

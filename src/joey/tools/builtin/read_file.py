@@ -30,8 +30,9 @@ from joey.tools.reading.excerpt import excerpt
 from joey.tools.reading.kinds import describe_binary
 from joey.tools.reading.lines import BlockOptions, Span, TextLines, block_around, line_endings, slice_lines
 from joey.tools.reading.older_shape import from_older_shape
-from joey.tools.seen_files import digest_of, note_seen_version
+from joey.tools.seen_files import digest, digest_of, note_seen_version
 from joey.tools.textfile import NotTextError, read_text
+from joey.tools.unsaved import unsaved
 from joey.wire import JsonObject
 
 MAX_LINES = 2_000
@@ -44,6 +45,7 @@ _HEAD = 64
 _MAX_NAMES = 8
 _MAX_IMAGE = 5 * 1024 * 1024
 _MAX_IMAGES = 20 * 1024 * 1024
+_UNSAVED = "As it is in the user's editor, with changes that are not saved."
 _BETWEEN_FILES = "\n\n---\n\n"
 _Show: TypeAlias = Callable[[Sequence[str]], str]
 
@@ -152,6 +154,8 @@ class ReadFile(Tool[ReadFileParams]):
         _check(path, context)
         try:
             with open_resolved(path) as file:
+                if (data := _unsaved(path, file, context)) is not None:
+                    return _Part(f"{_UNSAVED}\n{_text(data, show)}"), digest(data)
                 return self._shown(path, file, show), digest_of(file)
         except OSError as problem:
             raise _ReadError(f"it cannot be read: {reason(problem)}.") from None
@@ -182,6 +186,13 @@ class ReadFile(Tool[ReadFileParams]):
             raise _ReadError(f"the image ({words}) is larger than {_size(limit)}, the most that can be shown.")
         data = base64.b64encode(_bytes_of(file, limit)).decode("ascii")
         return _Part(f"Image file ({words})", ImageBlock(media_type, data))
+
+
+def _unsaved(path: Path, file: int, context: ToolContext) -> bytes | None:
+    """What an editor has of a text file, if that is not what is on the disk."""
+    if context.editor is None or is_document(path.suffix) or os.fstat(file).st_size > MAX_TEXT_FILE:
+        return None
+    return unsaved(context, path, _bytes_of(file, MAX_TEXT_FILE))
 
 
 def _text(data: bytes, show: _Show) -> str:

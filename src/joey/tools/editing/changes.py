@@ -56,6 +56,25 @@ class Disk:
         while view:
             view = view[os.write(descriptor, view) :]
 
+    def holds(self, change: FileChange, data: bytes | None) -> bytes | None:
+        """What a file holds, of which this is on the disk."""
+        return data
+
+    def put(self, temporary: Place, place: Place, change: FileChange) -> None:
+        """Give a file its new content, which is written to a temporary one. A new one never takes the place of a file
+        that came into being in this instant. Raises FileExistsError."""
+        if change.old is not None:
+            self.rename(temporary, place)
+            return
+        try:
+            self.link(temporary, place)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            self.rename(temporary, place)
+        else:
+            self.remove(temporary)
+
     def rename(self, source: Place, target: Place) -> None:
         source.rename(target)
 
@@ -176,10 +195,8 @@ class _Commit:
                 self.saved[path] = self._second_name(place)
             if change.new is None:
                 self.disk.remove(place)
-            elif change.old is None:
-                self._put_new(self.staged[path], change)
             else:
-                self.disk.rename(self.staged[path], place)
+                self._put(self.staged[path], place, change)
             self.staged.pop(path, None)
 
     def settle(self) -> None:
@@ -220,7 +237,7 @@ class _Commit:
             raise ChangeFailed(_BECAME_A_LINK.format(quoted(change.name)))
 
     def _check_unchanged(self, change: FileChange) -> None:
-        present = self._present(change)
+        present = self.disk.holds(change, self._present(change))
         if present == change.old:
             return
         name = quoted(change.name)
@@ -258,19 +275,13 @@ class _Commit:
         self.opened.callback(os.close, descriptor)
         self.folders[folder] = descriptor
 
-    def _put_new(self, temporary: Place, change: FileChange) -> None:
-        """Give a new file its name, but never over a file that came into being in this instant."""
-        place = self._place(change.path)
+    def _put(self, temporary: Place, place: Place, change: FileChange) -> None:
         try:
-            self.disk.link(temporary, place)
+            self.disk.put(temporary, place, change)
         except FileExistsError:
             raise ChangeFailed(
                 f"{quoted(change.name)} has been created by somebody else meanwhile. Nothing was changed."
             ) from None
-        except OSError:  # a file system without hard links
-            self.disk.rename(temporary, place)
-        else:
-            self.disk.remove(temporary)
 
     def _second_name(self, place: Place) -> Place:
         second = temporary_beside(place)

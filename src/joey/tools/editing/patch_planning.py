@@ -21,6 +21,7 @@ from joey.tools.editing.patch import AddFile, DeleteFile, Section, UpdateFile
 from joey.tools.editing.patch_edit import apply_chunks
 from joey.tools.editing.planning import EditRefused, Prepared, named_path, new_file, not_as_read, real_path
 from joey.tools.textfile import NotTextError, UnencodableError, read_text
+from joey.tools.unsaved import as_open
 
 
 def patch_actions(sections: Sequence[Section]) -> tuple[Action, ...]:
@@ -149,6 +150,6 @@ class _Table:
     def _entry(self, name: str, path: Path, *, as_link: bool = False) -> _Entry:
         if path not in self.entries:
             self.context.reading(path)
-            data = read_present(path, name, as_link=as_link)
+            data = as_open(self.context, path, read_present(path, name, as_link=as_link))
             self.entries[path] = _Entry(name, data, data)
         return self.entries[path]

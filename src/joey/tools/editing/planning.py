@@ -23,6 +23,7 @@ from joey.tools.editing.document import Document
 from joey.tools.editing.linediff import changes as line_changes
 from joey.tools.seen_files import changed_since_seen, digest, note_seen
 from joey.tools.textfile import NotTextError, TextFile, UnencodableError, read_text
+from joey.tools.unsaved import as_open, disk_of
 
 _CONTEXT_LINES = 3
 _MAX_STATE_LINES = 120
@@ -102,7 +103,7 @@ def open_source(context: ToolContext, name: str) -> Source | None:
     """A text file to be edited; None if it is not there. Raises EditRefused if it cannot be edited."""
     path = real_path(context, name)
     context.reading(path)
-    data = read_present(path, name)
+    data = as_open(context, path, read_present(path, name))
     try:
         return None if data is None else Source(name, path, data, read_text(data))
     except NotTextError as error:
@@ -163,7 +164,7 @@ async def plan_edit(context: ToolContext, prepare: Callable[[], Prepared], call:
 
     async def execute() -> ToolResult:
         try:
-            await asyncio.to_thread(commit, changes)
+            await asyncio.to_thread(commit, changes, disk=disk_of(context))
         except ChangeFailed as error:
             return failed(str(error))
         for change in changes:
