@@ -43,7 +43,7 @@ WORDS = {
 PHRASES = {
     "approval, permission": r"\b(?:your|the user's|without|ha(?:s|ve|d)|needs?|no|for) leave\b"
     r"|\b(?:gives?|given|gave|got|with) leave\b"
-    r"|\b(?:more|and|refuse) leave\b(?! (?:it|out|a|the|no)\b)"
+    r"|\b(?:more|refuse) leave\b"
     r"|\bleave (?:of the user|is (?:needed|asked)|for it)\b",
     "again": r"\banew\b",
     "failed": r"\bin vain\b",
