@@ -17,8 +17,10 @@ from joey.cli.flags import add_setting_flags, settings_in
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
 from joey.config.keys import BY_NAME, KEYS, Flag, Key
+from joey.config.kinds import HOOKS
 from joey.config.options import settings_from
 from joey.errors import UsageError
+from joey.hooks.hook import HOOK_EVENTS
 from joey.policy.settings import DECISIONS, NAMES, PROFILES
 from joey.providers import EngineOptions
 from joey.sandbox import ProcessLimits, SandboxSettings
@@ -307,8 +309,14 @@ def test_a_setting_and_the_field_it_sets_have_the_same_default(key: Key) -> None
 def test_every_setting_is_used() -> None:
     """A setting fills a field of a part, belongs to the policy, or is read by its name."""
     source = "".join(path.read_text() for path in Path(joey.__file__).parent.rglob("*.py") if path.name != "keys.py")
+    by_event = {f"hooks.{event}" for event in HOOK_EVENTS}
     by_name = [key.name for key in KEYS if not key.sets and not key.name.startswith("approvals.")]
+    by_name = [name for name in by_name if name not in by_event]
     assert [name for name in by_name if f'"{name}"' not in source] == []
+
+
+def test_there_is_a_setting_for_the_hooks_of_each_event() -> None:
+    assert [key.name for key in KEYS if key.kind is HOOKS] == [f"hooks.{event}" for event in HOOK_EVENTS]
 
 
 def test_options_have_the_names_of_the_flags() -> None:
@@ -364,6 +372,8 @@ _SAMPLES = (True, "x", 1, 0.5, ["x"], "ask", "off", "auto", "full", "ignore", "r
 
 def _sample(key: Key) -> str:
     """A value that the setting takes and that is not its default, as TOML has it."""
+    if key.kind is HOOKS:
+        return '[{ hooks = [{ command = "x" }] }]'
     default = list(key.default) if isinstance(key.default, tuple) else key.default
     matching = (
         value for value in (False, *_SAMPLES, *key.kind.choices) if key.kind.matches(value) and value != default

@@ -413,6 +413,20 @@ class ContextKept:
     reason: str
 
 
+HookOutcome: TypeAlias = Literal["blocked", "asks", "allowed", "changed", "context", "stopped", "message", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class HookReported:
+    """A hook of the user's or of the project's had an effect, a message, or failed; a failure changes nothing. `event`
+    is the point at which it ran, and `message` its reason, its words or what went wrong."""
+
+    event: str
+    hook: str
+    outcome: HookOutcome
+    message: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class SubtaskOpened:
     """A piece of the work was handed to a task of its own, whose events carry its id."""
@@ -485,6 +499,7 @@ TaskEvent: TypeAlias = (
     | TodosChanged
     | ContextShortened
     | ContextKept
+    | HookReported
     | SubtaskOpened
     | SubtaskClosed
     | TaskCompleted

@@ -724,3 +724,21 @@ def kimi(call_id: str, name: str, arguments: dict[str, Any]) -> str:
     block = protocols.get("kimi_k2").encode_call(ToolUseBlock(call_id, name, arguments))
     assert isinstance(block, TextBlock)
     return block.text
+
+
+async def test_a_function_of_the_program_is_a_hook(tmp_path: Path) -> None:
+    @joey.hook("PreToolUse", matcher="Bash")
+    def no_commands(event: dict[str, Any]) -> dict[str, str]:
+        return {"decision": "block", "reason": f"no {event['tool_input']['command']}"}
+
+    script = [reply(ToolUseBlock("c", "execute_command", {"command": "ls"})), reply("Done.")]
+    provider = ScriptedProvider(script)
+    async with joey.Task("go", model=provider, workspace=tmp_path, config=False, approve="all",
+                         store=tmp_path.parent / "store-of-hooks", hooks=[no_commands]) as task:  # fmt: skip
+        await task.wait()
+    assert "A hook does not allow this call: no ls" in str(provider.requests[-1].messages)
+
+
+def test_hooks_are_functions_that_were_made_hooks(tmp_path: Path) -> None:
+    with pytest.raises(joey.UsageError, match=r"made with @joey.hook"):
+        joey.Task("go", model="anthropic/x", workspace=tmp_path, hooks=[print])  # type: ignore[list-item]

@@ -32,6 +32,7 @@ from joey.events import (
     ContextShortened,
     Event,
     FilesLeftBehind,
+    HookReported,
     ModeChanged,
     QuestionRequested,
     ReasoningDelta,
@@ -172,6 +173,9 @@ class Projection:
             case CommandLeftRunning(command, group):
                 where = f" as process group {group}; stop it with `kill -- -{group}`" if group else ""
                 yield from self.notice("warning", "A command may still be running", f"`{command}`{where}")
+            case HookReported(point, hook, "failed" | "blocked" | "stopped" | "message" as outcome, words):
+                level = "info" if outcome == "message" else "warning"
+                yield from self.notice(level, f"Hook {point}: {outcome}", f"`{hook}`: {words}")
             case FilesLeftBehind(words):
                 yield from self.notice("warning", "Files that run programs later were left behind", words)
 

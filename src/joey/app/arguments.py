@@ -16,6 +16,7 @@ from joey.config.keys import BY_NAME
 from joey.config.kinds import LIST
 from joey.errors import UsageError
 from joey.events import ApprovalRequested
+from joey.hooks.hook import Hook
 from joey.messages import ImageBlock
 from joey.policy.settings import PROFILES, Settings
 from joey.providers import Provider
@@ -112,6 +113,13 @@ def _as_tool(value: Toolable) -> Tool[Any]:
     if inspect.isfunction(value) or inspect.ismethod(value):
         return LeashedTool(FunctionTool(value), Path(value.__code__.co_filename))
     raise UsageError(f"a tool is a function or a subclass of joey.Tool, not {value!r}")
+
+
+def hooks_from(given: Any) -> tuple[Hook, ...]:
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else None
+    if listed is None or not all(isinstance(each, Hook) for each in listed):
+        raise UsageError(f"hooks is a list of functions made with @joey.hook(…), not {given!r}")
+    return tuple(listed)
 
 
 def split_images(images: Any) -> tuple[tuple[str, ...], tuple[ImageBlock, ...]]:

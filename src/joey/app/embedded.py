@@ -37,6 +37,7 @@ from joey.app.arguments import (
     checked_names,
     checked_settings,
     folder,
+    hooks_from,
     opened_model,
     optional_text,
     rules,
@@ -64,6 +65,7 @@ from joey.events import (
     Request,
     TaskFinished,
 )
+from joey.hooks.hook import Hook
 from joey.messages import ImageBlock
 from joey.permissions import Scope
 from joey.task.requests import unattended
@@ -115,6 +117,7 @@ class Task:
         config: With False, nothing of the user and of the project counts: settings files, variables, modes, rules,
             MCP servers. Only keys are still taken from the environment.
         store: A folder outside the workspace in which tasks are saved, by default that of the command line.
+        hooks: Functions that `joey.hook` made, called at points of the task.
         unanswered: What happens to a request that the loop passes over: the `default` answer, or `wait`.
     """
 
@@ -139,6 +142,7 @@ class Task:
         settings: Mapping[str, Any] | None = None,
         config: bool = True,
         store: str | Path | None = None,
+        hooks: Iterable[Hook] = (),
         unanswered: Unanswered = "default",
     ) -> None:
         if not text("prompt", prompt).strip() and optional_text("resume", resume) is None:
@@ -161,7 +165,8 @@ class Task:
         headless = self._HEADLESS and self._approver is None
         flags = {**checked_settings(settings), **{key: value for key, value in named.items() if value.value}}
         self._options = TaskOptions(place, flags, resume, files, headless=headless)
-        self._given = Given(opened, tools_from(tools), config, store_outside(place, store))
+        outside = store_outside(place, store)
+        self._given = Given(opened, tools_from(tools), config, outside, hooks=hooks_from(hooks))
         self._unanswered = unanswered
         self._stack = AsyncExitStack()
         self._setup: TaskSetup | None = None

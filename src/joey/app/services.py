@@ -18,10 +18,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from joey.app.checkpoints import How, Step, step_files
+from joey.app.hooks import hooks_of, list_hooks
 from joey.app.models import catalogue
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
-from joey.app.settings import approvals_in_force, default_model, located_at, notices, settings_in_force, usable_models
+from joey.app.settings import (
+    Sources,
+    approvals_in_force,
+    default_model,
+    located_at,
+    notices,
+    settings_in_force,
+    usable_models,
+)
 from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, resumable, task_store
 from joey.app.tools import discover, sandbox_settings, tool_choices
 from joey.app.users_commands import UsersCommands
@@ -287,7 +296,8 @@ class Services:
     def notices(self) -> Sequence[str]:
         """What the user should know about the configuration before anything starts."""
         config = settings_in_force(self.folder, self._options.flags)
-        return [*notices(config), *configured_servers(self.folder).warnings]
+        flaws = hooks_of(config, Sources.of(self.folder)).flaws
+        return [*notices(config), *configured_servers(self.folder).warnings, *flaws]
 
     def modes(self) -> Sequence[tuple[str, str]]:
         """The modes: slug and name."""
@@ -324,6 +334,10 @@ class Services:
         """What to type behind a slash command, where it says so."""
         commands = discover(self.folder).library.commands()
         return {name: each.argument_hint for name, each in commands.items() if each.argument_hint}
+
+    def hooks(self) -> Sequence[str]:
+        """The hooks of this folder, one in a line, and what of them cannot be used."""
+        return list_hooks(settings_in_force(self.folder, self._options.flags), Sources.of(self.folder))
 
     def files(self) -> Sequence[str]:
         """The files and folders of the workspace, folders with a slash at the end."""

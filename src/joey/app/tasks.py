@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from joey import protocols
+from joey.app.hooks import hook_settings, hooks_of
 from joey.app.models import catalogue
 from joey.app.opening import open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
 from joey.app.permissions import project_permissions
@@ -26,6 +27,7 @@ from joey.checkpoints import CheckpointLimits
 from joey.config import Config
 from joey.config.files import Value
 from joey.errors import UsageError
+from joey.hooks.hook import Hook
 from joey.images.sizing import image_type, resize_image
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
@@ -95,6 +97,7 @@ class Given:
     """Where the task is saved; with all other tasks of the user when None."""
     task_id: str | None = None
     """The id of a new task, where somebody was promised it before the task begins."""
+    hooks: tuple[Hook, ...] = ()
     servers: tuple[ServerConfig, ...] = ()
     """MCP servers that count in addition to the configured ones, and before those of the same name."""
     running: McpServers | None = None
@@ -155,14 +158,15 @@ class TaskSetup:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know of the task that is resumed."""
+        """What the user should know: hooks that cannot be used, and of the task that is resumed."""
+        flaws = hooks_of(self.config, self.sources).flaws
         if self.entry is None:
-            return ()
+            return flaws
         named, left_out = self.options.workspace.absolute(), self.entry.left_out
         elsewhere = f"this task works in {quoted(str(self.workspace))}, not in {quoted(str(named))}"
         repair = f"`joey tasks repair {self.entry.task_id}` writes a clean copy"
         damaged = f"its journal is damaged; left out: {'; '.join(map(str, left_out[:3]))}; {repair}"
-        return (*(() if self.entry.works_in(named) else (elsewhere,)), *((damaged,) if left_out else ()))
+        return (*flaws, *(() if self.entry.works_in(named) else (elsewhere,)), *((damaged,) if left_out else ()))
 
 
 SettingsReader: TypeAlias = Callable[[Sources, Mapping[str, Any]], Config]
@@ -309,6 +313,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             ),
             wrap_parser=parser_watcher(),
             new_id=lambda: setup.given.task_id or new_task_id(),
+            user_hooks=hook_settings(config, setup.sources, setup.given.hooks),
         ),
     )
 

@@ -47,6 +47,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tools": "list the tools of a mode; `--try NAME JSON` runs one",
         "modes": "list the modes and what each may do",
         "mcp": "list, test, add or remove MCP servers",
+        "hooks": "list hooks and their problems; `--accept` lets those of a project run",
         "commands": "list slash commands and their problems",
         "skills": "list skills and their problems",
         "index": "build, inspect, search or delete the index for codebase_search",

@@ -108,6 +108,8 @@ def _is_blank(line: str) -> bool:
 def _toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items()) + " }"
     # A TOML string takes every escape that JSON writes, and is more particular about one character.
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, (str, bool)) else repr(value)
     return text.replace("\x7f", "\\u007f")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from joey.config.kinds import COUNT, DECISION, LIST, NUMBER, SHARE, SWITCH, TEXT, WHOLE, Kind, one_of
+from joey.config.kinds import COUNT, DECISION, HOOKS, LIST, NUMBER, SHARE, SWITCH, TEXT, WHOLE, Kind, one_of
 
 InProject: TypeAlias = Literal["free", "stricter", "tighter", "trusted", "never"]
 
@@ -69,7 +69,7 @@ class Key:
     @property
     def adds_up(self) -> bool:
         """Whether the lists of all sources are joined; a single value replaces the one below it."""
-        return self.kind is LIST
+        return self.kind in (LIST, HOOKS)
 
     def loosens(self, value: Any, below: Any) -> bool:
         """Whether a value would allow more than the one below it, or just as much."""
@@ -80,6 +80,10 @@ class Key:
 
 def _decisions(**about: str) -> tuple[Key, ...]:
     return tuple(Key(f"approvals.{name}", DECISION, text, in_project="stricter") for name, text in about.items())
+
+
+def _hooks(**about: str) -> tuple[Key, ...]:
+    return tuple(Key(f"hooks.{name}", HOOKS, f"hooks that run {text}", ()) for name, text in about.items())
 
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -263,6 +267,19 @@ KEYS: tuple[Key, ...] = (
         variable="JOEY_LOCAL_CONTEXT",
         sets="engine.context",
     ),
+    *_hooks(
+        SessionStart="when a task begins or is resumed; what they print is context for the model",
+        UserPromptSubmit="before the model reads a message of yours",
+        PreToolUse="before a call of a tool",
+        PostToolUse="after a call that went well",
+        PreCompact="before the conversation is summarized",
+        Notification="when Joey needs you",
+        Stop="when the model ends its turn",
+        SubagentStop="when a subtask ends its turn",
+        SessionEnd="when a task ends",
+    ),
+    Key("hooks.timeout", NUMBER, "seconds until a hook that has no `timeout` of its own is ended", 60),
+    Key("hooks.claude_files", SWITCH, "run the hooks in .claude/settings.json of a trusted project, too", True),
     Key("check", TEXT, "command whose output @problems inserts, such as a linter"),
     Key("tools.disabled", LIST, "tools that are never offered", (), in_project="free", sets="choices.disabled"),
     Key("tools.include", LIST, "tools offered to the model in addition", (), sets="choices.include"),

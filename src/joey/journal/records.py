@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from joey.effects import Todo
-from joey.events import Outcome
+from joey.events import HookOutcome, Outcome
 from joey.messages import ImageBlock, Message, ResultBlock, TextBlock, ToolResult
 from joey.permissions import Permission
 from joey.sendable import is_sendable
@@ -237,6 +237,16 @@ class ResultsShortened:
 
 
 @dataclass(frozen=True, slots=True)
+class HookRan:
+    """A hook had an effect, or failed: what `HookReported` reports."""
+
+    event: str
+    hook: str
+    outcome: HookOutcome
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChildOpened:
     """A subtask was opened for this call."""
 
@@ -280,6 +290,7 @@ Record: TypeAlias = (
     | TodosSet
     | MessagesHidden
     | ResultsShortened
+    | HookRan
     | ChildOpened
     | CheckpointMade
     | TaskEnded

@@ -8,6 +8,7 @@ from typing import Self
 from joey.policy.paths import Workspace
 from joey.task.completion import Completion
 from joey.task.config import TaskConfig
+from joey.task.hook_points import HookPoints
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
 from joey.task.loop import Loop
@@ -26,6 +27,7 @@ class Assembly:
     """One task, taken apart."""
 
     log: TaskLog
+    hooks: HookPoints
     toolbox: Toolbox
     supervisor: Supervisor
     requests: Requests
@@ -41,13 +43,14 @@ class Assembly:
         paths = config.workspace.paths or Workspace.of(folder)
         toolbox = Toolbox(config, log, paths)
         supervisor = config.profile.supervisor(folder, paths, config.limits)
-        requests = Requests(config, log, supervisor)
+        hooks = HookPoints(config, log, toolbox, is_subtask=family.depth > 0)
+        requests = Requests(config, log, supervisor, hooks)
         subtasks = Subtasks(config, log, toolbox, family)
         builder = RequestBuilder(config, log, toolbox, supervisor)
-        window = Window(config, log, builder)
-        completion = Completion(config, log, requests, toolbox, supervisor)
+        window = Window(config, log, builder, hooks)
+        completion = Completion(config, log, requests, toolbox, supervisor, hooks)
         turns = Turns(config, log, toolbox, builder, window)
-        runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks)
+        runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, hooks)
         limits = LimitChecks(config, log, requests, toolbox)
-        loop = Loop(config, log, toolbox, requests, builder, turns, runner, completion, limits, subtasks)
-        return cls(log, toolbox, supervisor, requests, subtasks, builder, window, completion, loop)
+        loop = Loop(config, log, toolbox, requests, builder, turns, runner, completion, limits, subtasks, hooks)
+        return cls(log, hooks, toolbox, supervisor, requests, subtasks, builder, window, completion, loop)

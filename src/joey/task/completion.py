@@ -3,7 +3,8 @@
 1. The call itself: no tool failed in the same turn, no todo is open (where that matters), the result is not empty.
 2. The supervisor's objections: facts that speak against the claim.
 3. Messages of the user that the model has not seen: no acceptance and no feedback, so the model gets them first.
-4. The user: accepted, or feedback.
+4. The user's hooks, which may have the model continue.
+5. The user: accepted, or feedback.
 
 A reply without a call ends the turn of the model, too (`is_answer`); it begins with the third check. What the user says
 then is the next message of a conversation, and no feedback on a result.
@@ -21,6 +22,7 @@ from joey.messages import ResultBlock, TextBlock
 from joey.protocols.reply import Reply
 from joey.task import wording
 from joey.task.config import TaskConfig
+from joey.task.hook_points import HookPoints, PromptCheck
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Objection, Supervisor
 from joey.task.requests import Requests
@@ -55,17 +57,28 @@ class Completion:
     _requests: Requests
     _toolbox: Toolbox
     _supervisor: Supervisor
+    _hooks: HookPoints
 
     async def check_call(self, proposed: str) -> Completed:
         """A call of attempt_completion."""
         if problem := self._problem(proposed):
             return Objection(problem, is_error=True)
         result = self._supervisor.completion(proposed)
-        return result if isinstance(result, Objection) else await self._for_the_user(result)
+        if isinstance(result, Objection):
+            return result
+        if blocked := await self._blocked(result):
+            return Objection(blocked)
+        return await self._for_the_user(result)
 
     async def check_answer(self, text: str) -> Accepted | Feedback:
         """A reply without a call."""
+        if blocked := await self._blocked(text):
+            return Feedback((TextBlock(blocked),))
         return await self._for_the_user(text, plain=True)
+
+    async def _blocked(self, proposed: str) -> str | None:
+        """Why hooks do not let the turn end. Messages that the model has not seen come before them."""
+        return None if self._log.state.queued else await self._hooks.turn_ends(proposed)
 
     def is_answer(self, reply: Reply) -> bool:
         """Whether a reply without a call ends the turn. One that tried to call a tool, and failed, does not."""
@@ -101,7 +114,7 @@ class Completion:
         self._log.emit(TaskCompleted(proposed, state.usage, counts, state.cost))
         request_id = self._requests.new_id("completion")
         plan = self._toolbox.approvals.profile == "plan"
-        answer = await self._requests.ask(CompletionRequested(request_id, proposed, plain, plan))
+        answer, checked = await self._next_message(CompletionRequested(request_id, proposed, plain, plan))
         if plan and answer.profile:
             return await self._carry_out(proposed, answer)
         accepted = answer.yes or not (answer.text or answer.images)
@@ -111,7 +124,17 @@ class Completion:
         self._supervisor.new_request(answer.text)
         attached = await self._requests.expand(answer.text)
         words = answer.text if plain else wording.feedback(answer.text)
-        return Feedback((TextBlock(words), *attached, *answer.images))
+        return Feedback((TextBlock(words), *attached, *answer.images, *checked.context))
+
+    async def _next_message(self, request: CompletionRequested) -> tuple[Answer, PromptCheck]:
+        """The user's answer. A message that a hook keeps from the model is none: the user is asked again."""
+        while True:
+            answer = await self._requests.ask(request)
+            checked = await self._hooks.prompt("" if answer.yes else answer.text)
+            if checked.blocked is None:
+                return answer, checked
+            if self._hooks.stopped is not None:
+                return Answer(request.request_id, yes=True), checked
 
     async def _carry_out(self, proposed: str, answer: Answer) -> Feedback:
         """A plan that the user accepted: from here on it is done, with the approvals they chose."""

@@ -18,6 +18,7 @@ from joey.prompts import UserInput
 from joey.protocols.base import Parser, Protocol
 from joey.providers.base import Provider
 from joey.providers.catalogue import Prices
+from joey.task.hook_settings import NO_HOOKS, HookSettings
 from joey.task.log import Watcher
 from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
@@ -88,6 +89,8 @@ class Hooks:
     """Wraps the parser of each reply, to show what it is given and makes of it."""
     clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
     new_id: Callable[[], str] = new_task_id
+    user_hooks: HookSettings = NO_HOOKS
+    """Commands and functions of the user's that run at points of the task (joey.hooks)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted, Tod
 from joey.journal.journal import JournalError
 from joey.journal.records import TaskEnded
 from joey.messages import Block
+from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
 from joey.task.loop import Loop
 from joey.task.window import Window
@@ -24,12 +25,15 @@ from joey.tools.memory import ToolMemory
 class Lifecycle:
     """The one run of a task. `over`: nobody is there any more for what a front end wants."""
 
-    def __init__(self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory, model: str) -> None:
+    def __init__(
+        self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory, hooks: HookPoints, model: str
+    ) -> None:
         self._log = log
         self._model = model
         self._loop = loop
         self._window = window
         self._memory = memory
+        self._hooks = hooks
         self._cancelled: str | None = None
         self._running: asyncio.Task[object] | None = None
         self.over = False
@@ -104,6 +108,7 @@ class Lifecycle:
         try:
             try:
                 await self._absorb_cancel()
+                await asyncio.shield(self._hooks.end(finished.outcome))
                 await asyncio.shield(self._memory.close())
             finally:
                 finished = self._end(finished)

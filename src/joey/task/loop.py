@@ -16,6 +16,7 @@ from joey.task.completion import Accepted, Completion, was_accepted
 from joey.task.config import TaskConfig
 from joey.task.earlier_commands import find_earlier_commands
 from joey.task.environment import turn_details
+from joey.task.hook_points import HookPoints
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder
@@ -43,6 +44,7 @@ class Loop:
     _completion: Completion
     _limits: LimitChecks
     _subtasks: Subtasks
+    _hooks: HookPoints
     _plans: bool = False
     """Whether the model has been told that it only plans."""
 
@@ -50,9 +52,16 @@ class Loop:
         """`opening` is what the user begins with; on resuming it may be empty. A finished task needs a new message."""
         if not opening and self._log.state.is_finished and (ended := self._log.state.ended):
             return TaskFinished(ended.outcome, ended.message)
-        content = await self._first_content(opening)
+        begun = await self._hooks.begin(self._requests.ask, resumed=bool(self._log.state.messages))
+        typed = next((block.text for block in opening if isinstance(block, TextBlock)), "")
+        checked = await self._hooks.prompt(typed)
+        if checked.blocked is not None:
+            return TaskFinished("refused", wording.stopped_by_hook(checked.blocked))
+        content = [*await self._first_content(opening), *begun, *checked.context]
         while True:
             await self._add_user_message(content)
+            if self._hooks.stopped is not None:
+                return TaskFinished("refused", wording.stopped_by_hook(self._hooks.stopped))
             reply = await self._limits.exceeded() or await self._reply()
             outcome = reply if isinstance(reply, TaskFinished) else await self._act_on(reply)
             if isinstance(outcome, TaskFinished):
@@ -130,15 +139,26 @@ class Loop:
             content = await resized(content, model)
             while len(read) < len(state.queued):
                 message = state.queued[len(read)]
-                words = await resized([*_blocks(message), *await self._requests.expand(message.text)], model)
+                words = await resized(await self._read(message), model)
                 if message in state.queued:  # it may have been taken back meanwhile
                     read.append(words)
         finally:
             waiting = state.queued
-            read = [*read[: len(waiting)], *map(_blocks, waiting[len(read) :])]
+            unread = waiting[len(read) :]
+            unchecked = unread if self._hooks.checks_prompts else []
+            read = [*read[: len(waiting)], *([] if unchecked else map(_blocks, unread))]
             whole = Message("user", (*content, *(block for each in read for block in each)))
             if whole.content:
                 self._log.record(MessageAdded(whole))
+            for each in unchecked:  # no hook has seen them yet: they wait for the task to be resumed
+                self._log.record(each)
+
+    async def _read(self, message: UserSaid) -> list[Block]:
+        """A message of the user's with what it mentions; nothing of one that a hook keeps from the model."""
+        checked = await self._hooks.prompt(message.text)
+        if checked.blocked is not None:
+            return []
+        return [*_blocks(message), *await self._requests.expand(message.text), *checked.context]
 
     def _notes(self, reply: Reply, calls: Sequence[ToolCallFinished]) -> list[str]:
         cut = reply.stop == "length"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from joey.commands import Answer, Say
 from joey.events import (
+    ApprovalRequested,
     CompletionRequested,
     ContinueAnswered,
     ContinueRequested,
@@ -24,6 +25,7 @@ from joey.journal.records import UserSaid, UserTookBack
 from joey.messages import ResultBlock, TextBlock
 from joey.task import wording
 from joey.task.config import TaskConfig
+from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 
@@ -43,6 +45,7 @@ class Requests:
     _config: TaskConfig
     _log: TaskLog
     _supervisor: Supervisor
+    _hooks: HookPoints
     _waiting: dict[str, asyncio.Future[Answer]] = field(default_factory=dict)
     _made: int = 0
     next_message: str | None = None
@@ -60,6 +63,7 @@ class Requests:
         self._log.emit(request)
         if self._config.hooks.headless:
             return unattended(request)
+        self._hooks.notify(*_notification(request))
         waiting = self._waiting[request.request_id] = asyncio.get_running_loop().create_future()
         self.next_message = request.request_id if isinstance(request, CompletionRequested) else None
         try:
@@ -136,6 +140,19 @@ class Requests:
             return (*expanded.attached, TextBlock(wording.no_such_mode(expanded.mode, modes)))
         self._log.change_mode(expanded.mode, "a slash command asks for it")
         return expanded.attached
+
+
+def _notification(request: Request) -> tuple[str, str]:
+    """What hooks are told when the user is needed: the kind, and the words."""
+    match request:
+        case ApprovalRequested(name=name):
+            return "permission_prompt", f"Joey needs your permission to use {name}"
+        case QuestionRequested(question=question):
+            return "elicitation_dialog", question
+        case CompletionRequested():
+            return "idle_prompt", "Joey is waiting for your input"
+        case _:
+            return "idle_prompt", request.reason
 
 
 def unattended(request: Request) -> Answer:

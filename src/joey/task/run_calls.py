@@ -8,6 +8,7 @@ turn is skipped: what the model planned after it may rest on it. Every call gets
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,15 +23,18 @@ from joey.events import (
     ToolRunFinished,
     ToolRunStarted,
 )
+from joey.frames import neutral
 from joey.journal.records import RunBegan, RunEnded
 from joey.messages import TextBlock, ToolResult
 from joey.policy.permissions import permissions_for
+from joey.policy.verdict import VerdictPart, combine
 from joey.task import wording
-from joey.task.approvals import AFTER_SUBTASK, SKIPPED
+from joey.task.approvals import AFTER_SUBTASK, SKIPPED, denied
 from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, resolve
 from joey.task.checkpoint import keep_files
 from joey.task.completion import Accepted, Completion, Feedback
 from joey.task.config import TaskConfig
+from joey.task.hook_points import OPEN_GATE, HookPoints, ToolGate
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor, changes_something
 from joey.task.requests import Requests
@@ -69,9 +73,12 @@ class ToolRunner:
     _supervisor: Supervisor
     _completion: Completion
     _subtasks: Subtasks
+    _hooks: HookPoints
     _turn: TurnResults = field(default_factory=TurnResults)
     _skip: str | None = None
     _reads: list[tuple[ToolCallFinished, Approved]] = field(default_factory=list)
+    _changed: set[str] = field(default_factory=set)
+    """The calls whose arguments a hook changed."""
 
     async def run(self, calls: Sequence[ToolCallFinished]) -> TurnResults:
         self._toolbox.failed = []
@@ -80,7 +87,8 @@ class ToolRunner:
             resolved = await self._resolved(call)
             if not (isinstance(resolved, ResolvedCall) and resolved.tool.group == "read"):
                 await self._run_reads()
-            judged = await self._judged(call, resolved)
+            call, resolved, gate = await self._hooked(call, resolved)
+            judged = await self._judged(call, resolved, gate)
             if isinstance(judged, Judged) and _may_overlap(judged):
                 self._reads.append((call, Approved(judged)))
                 continue
@@ -102,13 +110,36 @@ class ToolRunner:
             return Refused(from_outside(resolved.result))
         return resolved
 
-    async def _judged(self, call: ToolCallFinished, resolved: ResolvedCall | Refused) -> Judged | Refused:
+    async def _hooked(
+        self, call: ToolCallFinished, resolved: ResolvedCall | Refused
+    ) -> tuple[ToolCallFinished, ResolvedCall | Refused, ToolGate]:
+        """The call as hooks want it made, and what they decide about it. Changed arguments are checked like the
+        model's own."""
+        if isinstance(resolved, Refused):
+            return call, resolved, OPEN_GATE
+        gate = await self._hooks.before_tool(resolved)
+        if gate.arguments is None or gate.decision == "deny":
+            return call, resolved, gate
+        call = replace(call, arguments=gate.arguments)
+        self._changed.add(call.call_id)
+        return call, await self._resolved(call), gate
+
+    async def _judged(
+        self, call: ToolCallFinished, resolved: ResolvedCall | Refused, gate: ToolGate
+    ) -> Judged | Refused:
         if isinstance(resolved, Refused):
             return resolved
+        if gate.decision == "deny":
+            return Refused(failed(wording.hook_denied(neutral(gate.reason))), denied=True)
         if refusal := self._supervisor.before(resolved.tool.name, call.name, call.arguments):
             return Refused(failed(refusal))
-        judged = await judge(resolved, self._toolbox.context(call.call_id), self._toolbox.rules)
-        return judged if isinstance(judged, Judged) else replace(judged, result=from_outside(judged.result))
+        rules = self._toolbox.rules
+        # What a hook allows is not asked about, so it does not matter whether anybody is there.
+        rules = replace(rules, headless=rules.headless and gate.decision != "allow")
+        judged = await judge(resolved, self._toolbox.context(call.call_id), rules)
+        if isinstance(judged, Refused):
+            return replace(judged, result=from_outside(judged.result))
+        return _gated(judged, gate, headless=rules.headless)
 
     async def _finish(self, call: ToolCallFinished, judged: Judged | Refused) -> None:
         if self._skip is not None:
@@ -152,13 +183,16 @@ class ToolRunner:
         log.record(RunBegan(call.call_id, call.name))
         if changes_something(actions):
             log.sync()
-        summary = approved.judged.call.tool.summary(call.arguments)
+        resolved = approved.judged.call
+        summary = resolved.tool.summary(call.arguments)
         log.emit(ToolRunStarted(call.call_id, call.name, summary))
         ran = await execute(approved, log.folder)
         result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
         if result is None:
             return
-        result = replace(result, content=tuple(await resized([*words, *result.content], self._config.model)))
+        added = await self._hooks.after_tool(resolved, result)
+        content = [*words, *self._changed_input(call), *result.content, *added]
+        result = replace(result, content=tuple(await resized(content, self._config.model)))
         self._supervisor.after(call.name, call.arguments, actions, result)
         if self._supervisor.goes_round:
             self._turn.repeated.add(call.call_id)
@@ -170,6 +204,12 @@ class ToolRunner:
         if result.is_error:
             self._toolbox.failed.append(call.name)
         self._turn.results[call.call_id] = result
+
+    def _changed_input(self, call: ToolCallFinished) -> list[TextBlock]:
+        """What the model must know of a call that was made with other arguments than its own."""
+        if call.call_id not in self._changed:
+            return []
+        return [TextBlock(wording.input_changed(neutral(json.dumps(call.arguments, ensure_ascii=False))))]
 
     # What a tool asks of the task
 
@@ -215,6 +255,20 @@ class ToolRunner:
             # A model that insists makes the same call again: it must not be taken for a repetition.
             self._answer(call, from_outside(ToolResult((TextBlock(outcome.text),))))
         return None
+
+
+def _gated(judged: Judged, gate: ToolGate, *, headless: bool) -> Judged | Refused:
+    """A call that the policy does not deny, after what hooks decided: they may ask where it allows, and allow where it
+    asks."""
+    verdict = judged.verdict
+    if gate.decision == "allow" and verdict.decision == "ask":
+        return replace(judged, verdict=replace(verdict, decision="allow", reason="a hook allows it"))
+    if gate.decision != "ask":
+        return judged
+    verdict = combine((*verdict.parts, VerdictPart(judged.call.name, "ask", gate.reason)))
+    if headless:
+        return Refused(failed(denied(verdict.unattended().reason, "")), denied=True)
+    return replace(judged, verdict=verdict)
 
 
 def _may_overlap(judged: Judged) -> bool:

@@ -44,7 +44,8 @@ class TaskHandle:
         self._remote = remote
         self._opening = opening
         self._parts = parts = Assembly.of(config, log, _family(depth))
-        self._lifecycle = Lifecycle(log, parts.loop, parts.window, parts.toolbox.memory, config.model.full_name)
+        memory, model = parts.toolbox.memory, config.model.full_name
+        self._lifecycle = Lifecycle(log, parts.loop, parts.window, memory, parts.hooks, model)
 
     @classmethod
     def start(
@@ -104,7 +105,7 @@ class TaskHandle:
             opened = log.state.opened
             if opened is None:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
-            words: list[Block] = [] if log.state.messages else [*opened.content]
+            words: list[Block] = [] if log.state.messages or (text and _was_refused(log.state)) else [*opened.content]
             words += [TextBlock(text)] if text else []
             task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth, remote)
             if mode is not None and mode != log.state.mode:
@@ -225,6 +226,11 @@ def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:
     """The config of a task that exists: it keeps its protocol and its folder."""
     model = replace(config.model, protocol=get(opened.protocol))
     return replace(config, model=model, workspace=replace(config.workspace, folder=opened.folder))
+
+
+def _was_refused(state: TaskState) -> bool:
+    """Whether a hook kept the first message from the model: another one takes its place."""
+    return state.ended is not None and state.ended.outcome == "refused"
 
 
 def _check_mode(mode: str, config: TaskConfig) -> None:

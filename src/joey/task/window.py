@@ -21,6 +21,7 @@ from joey.providers.base import ModelRequest
 from joey.providers.errors import ProviderError
 from joey.task.config import TaskConfig
 from joey.task.history import hideable, visible
+from joey.task.hook_points import HookPoints
 from joey.task.large_results import limit_for, result_sizes
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder, persist, size_of
@@ -55,6 +56,7 @@ class Window:
     _config: TaskConfig
     _log: TaskLog
     _requests: RequestBuilder
+    _hooks: HookPoints
     compact_next: bool = False
     """Whether the user wants the conversation compacted before the next request."""
 
@@ -81,6 +83,7 @@ class Window:
         count = hideable(self._log.state.messages, keep)
         if count <= self._log.state.hidden:
             return False
+        await self._hooks.before_compaction("auto")  # there is no room: a hook cannot keep it as it is
         try:
             summary = await self._summary(count)
         except ProviderError:
@@ -108,6 +111,9 @@ class Window:
         count = hideable(self._log.state.messages, KEPT_ON_REQUEST)
         if count <= self._log.state.hidden:
             self._log.emit(ContextKept("there is nothing to summarize yet"))
+            return
+        if (blocked := await self._hooks.before_compaction("manual")) is not None:
+            self._log.emit(ContextKept(f"a hook wants it so: {blocked}"))
             return
         try:
             summary = await self._summary(count)

@@ -43,6 +43,37 @@ def plan_accepted(plan: str, *, edited: bool) -> str:
     return f"{text}\n{framed('plan', plan)}" if edited else text
 
 
+UNSEEN_HOOKS = (
+    "this project has hooks: commands that run by themselves at points of a task, in the sandbox. "
+    "They run only if you allow it"
+)
+
+
+def hooks_not_run(count: int) -> str:
+    are = "1 hook of this project does" if count == 1 else f"{count} hooks of this project do"
+    return f"{are} not run, because you have not accepted them; `joey hooks` shows them, `joey hooks --accept` does it"
+
+
+def stopped_by_hook(reason: str) -> str:
+    return f"a hook stopped the task: {reason}"
+
+
+def hook_words(text: str) -> str:
+    return f"A hook adds:\n{text}"
+
+
+def hook_denied(reason: str) -> str:
+    return f"A hook does not allow this call: {reason}"
+
+
+def input_changed(arguments: str) -> str:
+    return f"(A hook changed the arguments of this call; it was made with {arguments})"
+
+
+def end_blocked(reason: str) -> str:
+    return f"A hook does not let the task end yet: {reason}\nDo what it asks for, then end your turn again."
+
+
 UNANSWERED = (
     "Nobody answered: there is no user in this run. Decide by yourself, take the safer way where you are not sure, and "
     "say in the result what you assumed."

@@ -10,6 +10,7 @@ from joey.events import (
     ContextShortened,
     Event,
     FilesLeftBehind,
+    HookReported,
     ModeChanged,
     ModelChanged,
     RequestDelayed,
@@ -46,6 +47,8 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
             return f"From before the task was interrupted: `{command}` {where}.", "warning"
         case FilesLeftBehind(message):
             return message, "warning"
+        case HookReported():
+            return _on_hook(event)
         case TaskAborted(reason):
             return f"Stopped: {reason}", "note"
         case TaskFinished(outcome, message) if outcome != "completed":
@@ -65,6 +68,23 @@ def _on_request(event: Event) -> tuple[str, NoteKind] | None:
             return f"{reason.rstrip('.')}. Continuing with {model}.", "warning"
         case _:
             return None
+
+
+def _on_hook(event: HookReported) -> tuple[str, NoteKind] | None:
+    """What a hook did. Context that it added is for the model."""
+    did = {
+        "blocked": "blocked it",
+        "asks": "wants you to decide",
+        "allowed": "allowed it",
+        "changed": "changed the input",
+        "stopped": "stopped the task",
+        "failed": "failed, which changes nothing",
+        "message": "says",
+    }.get(event.outcome)
+    if did is None:
+        return None
+    words = f"Hook {event.event} (`{event.hook}`) {did}{f': {event.message}' if event.message else '.'}"
+    return words, "warning" if event.outcome in ("failed", "stopped") else "note"
 
 
 def _shortened(event: ContextShortened) -> str:

@@ -234,6 +234,11 @@ def _mcp(front: Front, _rest: str) -> str:
     )
 
 
+def _hooks(front: Front, _rest: str) -> str:
+    lines = [f"  {one_line(each)}" for each in front.session.services.hooks()]
+    return "\n".join(["Hooks:", *lines]) if lines else "There are no hooks; docs/guides/hooks.md shows how to add one."
+
+
 def _copy(front: Front, which: str) -> str:
     if which and not (which.isdecimal() and int(which)):
         return "Type /copy, or /copy 2 for the reply before the last one."
@@ -346,6 +351,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "permissions": ("list and revoke what you allowed with an answer", _permissions),
     "jobs": ("list and stop the commands that run in the background", _jobs),
     "mcp": ("the MCP servers", _mcp),
+    "hooks": ("the commands that run at points of a task", _hooks),
     "undo": ("show what undoing the last change of files would do; /undo now does it", _undo),
     "redo": ("the same for what was undone last; /redo now does it", _redo),
     "copy": ("copy the last reply; /copy 2: the one before", _copy),

@@ -121,7 +121,7 @@ async def sandbox_for(
         _report(context, "none", "on", "none for this command, as was approved")
         return None
     sandbox = _of_the_job_it_ends(command, context)
-    sandbox = sandbox or await context.memory[Sandboxes].get(_walls(needs, settings, context))
+    sandbox = sandbox or await context.memory[Sandboxes].get(walls_for(needs, settings, context))
     if only_full and sandbox.held.level != "full":
         raise NotConfinedError(
             f"No command can run: the user's settings want a full sandbox; here it is {sandbox.held}. Tell the user."
@@ -138,7 +138,8 @@ def _of_the_job_it_ends(command: str, context: ToolContext) -> Sandbox | None:
     return jobs[-1].sandbox if jobs else None
 
 
-def _walls(needs: Sequence[str], settings: SandboxSettings, context: ToolContext) -> Walls:
+def walls_for(needs: Sequence[str], settings: SandboxSettings, context: ToolContext) -> Walls:
+    """What the sandbox of a call lets through."""
     network: Network = settings.network_for(
         approved=context.permissions.approved_by() == "user" or context.permissions.may_widen(NETWORK)
     )

@@ -219,7 +219,7 @@ async def start(
     try:
         variables = {**variables, **_ENVIRONMENT, **({"TERM": "xterm-256color"} if terminal else {})}
         argv, descriptors = (shell(), "-c", command), (nothing, theirs, theirs)
-        process = await _started(argv, cwd, variables, descriptors, sandbox)
+        process = await start_process(argv, cwd, variables, descriptors, sandbox)
     except BaseException:
         os.close(ours)
         raise
@@ -231,9 +231,11 @@ async def start(
     return job
 
 
-async def _started(
+async def start_process(
     argv: Sequence[str], cwd: Path, environment: Mapping[str, str], descriptors: Sequence[int], sandbox: Sandbox | None
 ) -> Process:
+    """A process with these descriptors as its standard input, output and errors, inside a sandbox if there is one.
+    Raises OSError."""
     if sandbox is not None and sandbox.is_open:
         return await sandbox.start(argv, cwd, environment, descriptors)
     stdin, stdout, stderr = descriptors
