@@ -34,6 +34,7 @@ INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocol
 
 
 def run() -> list[Table]:
+    bare_agent = [sys.executable, "-c", BARE_AGENT]
     with tempfile.TemporaryDirectory() as home:
         ways: dict[str, Callable[[], float]] = {
             "python -c pass": lambda: cpu_seconds([sys.executable, "-c", "pass"]),
@@ -42,8 +43,11 @@ def run() -> list[Table]:
             "joey --help": lambda: cpu_seconds([JOEY, "--help"]),
             "import joey": lambda: cpu_seconds([sys.executable, "-c", "import joey"]),
             "import joey.protocols": lambda: cpu_seconds([sys.executable, "-c", "import joey.protocols"]),
-            "a bare agent, to its answer to an editor": lambda: seconds_to_answer([sys.executable, "-c", BARE_AGENT]),
-            "joey acp, to its answer to an editor": lambda: seconds_to_answer([JOEY, "acp"]),
+            "a bare agent, to its answer to an editor": lambda: seconds_to_answer(
+                [sys.executable, "-c", BARE_AGENT], home
+            ),
+            "joey acp, to its answer to an editor": lambda: seconds_to_answer([JOEY, "acp"], home, key=True),
+            "the same without a key": lambda: seconds_to_answer([JOEY, "acp"], home),
             "joey, to its first frame": lambda: seconds_to_frame(home),
             "joey, to its full screen": lambda: seconds_to_frame(home, INPUT, times=2),
         }
@@ -67,9 +71,10 @@ def cpu_seconds(command: list[str]) -> float:
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 
 
-def seconds_to_answer(command: list[str]) -> float:
+def seconds_to_answer(command: list[str], home: str, *, key: bool = False) -> float:
     """The CPU time until an agent has answered `initialize`: it may load the rest afterwards."""
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    environment = {"HOME": home, "PATH": os.environ["PATH"], **({"ANTHROPIC_API_KEY": "none"} if key else {})}
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(INITIALIZE)

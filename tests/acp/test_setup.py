@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,24 @@ def test_with_a_key_a_setting_or_a_model_on_this_machine_none_is_needed(tmp_path
     assert answer_to_initialize({}, here)["authMethods"]
     (settings / "config.toml").write_text('model = "ollama/qwen3"\n')
     assert answer_to_initialize({}, here)["authMethods"] == []
+
+
+FIRST = """
+import sys
+before = set(sys.modules)
+from joey.cli import main
+from joey.acp.serve import serve
+from joey.acp.greeting import answer_to_initialize
+answer_to_initialize({}, {"HOME": "/nowhere", "XDG_CONFIG_HOME": "/nowhere"})
+print(*sorted({each.partition(".")[0] for each in set(sys.modules) - before}))
+"""
+
+
+def test_before_the_answer_to_initialize_nothing_large_is_loaded() -> None:
+    ran = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True)
+    small = {"__future__", "_json", "importlib", "joey", "json", "re", "enum", "types", "operator", "functools",
+             "collections", "copyreg", "keyword", "reprlib", "itertools", "warnings"}  # fmt: skip
+    assert {each for each in ran.stdout.split() if not each.startswith("_")} <= small
 
 
 async def test_a_missing_key_is_what_the_protocol_has_a_code_for(desks: Desks, monkeypatch: pytest.MonkeyPatch) -> None:

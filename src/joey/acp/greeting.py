@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from joey import __version__
+from joey.acp.own_model import has_own_model
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `typing` takes longer to load than all the rest
+    from collections.abc import Mapping
+    from typing import Any
 
 VERSION = 1
 """The version of the protocol, whatever the client asks for."""
@@ -50,6 +53,4 @@ def _login(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _has_model(environment: Mapping[str, str]) -> bool:
     """Whether there is a key or a model, as far as a quick look tells. A session looks closely."""
-    if any(environment.get(name) for name in ("JOEY_MODEL", *KEY_VARIABLES)):
-        return True
-    return bool(importlib.import_module("joey.acp.own_model").has_own_model(environment))  # only who has no key waits
+    return any(environment.get(name) for name in ("JOEY_MODEL", *KEY_VARIABLES)) or has_own_model(environment)

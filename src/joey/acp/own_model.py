@@ -1,27 +1,30 @@
-"""Whether the user has a model without a key in the environment: named in the settings, or installed here."""
+"""Whether the user has a model without a key in the environment: named in the settings, or installed here.
+
+An editor waits for this, so it costs no more than looking: no module is loaded for it.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from pathlib import Path
 
-from joey.system.folders import models_folder, user_folder
+from joey.system.places import models_place, user_place
 
 
 def has_own_model(environment: Mapping[str, str]) -> bool:
-    return _names_model(user_folder(environment) / "config.toml") or _has_weights(models_folder(environment))
+    return _names_model(f"{user_place(environment)}/config.toml") or _has_weights(models_place(environment))
 
 
-def _names_model(settings: Path) -> bool:
+def _names_model(settings: str) -> bool:
     try:
-        lines = settings.read_text(encoding="utf-8").splitlines()
+        with open(settings, encoding="utf-8") as file:  # noqa: PTH123 - without pathlib
+            return any(line.split("=")[0].strip() == "model" for line in file)
     except (OSError, ValueError):
         return False
-    return any(line.split("=")[0].strip() == "model" for line in lines)
 
 
-def _has_weights(folder: Path) -> bool:
+def _has_weights(folder: str) -> bool:
     try:
-        return any(each.suffix == ".gguf" for each in folder.iterdir())
+        return any(name.endswith(".gguf") for name in os.listdir(folder))  # noqa: PTH208 - without pathlib
     except OSError:
         return False

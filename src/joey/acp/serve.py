@@ -9,10 +9,13 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from typing import Any, BinaryIO
 
 from joey.acp.greeting import answer_to_initialize
 from joey.acp.lines import InputLines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # `typing` takes longer to load than all the rest
+    from typing import Any, BinaryIO
 
 
 def serve(flags: dict[str, Any]) -> int:

@@ -7,14 +7,15 @@ Nothing is loaded before it is needed: `joey --version` does not even load argpa
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
 
 from joey import __version__
 from joey.errors import JoeyError, UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 GROUPS: dict[str, dict[str, str]] = {
     "work": {

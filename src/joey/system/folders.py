@@ -10,12 +10,12 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from joey.system.places import cache_place, models_place, state_place, user_place
+
 
 def user_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The user's settings, modes and tools: $XDG_CONFIG_HOME/joey, or ~/.config/joey."""
-    base = environment.get("XDG_CONFIG_HOME", "")
-    # The XDG specification says that a relative path there is to be ignored.
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".config") / "joey"
+    return Path(user_place(environment))
 
 
 def project_folder(workspace: Path) -> Path:
@@ -25,14 +25,12 @@ def project_folder(workspace: Path) -> Path:
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What Joey remembers between runs: $XDG_STATE_HOME/joey, or ~/.local/state/joey."""
-    base = environment.get("XDG_STATE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "joey"
+    return Path(state_place(environment))
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What can be had again: $XDG_CACHE_HOME/joey, or ~/.cache/joey."""
-    base = environment.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "joey"
+    return Path(cache_place(environment))
 
 
 def make_private(folder: Path) -> None:
@@ -62,8 +60,7 @@ def private_file(path: str, flags: int) -> int:
 
 def models_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """The weights of models that run on this machine: $JOEY_MODELS, or `models` in the cache."""
-    own = environment.get("JOEY_MODELS", "")
-    return Path(own).absolute() if own else cache_folder(environment) / "models"
+    return Path(models_place(environment))
 
 
 def index_folder(workspace: Path, environment: Mapping[str, str] = os.environ) -> Path:
