@@ -43,9 +43,7 @@ def run() -> list[Table]:
             "joey --help": lambda: cpu_seconds([JOEY, "--help"]),
             "import joey": lambda: cpu_seconds([sys.executable, "-c", "import joey"]),
             "import joey.protocols": lambda: cpu_seconds([sys.executable, "-c", "import joey.protocols"]),
-            "a bare agent, to its answer to an editor": lambda: seconds_to_answer(
-                [sys.executable, "-c", BARE_AGENT], home
-            ),
+            "a bare agent, to its answer to an editor": lambda: seconds_to_answer(bare_agent, home),
             "joey acp, to its answer to an editor": lambda: seconds_to_answer([JOEY, "acp"], home, key=True),
             "the same without a key": lambda: seconds_to_answer([JOEY, "acp"], home),
             "joey, to its first frame": lambda: seconds_to_frame(home),
