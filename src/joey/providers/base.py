@@ -106,6 +106,10 @@ class Provider(ABC):
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The reply, as it comes. Closing it early (`contextlib.aclosing`) ends the request."""
 
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """How many tokens the request has for this model, counted by its server; None if that does not count."""
+        return None
+
     def fall_back(self, error: ProviderError) -> str | None:
         """Use another model from now on, if there is one for such a failure; returns its full name."""
         return None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, Unpack
 
 import httpx2
+import openai
 
 from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
@@ -56,13 +57,20 @@ def connect(connection: Connection) -> OpenAIProvider:
 class OpenAIProvider(OpenAISdkProvider):
     """Replies from OpenAI, or from any server that speaks its Chat Completions."""
 
-    def __init__(self, *, grammar: str | GrammarForm | None = None, **connection: Unpack[OpenAIOptions]) -> None:
+    def __init__(
+        self,
+        *,
+        grammar: str | GrammarForm | None = None,
+        counts_tokens: bool = False,
+        **connection: Unpack[OpenAIOptions],
+    ) -> None:
         """`grammar` is the server whose way of asking for one is used, of GRAMMAR_FORMS, or a way of its own; None
-        sends no grammars."""
+        sends no grammars. `counts_tokens` says that it is a llama.cpp, which counts them."""
         super().__init__(**connection)
         if isinstance(grammar, str) and grammar not in GRAMMAR_FORMS:
             raise UsageError(f"the grammar form {grammar!r} is unknown; there are: {', '.join(GRAMMAR_FORMS)}")
         self._grammar_form = GRAMMAR_FORMS[grammar] if isinstance(grammar, str) else grammar
+        self._counts = grammar == "llama.cpp" or counts_tokens
         self._encoder: Memo[[Abilities], ChatEncoder] = Memo(ChatEncoder)
 
     @property
@@ -77,6 +85,25 @@ class OpenAIProvider(OpenAISdkProvider):
 
     def _reader(self) -> ReplyReader:
         return ChatReader()
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """llama.cpp applies the model's own template and counts; no other server does both."""
+        if not self._counts:
+            return None
+        body = json.loads(self._encoder(self.abilities(request.model)).body(request))
+        shown = {name: body[name] for name in ("messages", "tools") if name in body}
+        try:
+            prompt = (await self._own("/apply-template", shown))["prompt"]
+            found = await self._own("/tokenize", {"content": prompt, "add_special": True, "parse_special": True})
+            return len(found["tokens"])
+        except (openai.OpenAIError, ValueError, KeyError, TypeError):
+            return None
+
+    async def _own(self, path: str, body: dict[str, Any]) -> Any:
+        """What the server answers at a path of its own, beside the API."""
+        address = str(self._client.base_url).rstrip("/").removesuffix("/v1") + path
+        response = await self._client.post(address, cast_to=httpx2.Response, body=body)
+        return response.json()
 
 
 # The request

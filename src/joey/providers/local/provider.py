@@ -98,8 +98,13 @@ class LocalProvider(Provider):
                 grammar=self._held_to if self._takes_grammar else None,
                 fields=self._fields,
                 timeout=_TIMEOUT,
+                counts_tokens=True,
             )
         return self._server
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        server = await self._opened()
+        return await server.count_tokens(self._adapted(request))
 
     def _held_to(self, grammar: str) -> dict[str, Any]:
         """A grammar admits any characters in a text, and to llama.cpp `<|im_start|>` is some. A model that wants to end

@@ -1,0 +1,280 @@
+"""One HTTP request from its body to the last byte of its answer.
+
+    body --> understood --> prepared --> its turn --> pieces --> bytes
+
+An error before the first byte is an HTTP status with the wire's own body; after it, the wire's own error event: no
+stream ends without its reason. A slow model must not look like a dead one: when nothing could be sent for some seconds,
+the stream is begun, and a comment or ping is sent each time. A client that goes away ends everything at once, down to
+the request upstream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message as AsgiMessage
+from starlette.types import Receive, Scope, Send
+
+from joey.gateway.exchange import Exchange
+from joey.gateway.pieces import Piece
+from joey.gateway.records import Records, RequestRecord
+from joey.gateway.refusal import Refusal, invalid
+from joey.gateway.replies import KeptReplies
+from joey.gateway.request import ClientRequest
+from joey.gateway.routing import Route
+from joey.gateway.seal import Seal
+from joey.gateway.upstream import estimate
+from joey.gateway.wires.base import ReadingContext, Wire, WireWriter, encoded, new_id
+from joey.providers import ModelRequest
+
+_LOG = logging.getLogger("joey.gateway")
+_DRAINED = 4
+"""A body that is too large is read to its end, up to so many times the limit: clients read no answer before."""
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """The body. Raises Refusal for one that is too large."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size <= max_bytes:
+            parts.append(part)
+        elif size > max_bytes * _DRAINED:
+            break
+    if size > max_bytes:
+        raise Refusal("too_large", f"the request is larger than {max_bytes // 2**20} MB")
+    return b"".join(parts)
+
+
+def read_json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise invalid("the JSON of the request is nested too deeply") from None
+    except ValueError as error:
+        raise invalid(f"the request is not JSON: {error}") from None
+
+
+class WireEndpoint:
+    """Answers one request over one wire; an ASGI application of its own."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        *,
+        find: Callable[[ClientRequest], Route],
+        seal: Seal,
+        replies: KeptReplies,
+        records: Records,
+        max_bytes: int,
+        max_seconds: float,
+        keep_alive: float,
+    ) -> None:
+        self._wire = wire
+        self._find = find
+        self._seal = seal
+        self._replies = replies
+        self._records = records
+        self._max_bytes = max_bytes
+        self._max_seconds = max_seconds
+        self._keep_alive = keep_alive
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        record = self._records.open(self._wire.name, client_of(request))
+        line = _Line(send)
+        try:
+            body = read_json(await read_body(request, self._max_bytes))
+            work = self._work(body, dict(request.headers), record, line)
+            if await _unless_gone(work, receive):
+                self._records.close(record, "done")
+            else:
+                self._records.close(record, "gone", "the client went away")
+        except ClientDisconnect:
+            self._records.close(record, "gone", "the client went away")
+        except Refusal as refusal:
+            self._records.close(record, "failed", refusal.message)
+            await self._refuse(line, refusal)
+        except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever happens
+            # Never with the text of the error: it may hold words of a prompt.
+            _LOG.error("a request over %s failed: %s", self._wire.name, type(error).__name__, exc_info=False)
+            unexpected = Refusal("upstream", f"the gateway failed unexpectedly ({type(error).__name__})")
+            self._records.close(record, "failed", unexpected.message)
+            await self._refuse(line, unexpected)
+
+    async def _work(self, body: Any, headers: dict[str, str], record: RequestRecord, line: _Line) -> None:
+        request = self._wire.understood(body, ReadingContext(self._seal, self._replies, headers))
+        route = self._find(request)
+        upstream = route.upstream
+        record.describe(request, upstream.name, upstream.protocol.name)
+        writer = self._wire.writer(request, self._replies)
+        exchange = Exchange(upstream, self._seal)
+        answer = self._streamed if request.stream else self._whole
+        try:
+            async with asyncio.timeout(self._max_seconds):
+                await answer(request, route, exchange, writer, record, line)
+        except TimeoutError:
+            raise Refusal("timeout", f"the model did not finish within {self._max_seconds:g} seconds") from None
+
+    async def _whole(
+        self,
+        request: ClientRequest,
+        route: Route,
+        exchange: Exchange,
+        writer: WireWriter,
+        record: RequestRecord,
+        line: _Line,
+    ) -> None:
+        pieces: list[Piece] = []
+
+        async def keep(piece: Piece) -> None:
+            pieces.append(piece)
+
+        await self._ask(request, route, exchange, writer, record, keep)
+        await line.whole(200, writer.body(pieces))
+
+    async def _streamed(
+        self,
+        request: ClientRequest,
+        route: Route,
+        exchange: Exchange,
+        writer: WireWriter,
+        record: RequestRecord,
+        line: _Line,
+    ) -> None:
+        line.writer = writer
+
+        async def send(piece: Piece) -> None:
+            await line.write(lambda: writer.write(piece))
+
+        beat = asyncio.create_task(self._beat(line, writer, route))
+        try:
+            await self._ask(request, route, exchange, writer, record, send)
+        finally:
+            beat.cancel()
+            with suppress(asyncio.CancelledError):
+                await beat
+        await line.end()
+
+    async def _ask(
+        self,
+        request: ClientRequest,
+        route: Route,
+        exchange: Exchange,
+        writer: WireWriter,
+        record: RequestRecord,
+        take: Callable[[Piece], Awaitable[None]],
+    ) -> None:
+        async with route.line.turn(record.client, route.wait_for):
+            record.state = "asking"
+            route.arrived()
+            prepared: ModelRequest = await exchange.prepare(request)
+            writer.expected_input = estimate(prepared)
+            made = exchange.pieces(request, prepared, lambda: new_id(self._wire.call_prefix), record.outcome)
+            try:
+                async for piece in made:
+                    record.add(piece)
+                    await take(piece)
+            finally:
+                await made.aclose()  # type: ignore[attr-defined]
+
+    async def _beat(self, line: _Line, writer: WireWriter, route: Route) -> None:
+        """Show that we are alive, whenever nothing was sent for a while."""
+        while True:
+            await asyncio.sleep(self._keep_alive)
+            if time.monotonic() - line.last >= self._keep_alive * 0.9:
+                place = route.place()
+                sign = f": waiting, {place} in front\n\n".encode() if place else writer.keep_alive
+                await line.write(lambda sign=sign: sign)  # type: ignore[misc]
+
+    async def _refuse(self, line: _Line, refusal: Refusal) -> None:
+        with suppress(OSError):
+            if line.started and (writer := line.writer) is not None:
+                await line.write(lambda: writer.fail(refusal))
+                await line.end()
+            elif not line.started:
+                wait = {} if refusal.retry_after is None else {"retry-after": f"{max(1, round(refusal.retry_after))}"}
+                await line.whole(self._wire.status(refusal), self._wire.error(refusal), wait)
+
+
+class _Line:
+    """The way back to the client. One thing is sent at a time."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._lock = asyncio.Lock()
+        self.started = False
+        self.last = time.monotonic()
+        self.writer: WireWriter | None = None
+        """Set for a stream: it begins with the first thing that is written."""
+
+    async def write(self, make: Callable[[], bytes]) -> None:
+        """Send what `make` makes, behind everything that was sent before: events of a stream are numbered."""
+        async with self._lock:
+            begun = b""
+            if not self.started:
+                assert self.writer is not None
+                self.started = True
+                await self._send(_head(200, _STREAM_HEADERS))
+                begun = self.writer.begin()
+            if data := begun + make():
+                self.last = time.monotonic()
+                await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def whole(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        data = encoded(body)
+        self.started = True
+        given = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
+        await self._send(_head(status, given))
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+
+_STREAM_HEADERS = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+}
+
+
+def _head(status: int, headers: dict[str, str]) -> AsgiMessage:
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    return {"type": "http.response.start", "status": status, "headers": raw}
+
+
+async def _unless_gone(work: Awaitable[None], receive: Receive) -> bool:
+    """Do the work, but end it when the client goes away; returns whether it was done."""
+    doing = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait({doing, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            doing.result()
+            return True
+        return False
+    finally:
+        for task in (doing, gone):
+            task.cancel()
+        await asyncio.gather(doing, gone, return_exceptions=True)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def client_of(request: Request) -> str:
+    """What tells one client from another: its program and where it comes from. Its key is not shown."""
+    agent = request.headers.get("user-agent", "unknown").split(" ")[0][:60]
+    address = request.client.host if request.client else "in-process"
+    return f"{agent} {address}"

@@ -1,0 +1,65 @@
+"use strict";
+// Everything that comes from a client or a model is shown as text, never as markup.
+
+const byId = (id) => document.getElementById(id);
+let chosen = null;
+
+function cell(row, text) {
+  const made = document.createElement("td");
+  made.textContent = text;
+  row.append(made);
+}
+
+function rowOf(request) {
+  const row = document.createElement("tr");
+  row.tabIndex = 0;
+  row.className = request.state;
+  row.setAttribute("aria-selected", String(request.number === chosen));
+  const calls = request.calls + (request.malformed ? ` (${request.malformed} malformed)` : "");
+  const tokens = `${request.input_tokens} in (${request.cached_tokens} cached), ${request.output_tokens} out`;
+  cell(row, request.number);
+  cell(row, new Date(request.started * 1000).toLocaleTimeString());
+  for (const name of ["wire", "client", "model", "state"]) cell(row, request[name]);
+  cell(row, calls);
+  cell(row, tokens);
+  cell(row, request.seconds.toFixed(1));
+  const choose = () => { chosen = request.number; refresh(); };
+  row.addEventListener("click", choose);
+  row.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(); });
+  return row;
+}
+
+function show(request) {
+  byId("details").hidden = false;
+  byId("title").textContent = `Request ${request.number}`;
+  const facts = [
+    `answered by ${request.upstream || "nobody"} in the protocol ${request.protocol || "-"}`,
+    `${request.tool_names.length} tools: ${request.tool_names.join(", ")}`,
+    request.attempts > 1 ? `${request.attempts} attempts` : "",
+    request.stop ? `stopped: ${request.stop}` : "",
+    request.problem,
+  ];
+  byId("facts").textContent = facts.filter(Boolean).join("; ");
+  for (const name of ["wanted", "wrote", "made"]) byId(name).textContent = request[name];
+  byId("replay").textContent = `curl -s ${location.origin}/requests/${request.number}/replay | joey parse --batch`;
+}
+
+async function load(path) {
+  const answer = await fetch(path, { cache: "no-store" });
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  return answer.json();
+}
+
+async function refresh() {
+  try {
+    const requests = await load("requests");
+    byId("requests").replaceChildren(...requests.map(rowOf));
+    byId("state").textContent = requests.length ? `${requests.length} recent requests` : "No requests yet.";
+    if (chosen !== null) show(await load(`requests/${chosen}`));
+  } catch (error) {
+    byId("state").textContent = `The gateway does not answer (${error.message}).`;
+  }
+}
+
+refresh();
+setInterval(refresh, 1000);

@@ -1,0 +1,145 @@
+"""Parts of messages that the wires have in common, read generously: what cannot be shown to a model is mentioned."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from joey.gateway.refusal import invalid
+from joey.messages import ImageBlock, ResultBlock, TextBlock
+from joey.protocols.json.repair import UnreadableError, read_arguments, read_json
+from joey.providers.catalogue import EFFORTS, Effort
+from joey.wire import JsonObject
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(.*)", re.DOTALL)
+_TEXT_KINDS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
+
+
+def items(value: Any, name: str) -> list[Any]:
+    """A list that may be missing."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise invalid(f"{name} must be a list", name)
+    return value
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def text_of(content: Any) -> str:
+    """The words of a content: a string, or a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.text for part in parts_of(content) if isinstance(part, TextBlock))
+
+
+def parts_of(content: Any) -> list[ResultBlock]:
+    """Texts and images of a content; anything else is mentioned."""
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [TextBlock(content)] if content else []
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, list):
+        raise invalid("content must be a string or a list of parts", "content")
+    found: list[ResultBlock] = []
+    for part in content:
+        found += [TextBlock(part)] if isinstance(part, str) else _part(mapping(part))
+    return [part for part in found if not isinstance(part, TextBlock) or part.text]
+
+
+def _part(part: Mapping[str, Any]) -> list[ResultBlock]:
+    kind = part.get("type")
+    if kind in _TEXT_KINDS or (kind is None and "text" in part):
+        return [TextBlock(str(part.get("text") or ""))]
+    if kind == "refusal":
+        return [TextBlock(str(part.get("refusal") or ""))]
+    if kind in ("image_url", "input_image"):
+        url = part.get("image_url")
+        return [_image_at(url.get("url") if isinstance(url, Mapping) else url)]
+    if kind in ("image", "document"):
+        return [_source(str(kind), mapping(part.get("source")), part)]
+    if kind == "search_result":
+        return [TextBlock(f"{part.get('title', '')}\n{text_of(part.get('content'))}".strip())]
+    return [TextBlock(f"[A part of type {kind} is left out here: the gateway cannot show it to the model.]")]
+
+
+def _source(kind: str, source: Mapping[str, Any], part: Mapping[str, Any]) -> ResultBlock:
+    """Anthropic's images and documents."""
+    if kind == "image" and source.get("type") == "base64":
+        return ImageBlock(str(source.get("media_type") or "image/png"), str(source.get("data") or ""))
+    if kind == "image":
+        return _image_at(source.get("url"))
+    if source.get("type") in ("text", "content"):
+        title = f"{part['title']}\n" if part.get("title") else ""
+        return TextBlock(title + text_of(source.get("data", source.get("content"))))
+    return TextBlock("[A document is left out here: the gateway cannot show it to the model.]")
+
+
+def _image_at(url: Any) -> ResultBlock:
+    found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
+    if found:
+        return ImageBlock(found[1], found[2])
+    return TextBlock("[An image is left out here: the gateway does not fetch addresses; send it as a data: URL.]")
+
+
+def arguments_of(text: Any) -> JsonObject:
+    """The arguments of an earlier call. What is not JSON was the model's mistake, and must not make every request of
+    the conversation fail."""
+    if isinstance(text, Mapping):
+        return dict(text)
+    if not isinstance(text, str) or not text.strip():
+        return {}
+    try:
+        value = json.loads(text)
+        if isinstance(value, dict):
+            return value
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return read_arguments(read_json(text))[0]
+    except (UnreadableError, RecursionError):
+        return {"arguments": text}
+
+
+def number(body: Mapping[str, Any], *names: str) -> int | None:
+    """A count of tokens under the first of these names that has one."""
+    for name in names:
+        value = body.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 1:
+            raise invalid(f"{name} must be a positive number", name)
+        return int(value)
+    return None
+
+
+def temperature_of(body: Mapping[str, Any]) -> float | None:
+    value = body.get("temperature")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 2:
+        raise invalid("temperature must be a number between 0 and 2", "temperature")
+    return float(value)
+
+
+def effort_of(value: Any) -> Effort | None:
+    return next((effort for effort in EFFORTS if effort == value), None)
+
+
+def strings(value: Any) -> tuple[str, ...]:
+    """One string, a list of them, or nothing."""
+    found: Iterable[Any] = [value] if isinstance(value, str) else value if isinstance(value, list) else ()
+    return tuple(each for each in found if isinstance(each, str) and each)
+
+
+def model_of(body: Mapping[str, Any]) -> str:
+    name = body.get("model", "")
+    if not isinstance(name, str):
+        raise invalid("model must be a string", "model")
+    return name
