@@ -31,7 +31,7 @@ async def _part(part: str, options: argparse.Namespace) -> int:
     """Do one part and print what came of it; how many faults there were."""
     tally = Tally()
     if part == "kills":
-        await kills.at_random(options.kills, options.seed, tally)
+        await kills.at_random(options.kills, options.seed, tally, report=_report)
     elif part == "calls":
         for protocol in kills.PROTOCOLS:
             await kills.at_every_call(Setting(protocol, sandbox="off"), tally, every=options.every)
@@ -59,6 +59,10 @@ async def _day(tasks: int, tally: Tally) -> None:
     tally.faults += day.grown(series)
     for name, (early, late) in day.growth(series).items():
         tally.at[f"{name}: {early:.0f} in the second quarter, {late:.0f} in the last"] = tasks
+
+
+def _report(tally: Tally) -> None:
+    print(f"{tally.tasks} tasks, {tally.kills} kills, {len(tally.faults)} faults so far", file=sys.stderr, flush=True)
 
 
 def _print(part: str, tally: Tally) -> None:

@@ -9,14 +9,16 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.kept import false_checkpoints
 from chaos.oracle import faults
 from chaos.processes import Ended, Place, ended
 from chaos.scenario import STEPS, TASK, Model
+from chaos.starter import Forked, Starter, a_starter
 from joey import protocols
 from joey.journal.journal import read_journal
 from joey.journal.replay import replay
@@ -26,7 +28,7 @@ from joey.testing.server import LocalServer
 PROTOCOLS = ("native", "xml", "json_mix", "morph_xml")
 SHORT = ("command", "subtask", "write")
 _CALLS = "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,ftruncate"
-_MAX_KILLS = 6
+_MAX_KILLS = 12
 """How often one task is killed before it may come to its end."""
 
 
@@ -72,16 +74,25 @@ class Run:
     url: str
 
     async def begin(self, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
-        return await self.place.start(
-            "run", TASK, *self.options, "--protocol", self.setting.protocol, wrapped_by=wrapped_by
-        )
+        return await self.place.start(*self._begin, wrapped_by=wrapped_by)
 
-    async def resume(self, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
-        return await self.place.start("resume", *self.options, wrapped_by=wrapped_by)
+    async def resume(self) -> asyncio.subprocess.Process:
+        return await self.place.start("resume", *self.options)
 
-    async def begin_or_resume(self, wrapped_by: Sequence[str] = ()) -> asyncio.subprocess.Process:
+    async def begin_or_resume(self) -> asyncio.subprocess.Process:
         """As a person would: a task that left no trace is started again."""
-        return await (self.resume(wrapped_by) if self.opened else self.begin(wrapped_by))
+        return await self.place.start(*self._next)
+
+    async def begin_or_resume_with(self, starter: Starter) -> Forked:
+        return await starter.start(self._next, self.place.workspace, self.place.environment)
+
+    @property
+    def _next(self) -> tuple[str, ...]:
+        return ("resume", *self.options) if self.opened else self._begin
+
+    @property
+    def _begin(self) -> tuple[str, ...]:
+        return ("run", TASK, *self.options, "--protocol", self.setting.protocol)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -110,7 +121,32 @@ class Run:
     async def check(self) -> list[str]:
         await self.place.settled(2)
         self.place.end_all()
-        return faults(self.model, self.place.workspace)
+        return [*faults(self.model, self.place.workspace), *false_checkpoints(self.place.tasks, self.place.workspace)]
+
+
+@dataclass(frozen=True, slots=True)
+class Knife:
+    """Chooses the instants of the kills.
+
+    One in three is anywhere in the life of a process, which starts for long; the others come shortly after the model
+    was asked something, when replies, records and commands follow each other. Those are started by the starter.
+    """
+
+    chance: random.Random
+    seconds: float
+    """How long an undisturbed run takes."""
+    starter: Starter
+
+    async def start(self, run: Run) -> tuple[asyncio.subprocess.Process | Forked, Awaitable[None]]:
+        """A process, and what to wait for before it is killed."""
+        if self.chance.random() < 1 / 3:
+            return await run.begin_or_resume(), asyncio.sleep(self.chance.uniform(0, self.seconds))
+        waits = self._after_requests(run, self.chance.randint(1, 2), self.chance.uniform(0, 0.5))
+        return await run.begin_or_resume_with(self.starter), waits
+
+    async def _after_requests(self, run: Run, times: int, pause: float) -> None:
+        await run.model.requests(times)
+        await asyncio.sleep(pause)
 
 
 @asynccontextmanager
@@ -127,38 +163,51 @@ async def a_run(setting: Setting, steps: tuple[str, ...]) -> AsyncIterator[Run]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def length(setting: Setting, steps: tuple[str, ...]) -> float:
-    """How long the whole task takes here and now. It has to be right when nobody disturbs it."""
-    async with a_run(setting, steps) as run:
+async def length(setting: Setting, starter: Starter) -> float:
+    """How long the whole task takes here and now, and half as long again for the start. It has to be right when nobody
+    disturbs it."""
+    async with a_run(setting, STEPS) as run:
         began = time.monotonic()
-        found = await run.finish()
+        process = await run.begin_or_resume_with(starter)
+        _out, err = await process.communicate()
+        found = [*([err[-600:].decode(errors="replace")] if process.returncode else []), *await run.check()]
         if found:
             raise SystemExit(f"{setting.words}: wrong even undisturbed: {found}")
-        return time.monotonic() - began
+        return 1.5 * (time.monotonic() - began)
 
 
-async def at_random(kills: int, seed: int, tally: Tally, settings: Sequence[Setting] = SETTINGS) -> None:
-    """Kill tasks at random instants until there were so many kills."""
+async def at_random(
+    kills: int,
+    seed: int,
+    tally: Tally,
+    settings: Sequence[Setting] = SETTINGS,
+    report: Callable[[Tally], None] = lambda _: None,
+) -> None:
+    """Kill tasks at random instants until there were so many kills. `report` hears how it stands after each task."""
     chance = random.Random(seed)
     lengths: dict[Setting, float] = {}
     goal = tally.kills + kills
-    while tally.kills < goal:
-        setting = settings[tally.tasks % len(settings)]
-        if setting not in lengths:
-            lengths[setting] = await length(setting, STEPS)
-        async with a_run(setting, STEPS) as run:
-            found = await _killed(run, chance, lengths[setting], min(_MAX_KILLS, goal - tally.kills), tally)
-        tally.tasks += 1
-        tally.faults += (f"{setting.words} (seed {seed}, task {tally.tasks}): {each}" for each in found)
+    with tempfile.TemporaryDirectory(prefix="joey-chaos-") as folder:
+        async with a_starter(Path(folder)) as starter:
+            while tally.kills < goal:
+                setting = settings[tally.tasks % len(settings)]
+                if setting not in lengths:
+                    lengths[setting] = await length(setting, starter)
+                knife = Knife(chance, lengths[setting], starter)
+                async with a_run(setting, STEPS) as run:
+                    found = await _killed(run, knife, min(_MAX_KILLS, goal - tally.kills), tally)
+                tally.tasks += 1
+                tally.faults += (f"{setting.words} (seed {seed}, task {tally.tasks}): {each}" for each in found)
+                report(tally)
 
 
-async def _killed(run: Run, chance: random.Random, seconds: float, times: int, tally: Tally) -> list[str]:
+async def _killed(run: Run, knife: Knife, times: int, tally: Tally) -> list[str]:
     found: list[str] = []
     for _ in range(times):
         kept = run.messages()
-        process = await run.begin_or_resume()
+        process, instant = await knife.start(run)
         with suppress(TimeoutError):
-            last = await _until(process, run, chance, seconds)
+            last = await _until(process, instant)
             found += ["a traceback was shown"] * last.traceback
             if last.code:
                 found.append(f"ended with {last.code}: {last.err[-600:]}")
@@ -172,20 +221,11 @@ async def _killed(run: Run, chance: random.Random, seconds: float, times: int, t
     return found + await run.finish() if not found else found + await run.check()
 
 
-async def _until(process: asyncio.subprocess.Process, run: Run, chance: random.Random, seconds: float) -> Ended:
-    """The end of a process, or TimeoutError at a random instant; the process is left as it is then.
-
-    One in three instants is anywhere in the life of a process, which starts for long; the others come shortly after
-    the model was asked something, when replies, records and commands follow each other.
-    """
-    reading = asyncio.ensure_future(process.communicate())
-    if chance.random() < 1 / 3:
-        await asyncio.wait([reading], timeout=chance.uniform(0, seconds))
-    else:
-        requested = asyncio.ensure_future(run.model.requests(chance.randint(1, 4)))
-        await asyncio.wait([reading, requested], return_when=asyncio.FIRST_COMPLETED)
-        requested.cancel()
-        await asyncio.wait([reading], timeout=chance.uniform(0, 0.5))
+async def _until(process: asyncio.subprocess.Process | Forked, instant: Awaitable[None]) -> Ended:
+    """The end of a process, or TimeoutError if the instant came first; the process is left as it is then."""
+    reading, waiting = asyncio.ensure_future(process.communicate()), asyncio.ensure_future(instant)
+    await asyncio.wait([reading, waiting], return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
     if not reading.done():
         reading.cancel()
         raise TimeoutError

@@ -28,6 +28,8 @@ CHILD_STEPS = ("command", "write", "command")
 
 _LABEL = re.compile(r"\bstep-(p\d+(?:c\d+)?)\b")
 _CHILD = re.compile(r"Subtask of step-(p\d+)\b")
+_ANSWER_BEGINS = re.compile(r"tool\n|tool_result\n|text\n(?:\[execute_command |<tool_response>|<tool_result>)")
+"""How the answer to a call begins, natively on either wire and in the text protocols."""
 FINISHED = "Every step was tried."
 
 
@@ -60,18 +62,28 @@ class Conversation:
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> Conversation:
-        messages = [(message["role"], flat(message)) for message in body["messages"]]
-        child = _CHILD.search(messages[0][1]) or (_CHILD.search(messages[1][1]) if len(messages) > 1 else None)
+        messages: list[Mapping[str, Any]] = body["messages"]
+        child = next((found for each in messages[:2] if (found := _CHILD.search(flat(each)))), None)
         prefix = f"{child.group(1)}c" if child else "p"
         answers: dict[str, str] = {}
         latest: list[str] = []
-        for role, text in messages:
-            if role == "assistant":
-                latest = [each for each in _LABEL.findall(text) if re.fullmatch(rf"{prefix}\d+", each)]
+        owed, label = iter(latest), ""
+        for message in messages:
+            if message["role"] == "assistant":
+                latest = [each for each in _LABEL.findall(flat(message)) if re.fullmatch(rf"{prefix}\d+", each)]
                 answers.update(dict.fromkeys(latest, ""))
-            else:
-                answers.update({label: answers[label] + text for label in latest})
+                owed, label = iter(latest), ""
+            for part in _parts(message) if latest and message["role"] != "assistant" else ():
+                label = next(owed, label) if _ANSWER_BEGINS.match(part) or not label else label
+                answers[label] += part
         return cls(prefix, tuple(answers), answers)
+
+
+def _parts(message: Mapping[str, Any]) -> list[str]:
+    """The text of each block of a message of either wire."""
+    content = message["content"]
+    role = f"{message['role']}\n"
+    return [role + content] if isinstance(content, str) else [flat(block) for block in content]
 
 
 def flat(message: Mapping[str, Any]) -> str:

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 from chaos import damage, day, kills, signals
 from chaos.day import Held
+from chaos.kept import false_checkpoints
 from chaos.kills import Setting, Tally
 from chaos.oracle import faults
 from chaos.scenario import LOG, Conversation, Model, file_name, file_text, output
 
 from joey import protocols
+from joey.checkpoints import CheckpointStore
+from joey.journal.journal import Journal
+from joey.journal.records import CheckpointMade
 from joey.task.wording import INTERRUPTED, NOT_RUN
 
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
@@ -126,3 +130,64 @@ def test_growth_is_noticed() -> None:
     assert day.grown(flat) == []
     assert day.grown([*flat[:6], Held(100_000, 13, 0, 2), Held(100_000, 13, 0, 2)])
     assert day.grown([*flat[:6], Held(120_000, 11, 0, 2), Held(120_000, 11, 0, 2)])
+
+
+TWO_CALLS = {"role": "assistant", "content": "step-p1 step-p2"}
+OF_TWO = {
+    "native": [
+        {"type": "tool_result", "tool_use_id": "a", "content": "one"},
+        {"type": "tool_result", "content": "two"},
+    ],
+    "xml": [{"type": "text", "text": text} for text in ("[execute_command for 'x'] Result:", "one")]
+    + [{"type": "text", "text": text} for text in ("[execute_command for 'y'] Result:", "two")],
+    "json_mix": [{"type": "text", "text": f"<tool_response>{text}</tool_response>"} for text in ("one", "two")],
+    "morph_xml": [{"type": "text", "text": f"<tool_result>\n{text}\n</tool_result>"} for text in ("one", "two")],
+}
+
+
+@pytest.mark.parametrize("protocol", OF_TWO)
+def test_of_two_calls_in_a_reply_each_has_its_own_answer(protocol: str) -> None:
+    answers = Conversation.read({"messages": [TWO_CALLS, {"role": "user", "content": OF_TWO[protocol]}]}).answers
+    assert ["one" in answers["p1"], "two" in answers["p1"]] == [True, False]
+    assert ["one" in answers["p2"], "two" in answers["p2"]] == [False, True]
+
+
+def test_of_two_calls_on_the_other_wire_each_has_its_own_answer() -> None:
+    results = [{"role": "tool", "tool_call_id": each, "content": each} for each in ("one", "two")]
+    assert Conversation.read({"messages": [TWO_CALLS, *results]}).answers == {"p1": "tool\none", "p2": "tool\ntwo"}
+
+
+@pytest.mark.parametrize(
+    ("before", "recorded", "found"),
+    [
+        ([], 2, ""),
+        (["p3.txt"], 2, "p3.txt was not there, and the checkpoint has file"),
+        (["p2.txt"], 2, "p2.txt was not there, and the checkpoint has file"),
+        ([], 3, "checkpoints that were recorded are not there: [3]"),
+    ],
+)
+def test_a_checkpoint_that_is_not_true_is_noticed(tmp_path: Path, before: list[str], recorded: int, found: str) -> None:
+    workspace, task = tmp_path / "project", tmp_path / "tasks" / "t"
+    workspace.mkdir()
+    for name in before:
+        (workspace / name).write_text("there too early")
+    store = CheckpointStore(task / "checkpoints", workspace)
+    with Journal(task / "journal.jsonl") as journal:
+        store.take("execute_command: echo start p1", whole=True)
+        (workspace / LOG).write_text("start p1\n")
+        store.take("write_to_file: p2.txt", touched=["p2.txt"])
+        journal.append(CheckpointMade(recorded, "c"))
+    (workspace / "p2.txt").write_text("written")
+    assert found in "".join(false_checkpoints(tmp_path / "tasks", workspace)[:1])
+    assert bool(found) == bool(false_checkpoints(tmp_path / "tasks", workspace))
+
+
+def test_a_checkpoint_whose_content_is_lost_is_noticed(tmp_path: Path) -> None:
+    workspace, task = tmp_path / "project", tmp_path / "tasks" / "t"
+    workspace.mkdir()
+    (workspace / "p1.txt").write_text("x")
+    with Journal(task / "journal.jsonl"):
+        CheckpointStore(task / "checkpoints", workspace).take("execute_command: echo start p2", whole=True)
+    assert false_checkpoints(tmp_path / "tasks", workspace) == []
+    (task / "checkpoints" / "contents.pack").write_bytes(b"")
+    assert false_checkpoints(tmp_path / "tasks", workspace)
