@@ -85,6 +85,10 @@ def no_header(lines: list[str]) -> None:
     lines[0] = "\x00" + lines[0]
 
 
+def newer_version(lines: list[str]) -> None:
+    lines[0] = lines[0].replace('"version": 1', '"version": 2')
+
+
 @pytest.mark.parametrize(
     ("damage", "missing", "reason"),
     [
@@ -94,6 +98,7 @@ def no_header(lines: list[str]) -> None:
         (no_line_end, set(), "line 3: not JSON"),
         (glued, {1}, "line 3: not JSON"),
         (no_header, set(), "line 1: it is not a journal"),
+        (newer_version, set(), "line 1: the journal has version 2 of the format"),
     ],
 )
 def test_what_is_whole_is_read_and_the_rest_is_named(
@@ -199,6 +204,25 @@ def test_repair_of_a_task_that_lost_its_first_record(
     assert main(["tasks", "repair", "t"]) == 0
     copy = store.find(capsys.readouterr().out.strip())
     assert (copy.text, copy.folder) == ("Do it.", tmp_path)
+
+
+def test_nothing_is_added_to_a_journal_of_a_newer_version_but_its_copy_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    store = TaskStore(tmp_path / "joey" / "tasks")
+    whole = written(store.journal_path("t"), damage=newer_version)
+    before = store.journal_path("t").read_bytes()
+    with pytest.raises(JournalError, match=r"version 2 of the format.*joey tasks repair"):
+        store.open("t")
+    assert main(["tasks", "show", "t"]) == 0
+    assert "left out: line 1: the journal has version 2" in capsys.readouterr().err
+    assert main(["tasks", "repair", "t"]) == 0
+    copy = capsys.readouterr().out.strip()
+    assert store.find(copy).started == pytest.approx(store.find("t").started) and store.find(copy).started
+    with store.open(copy):
+        assert read(store.journal_path(copy))[0][1:] == whole[1:]
+    assert store.journal_path("t").read_bytes() == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

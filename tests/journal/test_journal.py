@@ -95,7 +95,7 @@ def test_a_lock_that_outlives_a_killed_process_by_a_moment_is_waited_for(tmp_pat
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('{"format":"joey-journal","version":2}\n', "is of version 2; this Joey reads version 1"),
+        ('{"format":"joey-journal","version":2}\n', "line 1: the journal has version 2 of the format"),
         ('{"other": 1}\n', "is not a journal of Joey's"),
         ('{"format":"joey-journal","version":1}\nnonsense\n', "line 2: not JSON"),
         ('{"format":"joey-journal","version":1}\n{"type":"mode_set"}\n', "line 2: mode_set needs a 'mode'"),

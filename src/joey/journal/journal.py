@@ -10,7 +10,8 @@ reads, so it costs the same at turn 1,000 as at turn 1.
 A write that the disk has no room for is taken back, so that the next record does not continue half a line.
 A torn last line (the machine died while it was being written) was never acted upon: it is cut off when the journal is
 opened for writing, and skipped when it is read. A line elsewhere that cannot be read stays where it is: reading leaves
-it out, names it, and continues with what is whole.
+it out, names it, and continues with what is whole. So does reading a journal of a newer version; but nothing is added
+to that one, since what this version writes is not what its first line says.
 
 One writer at a time: the file is locked, so that a task cannot be resumed twice at once. A process that was killed
 while it started a command leaves its lock to that command's process until the command itself begins, a moment later;
@@ -47,6 +48,7 @@ _RECORD_BEGINS = re.compile(r'\{"type":"')
 _MAX_ATTEMPTS = 200
 _END_OF_TIME = 253_402_300_800.0
 """The year 10000: a time behind it was damaged."""
+_MAX_HEADER = 1000
 _HEADER = json.dumps({"format": FORMAT, "version": VERSION}) + "\n"
 
 
@@ -103,6 +105,9 @@ class Journal:
             raise JournalError(f"this task was deleted ({self.path})")
         try:
             _begin(file, os.fstat(file).st_size)
+        except JournalError:
+            os.close(file)
+            raise
         except OSError as error:
             os.close(file)
             raise _unwritable(self.path, error) from error
@@ -149,8 +154,25 @@ def _leads_to(path: Path, file: int) -> bool:
 def _begin(file: int, size: int) -> None:
     if size == 0:
         append_whole(file, _HEADER.encode())
-    else:
-        _cut_torn_line(file, size)
+        return
+    if other := _other_version(_named_format(os.pread(file, _MAX_HEADER, 0).partition(b"\n")[0])):
+        raise JournalError(f"the journal of this task {other}; `joey tasks repair` writes a copy that can be resumed")
+    _cut_torn_line(file, size)
+
+
+def _named_format(line: bytes) -> dict[str, Any]:
+    """What the first line of a journal says; nothing, if it is damaged."""
+    try:
+        return _loads(line)
+    except ValueError:
+        return {}
+
+
+def _other_version(named: dict[str, Any]) -> str | None:
+    """Which version of the format that is, in words, if it is not this one."""
+    if named.get("format") != FORMAT or named.get("version") == VERSION:
+        return None
+    return f"has version {named.get('version')} of the format, and this Joey writes version {VERSION}"
 
 
 @contextmanager
@@ -196,7 +218,7 @@ def read_timed(path: Path) -> Iterator[tuple[float, Record | LeftOut]]:
             for number, line in enumerate(lines, 1):
                 if not line.endswith(b"\n"):
                     break
-                for at, record in _header(path, line) if number == 1 else _records(number, line):
+                for at, record in _header(line) if number == 1 else _records(number, line):
                     if isinstance(record, LeftOut):
                         damage = damage or record
                     else:
@@ -211,14 +233,11 @@ def read_timed(path: Path) -> Iterator[tuple[float, Record | LeftOut]]:
 _Read: TypeAlias = Iterator[tuple[float, Record | LeftOut]]
 
 
-def _header(path: Path, line: bytes) -> _Read:
-    try:
-        data = _loads(line)
-    except ValueError:
-        data = {}
-    if data.get("format") == FORMAT and data.get("version") != VERSION:
-        raise JournalError(f"{path} is of version {data.get('version')}; this Joey reads version {VERSION}")
-    if data.get("format") != FORMAT:
+def _header(line: bytes) -> _Read:
+    named = _named_format(line)
+    if other := _other_version(named):
+        yield 0.0, LeftOut(1, f"the journal {other}", whole=False)
+    elif named.get("format") != FORMAT:
         yield 0.0, LeftOut(1, "it is not a journal of Joey's", whole=False)
         yield from _rescued(line)
 

@@ -39,10 +39,10 @@ def repaired(found: Iterable[tuple[float, Record | LeftOut]], task_id: str, work
     state = replay(record for _at, record in entries)
     kept = [(at, record) for at, record in entries if not isinstance(record, _NOT_KEPT)]
     opened = replace(state.opened or _opened(state, workspace), task_id=task_id, parent_id=None, parent_call_id=None)
-    at = entries[-1][0] if entries else 0.0
+    times = [at for at, _record in entries if at] or [0.0]  # what cannot be read has none
     known = {*state.begun, *state.results}
     uncertain = [call for call in state.unanswered if state.uncertain and call.id not in known]
-    return [(entries[0][0], opened), *kept, *((at, RunBegan(call.id, call.name)) for call in uncertain)]
+    return [(times[0], opened), *kept, *((times[-1], RunBegan(call.id, call.name)) for call in uncertain)]
 
 
 def _opened(state: TaskState, workspace: Path) -> TaskOpened:
