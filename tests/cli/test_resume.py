@@ -62,7 +62,7 @@ async def test_in_a_terminal_the_user_decides(home: Path) -> None:
     assert (home / "project" / "a.txt").read_text() == "hello\n"
     assert "Resuming: Do it" in re.sub(r"\x1b\[[0-9;]*m", "", shown)
     assert first[0]["tool_use_id"] == "x" and "interrupted" in first[0]["content"]
-    assert first[1]["text"] == "and go on"
+    assert first[1]["text"] == "<user_message>\nand go on\n</user_message>"
 
 
 async def test_in_a_terminal_a_finished_task_waits_for_a_message(home: Path) -> None:
@@ -79,7 +79,8 @@ async def test_in_a_terminal_a_finished_task_waits_for_a_message(home: Path) -> 
         assert await process.wait() == 0, shown
         os.close(screen)
         assert len(server.requests) == 1
-        assert server.requests[0].body["messages"][-1]["content"][1]["text"] == "and now?"
+        text = server.requests[0].body["messages"][-1]["content"][1]["text"]
+        assert text == "<user_message>\nand now?\n</user_message>"
 
 
 async def answer(screen: int, answers: Iterable[tuple[str, str]]) -> str:

@@ -238,6 +238,10 @@ async def test_a_message_may_be_kept_from_the_model(tmp_path: Path) -> None:
     assert finished.outcome == "refused" and kit.provider.requests == []
     finished = await kit.resume(kit.task.id, [done()], "something else")  # type: ignore[union-attr]
     assert finished.outcome == "completed" and "42" not in str(kit.provider.requests[0].messages)
+    finished = await kit.resume(kit.task.id, [done("d2")], "the secret is 43")  # type: ignore[union-attr]
+    assert finished.outcome == "refused" and kit.provider.requests == []
+    finished = await kit.resume(kit.task.id, [done("d3")], "and more")  # type: ignore[union-attr]
+    assert finished.outcome == "completed" and "43" not in str(kit.sent) and "and more" in str(kit.sent)
 
 
 async def test_what_a_hook_prints_for_a_message_is_context(tmp_path: Path) -> None:

@@ -24,11 +24,13 @@ from joey.events import (
     TaskFinished,
     TextDelta,
     ToolRunStarted,
+    UserMessageQueued,
 )
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import ChildOpened, MessageAdded, Record, RunBegan, TaskEnded, TaskOpened, UserSaid
 from joey.journal.replay import replay, shown_results
 from joey.messages import Message, ShownDiff, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.prompts import UserInput
 from joey.providers.retry import RetryPolicy
 from joey.system.filenames import quoted
 from joey.task import wording
@@ -251,7 +253,48 @@ async def test_what_was_attached_to_a_task_that_died_at_once_is_sent_when_it_is_
     TaskHandle.start(kit.config, "Look at @/a", attached=[mentioned], images=[image]).close()
     (entry,) = kit.store.entries()
     assert (await kit.resume(entry.task_id, [done()], "now")).outcome == "completed"
-    assert kit.sent[0].content[:4] == (TextBlock("Look at @/a"), mentioned, image, TextBlock("now"))
+    assert kit.sent[0].content[:4] == (
+        TextBlock("Look at @/a"),
+        mentioned,
+        image,
+        TextBlock(wording.user_message("now")),
+    )
+
+
+@pytest.mark.parametrize("ended", [TaskEnded("completed", "Fine."), TaskEnded("cancelled")])
+async def test_what_was_said_on_resuming_is_saved_before_anything_else(tmp_path: Path, ended: TaskEnded) -> None:
+    kit = Kit(tmp_path, [])
+    image = image_kit.block(image_kit.made(4, 4))
+    written(kit, "t", *opened(kit, "t", "Big"), MessageAdded(Message("assistant", (TextBlock("Fine."),))), ended)
+    TaskHandle.resume(kit.config, "t", text="in blue, please", images=[image]).close()
+    (entry,) = kit.store.entries()
+    assert entry.state is not None and entry.state.queued == [UserSaid("in blue, please", (image,))]
+    assert entry.status == ("open" if ended.outcome == "completed" else "cancelled")
+    assert (await kit.resume("t", [done()])).outcome == "completed"
+    assert kit.of(UserMessageQueued) == [UserMessageQueued("in blue, please")]
+    assert kit.sent[-1].content[:2] == (TextBlock(wording.user_message("in blue, please")), image)
+
+
+async def test_what_was_said_on_resuming_is_for_the_subtask_also_if_that_is_where_the_process_died(
+    tmp_path: Path,
+) -> None:
+    kit = Kit(tmp_path, [])
+    killed_with_a_subtask(kit, *opened(kit, "child", "Small", "parent"), UserSaid("hurry"))
+    TaskHandle.resume(kit.config, "parent", text="hurry").close()
+    assert (await kit.resume("parent", [done("c"), done("d")])).outcome == "completed"
+    child, parent = (repr(request.messages) for request in kit.provider.requests)
+    assert (child.count("hurry"), parent.count("hurry")) == (1, 0)
+
+
+async def test_a_mode_that_a_message_on_resuming_asks_for_holds_from_its_request_on(tmp_path: Path) -> None:
+    async def expand(text: str, mode: str) -> UserInput:
+        return UserInput(text, (TextBlock(f"from {mode}"),), "architect" if text else None)
+
+    kit = Kit(tmp_path, [], expand_input=expand)
+    written(kit, "t", *opened(kit, "t", "Big"))
+    assert (await kit.resume("t", [done()], "/plan it")).outcome == "completed"
+    sent = text_in(kit.provider.requests[0].messages[-1])
+    assert "from code" in sent and "<mode>\narchitect\n</mode>" in sent
 
 
 async def test_a_finished_task_sends_nothing_until_there_is_a_message(tmp_path: Path) -> None:

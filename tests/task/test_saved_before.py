@@ -46,7 +46,7 @@ async def test_a_task_resumes_where_it_was_interrupted(kit: Kit) -> None:
     owed = next(block for block in last.content if isinstance(block, ToolResultBlock))
     assert owed.tool_use_id == "8" and owed.content[0].text == wording.INTERRUPTED  # type: ignore[union-attr]
     words = [block.text for block in last.content if not isinstance(block, ToolResultBlock)]
-    assert "Go on." in words and wording.user_message("And say who wrote it.") in words
+    assert words[:2] == [wording.user_message("And say who wrote it."), wording.user_message("Go on.")]
 
 
 async def test_a_subtask_that_was_left_behind_gives_its_result(kit: Kit) -> None:

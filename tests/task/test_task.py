@@ -459,7 +459,7 @@ async def test_an_accepted_task_can_be_taken_up_again(tmp_path: Path) -> None:
     assert kit.task is not None
     await kit.resume(kit.task.id, [done("c2")], text="one more thing")
     assert text_of(results(kit)[0]) == wording.ACCEPTED
-    assert TextBlock("one more thing") in kit.sent[-1].content
+    assert TextBlock(wording.user_message("one more thing")) in kit.sent[-1].content
 
 
 async def test_the_journal_says_that_a_call_began_before_it_touches_anything(tmp_path: Path) -> None:

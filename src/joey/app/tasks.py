@@ -230,11 +230,9 @@ async def open_task(
         servers.start()
     try:
         if entry is not None:
-            request = await expanded(prompt, config, mode=entry.state.mode if entry.state else "code")
-            mode, more = options.flag("mode") or request.mode, request.attached
-            task = TaskHandle.resume(
-                config, entry.task_id, text=prompt, images=images, mode=mode, attached=more, profile=profile
-            )
+            # What the words name is looked up when they are sent: first of all they are saved.
+            mode = options.flag("mode")
+            task = TaskHandle.resume(config, entry.task_id, text=prompt, images=images, mode=mode, profile=profile)
         else:
             setting = settings.settings["mode"]
             request = await expanded(prompt, config, mode=setting.value)
@@ -392,7 +390,7 @@ def parser_watcher(environment: Mapping[str, str] = os.environ) -> Callable[[Par
 
 
 async def expanded(text: str, config: TaskConfig, *, mode: str) -> UserInput:
-    """The request that a task begins or continues with."""
+    """The request that a task begins with."""
     request = await config.hooks.expand_input(text, mode)
     if request.mode is not None and request.mode not in config.modes:
         raise UsageError(

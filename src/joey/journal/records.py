@@ -103,7 +103,7 @@ class ReplyInterrupted:
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """The user wrote something while the task was busy. It goes out with the next message of the user's."""
+    """The user wrote something, while the task was busy or to resume it. It goes out with their next message."""
 
     text: str
     images: tuple[ImageBlock, ...] = ()

@@ -75,7 +75,10 @@ class TaskEntry:
     def status(self) -> str:
         if self.problem:
             return "unreadable"
-        return self.state.ended.outcome if self.state and self.state.ended else "open"
+        if self.state is None or self.state.ended is None:
+            return "open"
+        outcome = self.state.ended.outcome
+        return "open" if outcome == "completed" and not self.state.is_finished else outcome
 
     def works_in(self, folder: Path) -> bool:
         return self.folder is not None and _same_folder(self.folder, folder)

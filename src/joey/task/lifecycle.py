@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from joey.errors import JoeyError
-from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted, TodosChanged
+from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted, TodosChanged, UserMessageQueued
 from joey.journal.journal import JournalError
 from joey.journal.records import TaskEnded
 from joey.messages import Block
@@ -34,6 +34,8 @@ class Lifecycle:
         self._window = window
         self._memory = memory
         self._hooks = hooks
+        self._waiting = [message.text for message in log.state.queued]
+        """What the user wrote to an earlier run, which no model has seen: it is sent now."""
         self._cancelled: str | None = None
         self._running: asyncio.Task[object] | None = None
         self.over = False
@@ -101,6 +103,8 @@ class Lifecycle:
         )
         if state.todos and not resumed:  # those it was given
             self._log.emit(TodosChanged(state.todos))
+        for text in self._waiting:
+            self._log.emit(UserMessageQueued(text))
 
     async def _stop(self, finished: TaskFinished) -> TaskFinished:
         """Close what tools opened, which may have something to report, and then write down the end."""

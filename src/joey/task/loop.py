@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from joey.events import TaskFinished, ToolCallFinished
-from joey.journal.records import LastMessageReplaced, MessageAdded, UserSaid
+from joey.journal.records import LastMessageReplaced, MessageAdded, UserSaid, UserTookBack
 from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.reply import Reply
 from joey.providers.errors import ProviderError
@@ -16,7 +16,7 @@ from joey.task.completion import Accepted, Completion, was_accepted
 from joey.task.config import TaskConfig
 from joey.task.earlier_commands import find_earlier_commands
 from joey.task.environment import turn_details
-from joey.task.hook_points import HookPoints
+from joey.task.hook_points import HookPoints, PromptCheck
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder
@@ -28,6 +28,11 @@ from joey.task.subtasks import Subtasks
 from joey.task.toolbox import Toolbox
 from joey.task.turn import Turns
 from joey.tools.shell.jobs import Jobs
+
+
+def _no_details() -> str:
+    """A turn in the middle says by itself what is new."""
+    return ""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +52,8 @@ class Loop:
     _hooks: HookPoints
     _plans: bool = False
     """Whether the model has been told that it only plans."""
+    _checked: dict[UserSaid, PromptCheck] = field(default_factory=dict)
+    """What hooks say to messages that wait, where they were run already."""
 
     async def run(self, opening: list[Block]) -> TaskFinished:
         """`opening` is what the user begins with; on resuming it may be empty. A finished task needs a new message."""
@@ -57,16 +64,19 @@ class Loop:
         checked = await self._hooks.prompt(typed)
         if checked.blocked is not None:
             return TaskFinished("refused", wording.stopped_by_hook(checked.blocked))
-        content = [*await self._first_content(opening), *begun, *checked.context]
+        if refused := await self._refused():
+            return refused
+        content, details = await self._first_content(opening)
+        content += [*begun, *checked.context]
         while True:
-            await self._add_user_message(content)
+            await self._add_user_message(content, details)
             if self._hooks.stopped is not None:
                 return TaskFinished("refused", wording.stopped_by_hook(self._hooks.stopped))
             reply = await self._limits.exceeded() or await self._reply()
             outcome = reply if isinstance(reply, TaskFinished) else await self._act_on(reply)
             if isinstance(outcome, TaskFinished):
                 return outcome
-            content = outcome
+            content, details = outcome, _no_details
 
     async def _reply(self) -> Reply | TaskFinished:
         while True:
@@ -100,40 +110,63 @@ class Loop:
             return more
         return [*content, *more]
 
+    async def _refused(self) -> TaskFinished | None:
+        """The end, if a hook keeps from the model what the user says on resuming. It does not wait any longer then."""
+        waiting = self._log.state.queued
+        for message in waiting:
+            checked = self._checked[message] = await self._hooks.prompt(message.text)
+            if checked.blocked is not None:
+                self._drop(message)
+                return TaskFinished("refused", wording.stopped_by_hook(checked.blocked))
+        return None
+
+    def _drop(self, message: UserSaid) -> None:
+        """Take back one of the messages that wait, whichever it is."""
+        waiting = self._log.state.queued
+        for _ in waiting:
+            self._log.record(UserTookBack())
+        for other in waiting:
+            if other != message:
+                self._log.record(other)
+
     # What the model is told
 
-    async def _first_content(self, opening: list[Block]) -> list[Block]:
-        """What the task begins with: the user's words, and on resuming the answers that are still owed."""
-        state, now, context = self._log.state, self._config.hooks.clock(), self._toolbox.context()
-        find_earlier_commands(self._log, context.memory)
+    async def _first_content(self, opening: list[Block]) -> tuple[list[Block], Callable[[], str]]:
+        """What the task begins with: the user's words, and on resuming the answers that are still owed. With it, the
+        details that close the message."""
+        state, memory = self._log.state, self._toolbox.memory
+        find_earlier_commands(self._log, memory)
         damaged = [TextBlock(wording.DAMAGED)] if state.is_damaged else []
-        news = bool(opening or damaged or context.memory[Jobs].earlier)
-        owed = [await self._owed(call, opening) for call in state.unanswered]
-        details = self._config.profile.opening_details(context, now, state.todos)
-        if not state.messages:
-            return [*opening, TextBlock(details)]
-        if not owed and not news and state.messages[-1].role == "user":
-            return []
-        return [*owed, *damaged, *opening, *([TextBlock(details)] if details else [])]
+        owed = [await self._owed(call) for call in state.unanswered]
+        content: list[Block] = [*owed, *damaged, *opening]
+        if not content and not state.queued and not memory[Jobs].earlier and state.messages[-1].role == "user":
+            return [], _no_details
+        return content, self._opening_details
 
-    async def _owed(self, call: ToolUseBlock, opening: list[Block]) -> ToolResultBlock:
+    def _opening_details(self) -> str:
+        return self._config.profile.opening_details(
+            self._toolbox.context(), self._config.hooks.clock(), self._log.state.todos
+        )
+
+    async def _owed(self, call: ToolUseBlock) -> ToolResultBlock:
         """The answer to a call that an interruption left open."""
         state = self._log.state
         if call.id in state.results:
             return block_of(call.id, state.results[call.id])
         if call.id in state.children:
-            return block_of(call.id, await self._subtasks.resume(state.children[call.id], opening))
+            return block_of(call.id, await self._subtasks.resume(state.children[call.id]))
         if was_accepted(state, call.name):
             return ToolResultBlock(call.id, (TextBlock(wording.ACCEPTED),))
         text = wording.INTERRUPTED if call.id in state.begun or state.uncertain else wording.NOT_RUN
         return ToolResultBlock(call.id, (TextBlock(text),), is_error=True)
 
-    async def _add_user_message(self, content: list[Block]) -> None:
-        """Write down what the model is told next, and the user's messages since, with what they mention.
+    async def _add_user_message(self, content: list[Block], details: Callable[[], str] = _no_details) -> None:
+        """Write down what the model is told next, and the user's messages since, with what they mention; the details
+        come last, since a message may change the mode.
 
         More may come while files are read; and if the task is cancelled then, nothing of the message is lost.
         """
-        state, model, read = self._log.state, self._config.model, list[list[Block]]()
+        state, model, read, last = self._log.state, self._config.model, list[list[Block]](), list[Block]()
         content = [*content, *(TextBlock(note) for note in self._plan_note())]
         try:
             content = await resized(content, model)
@@ -142,12 +175,13 @@ class Loop:
                 words = await resized(await self._read(message), model)
                 if message in state.queued:  # it may have been taken back meanwhile
                     read.append(words)
+            last = [TextBlock(text)] if (text := details()) else []
         finally:
             waiting = state.queued
             unread = waiting[len(read) :]
             unchecked = unread if self._hooks.checks_prompts else []
             read = [*read[: len(waiting)], *([] if unchecked else map(_blocks, unread))]
-            whole = Message("user", (*content, *(block for each in read for block in each)))
+            whole = Message("user", (*content, *(block for each in read for block in each), *last))
             if whole.content:
                 self._log.record(MessageAdded(whole))
             for each in unchecked:  # no hook has seen them yet: they wait for the task to be resumed
@@ -155,7 +189,7 @@ class Loop:
 
     async def _read(self, message: UserSaid) -> list[Block]:
         """A message of the user's with what it mentions; nothing of one that a hook keeps from the model."""
-        checked = await self._hooks.prompt(message.text)
+        checked = self._checked.pop(message, None) or await self._hooks.prompt(message.text)
         if checked.blocked is not None:
             return []
         return [*_blocks(message), *await self._requests.expand(message.text), *checked.context]
@@ -205,4 +239,5 @@ class Loop:
 
 
 def _blocks(message: UserSaid) -> list[Block]:
-    return [TextBlock(wording.user_message(message.text)), *message.images]
+    words = [TextBlock(wording.user_message(message.text))] if message.text else []
+    return [*words, *message.images]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -11,9 +11,9 @@ from joey.effects import SubtaskStarted
 from joey.errors import JoeyError, UsageError
 from joey.events import SubtaskClosed, SubtaskOpened, TaskFinished
 from joey.journal.journal import read_journal
-from joey.journal.records import ChildOpened, TaskOpened
+from joey.journal.records import ChildOpened, TaskOpened, UserSaid, UserTookBack
 from joey.journal.replay import TaskState, replay
-from joey.messages import Block, TextBlock, ToolResult
+from joey.messages import TextBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.task import wording
 from joey.task.config import TaskConfig
@@ -38,7 +38,7 @@ class Family:
     """How a task's children are made. `depth` is how deep the task itself is nested."""
 
     start: Callable[[TaskConfig, SubtaskStarted, TaskOpened], Child]
-    resume: Callable[[TaskConfig, str, list[Block]], Child]
+    resume: Callable[[TaskConfig, str, Sequence[UserSaid]], Child]
     depth: int = 0
 
 
@@ -64,19 +64,22 @@ class Subtasks:
         self._log.emit(SubtaskOpened(child.id, subtask.mode))
         return await self._run(child)
 
-    async def resume(self, child_id: str, opening: list[Block]) -> ToolResult:
+    async def resume(self, child_id: str) -> ToolResult:
         """A subtask that an interruption of this task left behind: its result if it has one, else it continues.
 
-        What the user says on resuming is for whoever works, so it goes to the subtask: `opening` is empty afterwards.
+        What the user says on resuming is for whoever works, so what waits here waits there from now on. It is saved
+        there first: a process that dies in between leaves it in both, and the subtask does not save it twice.
         """
         try:
             state = self._own(child_id)
             if state.ended is not None and state.ended.outcome == "completed":
                 return self._result(child_id, state, TaskFinished("completed", state.ended.message))
-            child = self._family.resume(self._child_config(), child_id, opening)
+            waiting = self._log.state.queued
+            child = self._family.resume(self._child_config(), child_id, waiting)
         except JoeyError as error:
             return self._result(child_id, TaskState(), TaskFinished("error", str(error)))
-        opening.clear()
+        for _ in waiting:
+            self._log.record(UserTookBack())
         return await self._run(child)
 
     def _own(self, child_id: str) -> TaskState:
@@ -100,7 +103,8 @@ class Subtasks:
     def _result(self, child_id: str, state: TaskState, finished: TaskFinished) -> ToolResult:
         """What the model is told of a subtask. What the user said too late for the subtask is for this task."""
         for message in state.queued:
-            self._log.record(message)
+            if message not in self._log.state.queued:  # a process may have died since it was written down here
+                self._log.record(message)
         self._toolbox.permissions.grant(state.permissions, "task")
         text = wording.subtask_result(child_id, finished.outcome, finished.message)
         self._log.emit(SubtaskClosed(child_id, text))

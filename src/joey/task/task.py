@@ -19,9 +19,9 @@ from joey.effects import SubtaskStarted, Todo
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.journal.journal import read_timed
-from joey.journal.records import ModeSet, ProfileSet, TaskOpened, TodosSet, path_text
+from joey.journal.records import ModeSet, ProfileSet, TaskOpened, TodosSet, UserSaid, path_text
 from joey.journal.replay import TaskState
-from joey.messages import Block, ImageBlock, ResultBlock, TextBlock
+from joey.messages import Block, ImageBlock, ResultBlock
 from joey.permissions import Granted
 from joey.protocols import get
 from joey.task.assembly import Assembly
@@ -90,13 +90,15 @@ class TaskHandle:
         *,
         text: str = "",
         images: Sequence[ImageBlock] = (),
-        attached: Sequence[ResultBlock] = (),
         mode: str | None = None,
         profile: str | None = None,
-        opening: Sequence[Block] = (),
+        messages: Sequence[UserSaid] = (),
         depth: int = 0,
     ) -> Self:
-        """A task that was interrupted or ended, to continue where it was, in the protocol it began with."""
+        """A task that was interrupted or ended, to continue where it was, in the protocol it began with.
+
+        What the user says to it (`text` and `images`, or the `messages` that its parent has for it) is on the disk
+        before anything else happens, and sent as any message that waits."""
         if mode is not None:
             _check_mode(mode, config)
         with _opened_log(config, task_id, depth) as (config, log, remote):
@@ -105,9 +107,9 @@ class TaskHandle:
             opened = log.state.opened
             if opened is None:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
-            words: list[Block] = [] if log.state.messages or (text and _was_refused(log.state)) else [*opened.content]
-            words += [TextBlock(text)] if text else []
-            task = cls(_as_opened(config, opened), log, [*words, *attached, *images, *opening], depth, remote)
+            begun = bool(log.state.messages) or (bool(text) and _was_refused(log.state))
+            task = cls(_as_opened(config, opened), log, [] if begun else [*opened.content], depth, remote)
+            _save_messages(log, [*messages, *([UserSaid(text, tuple(images))] if text or images else [])])
             if mode is not None and mode != log.state.mode:
                 log.record(ModeSet(mode))
             if profile is not None and profile != log.state.profile:
@@ -216,10 +218,19 @@ def _family(depth: int) -> Family:
         mode, todos = subtask.mode, tuple(subtask.todos or ())
         return TaskHandle.start(config, subtask.message, mode=mode, todos=todos, parent=parent, depth=depth + 1)
 
-    def resume(config: TaskConfig, task_id: str, opening: list[Block]) -> TaskHandle:
-        return TaskHandle.resume(config, task_id, opening=opening, depth=depth + 1)
+    def resume(config: TaskConfig, task_id: str, messages: Sequence[UserSaid]) -> TaskHandle:
+        return TaskHandle.resume(config, task_id, messages=messages, depth=depth + 1)
 
     return Family(start, resume, depth)
+
+
+def _save_messages(log: TaskLog, messages: Sequence[UserSaid]) -> None:
+    """One that waits already was saved before its parent could take note of it."""
+    for message in messages:
+        if message not in log.state.queued:
+            log.record(message)
+    if messages:
+        log.sync()
 
 
 def _as_opened(config: TaskConfig, opened: TaskOpened) -> TaskConfig:
