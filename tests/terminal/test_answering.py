@@ -40,7 +40,7 @@ def opened(request: Request = APPROVAL, after: float = 1.0) -> tuple[KeyGate, Cl
     [
         (QUESTION, "2", (True, "Blue", False)), (QUESTION, "3", None), (QUESTION, "0", None), (QUESTION, "y", None),
         (APPROVAL, "y", (True, "", False)), (APPROVAL, "n", (False, "", False)), (APPROVAL, "2", (True, "", True)),
-        (APPROVAL, "1", (True, "", False)), (APPROVAL, "4", (False, "", False)), (APPROVAL, "3", (True, "", True)),
+        (APPROVAL, "1", (True, "", False)), (APPROVAL, "4", None), (APPROVAL, "3", (True, "", True)),
         (JUST_ONCE, "2", None), (APPROVAL, "enter", None), (APPROVAL, "a", None), (APPROVAL, "9", None),
         (COMPLETION, "enter", (True, "", False)), (COMPLETION, "n", None), (COMPLETION, "y", None),
         (CONTINUE, "y", (True, "", False)), (CONTINUE, "n", (False, "", False)), (CONTINUE, "a", None),
@@ -57,7 +57,7 @@ def test_each_answer_says_exactly_what_it_allows_and_how_far() -> None:
     request = ApprovalRequested("a", "c", "execute_command", {}, "", always=("exactly `rm -rf build`",))
     lines = request_keys(request, ready=True).plain.splitlines()
     assert lines[1] == "2 yes, always in this task: exactly `rm -rf build`"
-    assert lines[2] == "3 yes, always in this project: exactly `rm -rf build`"
+    assert lines[2] == "3 yes, always in this project folder: exactly `rm -rf build`"
     given = [choice_of(request, key) for key in "23"]
     scopes = [each.gives.scope for each in given if each and isinstance(each.gives, Answer)]
     assert scopes == ["task", "project"]
@@ -66,12 +66,13 @@ def test_each_answer_says_exactly_what_it_allows_and_how_far() -> None:
 def test_a_long_command_is_not_repeated_beside_the_answers() -> None:
     request = ApprovalRequested("r", "c", "execute_command", {}, "no rule", always=(f"exactly `{'x ' * 100}`",))
     shown = request_keys(request, ready=True).plain.split("\n")
-    assert shown[1:3] == ["2 yes, always in this task: exactly this", "3 yes, always in this project: exactly this"]
+    assert shown[1:3] == ["2 yes, always in this task: exactly this", "3 yes, always in this project folder: exactly this"]
 
 
 def test_keys_that_do_not_work_yet_are_not_named() -> None:
     lines = request_keys(APPROVAL, ready=False).plain.splitlines()
-    assert [line[:2] for line in lines] == ["  "] * 5
+    assert [line[:2] for line in lines] == ["  "] * 3
+    assert lines[0].split() == ["yes,", "once", "no", "no,", "with", "a", "comment"]
     assert request_keys(CONTINUE, ready=False).plain == ""
 
 

@@ -213,7 +213,6 @@ async def test_a_whole_task_with_leave_and_the_last_word(tmp_path: Path) -> None
         (["2"], True, ""),
         (["1"], True, ""),
         (["3"], True, ""),
-        (["4"], False, ""),
     ],
 )
 async def test_each_key_answers_an_approval(tmp_path: Path, keys: list[str], approved: bool, comment: str) -> None:
@@ -249,7 +248,7 @@ async def test_shift_tab_goes_through_the_profiles_and_the_task_keeps_to_it(tmp_
             await pilot.press("shift+tab")
             await pilot.pause(0.05)
             seen.append(app.session.status.profile)
-            assert f"code  {seen[-1]}" in on_screen(app)
+            assert f"code mode  approve: {seen[-1]}" in on_screen(app)
         assert seen == ["edits", "plan", "ask", "edits"]
         assert app.session.choices.profile == "edits"
 
@@ -359,10 +358,10 @@ async def test_the_page_keys_scroll_the_conversation_while_a_request_waits(tmp_p
         app.transcript.entries += [Note(f"line {number}.") for number in range(60)]
         await say(pilot, "go")
         await until(pilot, "y yes")
-        assert "line 6." not in on_screen(app)
+        assert "line 1." not in on_screen(app)
         for _ in range(12):
             await pilot.press("pageup")
-        await until(pilot, "line 6.")
+        await until(pilot, "line 1.")
         await pilot.press("y")
         await until(pilot, "Enter accepts")
 
@@ -372,9 +371,11 @@ async def test_a_long_request_scrolls_by_the_keys_it_names(tmp_path: Path) -> No
     async with app.run_test(size=(80, 24)) as pilot:
         text = "".join(f"row {number}\n" for number in range(60))
         app.watch_task("t", ApprovalRequested("a", "c", "execute_command", {"command": text}, "no rule names it"))
-        assert "row 40" not in await until(pilot, "↑↓ scroll")
+        screen = await until(pilot, "↑↓ scroll")
+        assert "row 9" in screen and "row 40" not in screen, "most of the window belongs to the request"
+        assert "lines 1-15 of 63" in screen and "n no" in screen
         await pilot.press("end")
-        await until(pilot, "row 59")
+        assert "lines 49-63 of 63" in await until(pilot, "row 59")
         await pilot.press("home")
         await until(pilot, "Approval required")
 
@@ -387,6 +388,57 @@ async def test_after_a_long_request_the_end_says_what_accepts_and_nothing_of_scr
         await until(pilot, "↑↓ scroll")
         await pilot.press("y")
         assert "↑↓ scroll" not in await until(pilot, "Enter accepts")
+
+
+async def test_in_a_small_window_the_request_comes_before_its_answers(tmp_path: Path) -> None:
+    app = terminal(tmp_path, policy="ask")
+    always = ("exactly `make deploy`",)
+    request = ApprovalRequested(
+        "a", "c", "execute_command", {"command": "make deploy"}, "no rule names it", always=always
+    )
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.watch_task("t", request)
+        screen = await until(pilot, "y yes")
+        assert "Approval required" in screen and "command: make deploy" in screen and "2 task  3 project" in screen
+        await pilot.resize_terminal(100, 30)
+        await until(pilot, "2 yes, always in this task: exactly `make deploy`")
+
+
+async def test_several_requests_are_counted(tmp_path: Path) -> None:
+    app = terminal(tmp_path, policy="ask")
+    async with app.run_test() as pilot:
+        for number in range(3):
+            app.watch_task("t", ApprovalRequested(f"a{number}", "c", "read_file", {"path": f"{number}"}, "outside"))
+        await until(pilot, "the first of 3 requests")
+        app.watch_task("t", ApprovalAnswered("a0", True))
+        await until(pilot, "the first of 2 requests")
+        app.watch_task("t", ApprovalAnswered("a1", True))
+        await until(pilot, "requests", gone=True)
+
+
+async def test_the_input_says_what_can_be_typed_now(tmp_path: Path) -> None:
+    app = terminal(tmp_path, WRITE, done(), policy="ask")
+    async with app.run_test() as pilot:
+        await until(pilot, "What would you like to do?")
+        await say(pilot, "go")
+        await until(pilot, "y yes")
+        assert "a message for the model" in on_screen(app)
+        await pilot.press("c")
+        await until(pilot, "Why not?")
+        await pilot.press(*"half", "escape")
+        await until(pilot, "a message for the model")
+        await pilot.press("up")
+        await until(pilot, "half")  # a comment that was put away is not lost
+
+
+async def test_a_suggestion_is_chosen_with_the_arrows(tmp_path: Path) -> None:
+    question = call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "Red"}, {"text": "Blue"}])
+    app = terminal(tmp_path, reply(question), done())
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "1-2, or ↑↓ and Enter, picks")
+        await pilot.press("down", "down", "enter")
+        await until(pilot, "› Blue")
 
 
 async def test_a_suggestion_is_picked_by_its_number(tmp_path: Path) -> None:

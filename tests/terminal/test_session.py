@@ -6,10 +6,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+from joey.events import ToolRunFinished
+from joey.messages import ToolResult
+from joey.task.task import TaskHandle
+from joey.terminal.screen.app import Interactive
 from joey.terminal.session import Session
 from joey.terminal.slash import COMMANDS, Front, run_command
 from joey.testing.script import reply
-from screen_kit import ScratchServices
+from screen_kit import ScratchServices, until
 from task_kit import call, done
 
 
@@ -39,6 +43,19 @@ def test_commands_in_the_background_are_listed_and_stopped() -> None:
     assert "1. npm start" in run_command(front, "/jobs stop 7"), "a number that is not there stops nothing"
     run_command(front, "/jobs stop 1")
     assert run_command(front, "/jobs") == "No command of this task runs in the background."
+
+
+async def test_commands_in_the_background_are_counted_until_they_end(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test() as pilot:
+        app.session.task = cast("TaskHandle", running := Running("sleep 300", "npm start"))
+        app.watch_task("t", ToolRunFinished("c", "execute_command", ToolResult(())))
+        await until(pilot, "2 in background (/jobs)")
+        running.stop_command(0)
+        await until(pilot, "1 in background (/jobs)")
+        running.stop_command(0)
+        await until(pilot, "in background", gone=True)
+        app.session.task = None
 
 
 def test_help_is_aligned_and_names_what_else_can_be_typed(tmp_path: Path) -> None:

@@ -325,7 +325,8 @@ async def settled(app: Interactive, pilot: Pilot[None]) -> str:
     for _ in range(100):
         await pilot.pause(0.06)
         panel, now = app.screen_stack[0].query_one(RequestPanel), svg(app)
-        if now == before and (panel.request is None or panel.gate.is_ready("")):
+        shows_keys = panel.gate.is_ready("") and panel.has_class("ready") == panel.accepts_keys
+        if now == before and (panel.request is None or shows_keys):
             return now
         before = now
     raise AssertionError("the screen does not come to rest")
@@ -370,6 +371,14 @@ STATES["approval-that-can-last"] = seen(
         always=("exactly `rm -rf build`",),
     ),
 )
+STATES["approval-of-a-long-change"] = seen(
+    *wrote(),
+    replace(
+        CHANGE, shown=(ShownDiff("server.py", "@@ -0,0 +1,40 @@\n" + "".join(f"+row = {n}\n" for n in range(40))),)
+    ),
+    replace(CHANGE, request_id="b"),
+)
+STATES["suggestion-chosen"] = typed("down", "down", after=seen(QUESTION))
 
 
 async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: str = "dark") -> list[str]:

@@ -101,7 +101,7 @@ async def test_the_folder_and_the_profile_stay_in_view(tmp_path: Path) -> None:
         screen = await until(pilot, "Enter accepts")
         assert "approvals" not in screen
         assert "~/project (main) ─╯" in screen
-        assert "code  all" in screen.splitlines()[-1], "the profile of the task that runs"
+        assert "approve: all" in screen.splitlines()[-1], "the profile of the task that runs"
 
 
 class SlowToStart(TypeaheadApp):

@@ -232,8 +232,9 @@ def _users_command(entry: UserCommand, look: Look) -> RenderableType:
 # Requests
 
 
-def draw_request(request: Request, look: Look) -> Iterator[RenderableType]:
-    """What is requested, and below it, in full, everything that the user must see to answer."""
+def draw_request(request: Request, look: Look, *, chosen: int | None = None) -> Iterator[RenderableType]:
+    """What is requested, and below it, in full, everything that the user must see to answer. `chosen` is the suggestion
+    that the user is about to pick."""
     look = replace(look, in_full=True)
     match request:
         case ApprovalRequested():
@@ -241,7 +242,8 @@ def draw_request(request: Request, look: Look) -> Iterator[RenderableType]:
         case QuestionRequested(_, question, suggestions):
             yield look.prose(question)
             for number, suggestion in enumerate(suggestions, 1):
-                line = inked(f" {number} ", "bold cyan").append(visible(suggestion.text))
+                style = "reverse" if number - 1 == chosen else ""
+                line = inked(f" {number} ", "bold cyan").append(visible(suggestion.text), style)
                 yield line.append(f"  → {one_line(suggestion.mode)} mode" if suggestion.mode else "", "dim")
         case CompletionRequested(plan=True):
             yield inked("Shall this plan be carried out?", "bold green").append("  Or type what to change.", "dim")

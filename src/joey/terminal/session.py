@@ -55,6 +55,12 @@ class Session:
         for each in self._command_lines.values():
             await each.close()
 
+    def count_jobs(self) -> bool:
+        """Count the commands that run in the background; returns whether the status is another one now."""
+        jobs = len(self.task.running_commands) if self.task is not None else 0
+        before, self.status = self.status, replace(self.status, jobs=jobs)
+        return before.jobs != jobs
+
     @property
     def waits(self) -> bool:
         """Whether the task is there and has nothing to do until the next message."""

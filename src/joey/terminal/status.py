@@ -52,6 +52,8 @@ class Status:
     window: int | None = None
     todos_done: int = 0
     todos: int = 0
+    jobs: int = 0
+    """How many commands run in the background."""
     modes_above: tuple[str, ...] = ()
     """The modes of the tasks that wait for the subtask that runs, the outermost first."""
 
@@ -124,10 +126,11 @@ def _width(parts: list[tuple[int, Text]]) -> int:
 def _parts(status: Status) -> list[tuple[int, Text]]:
     """The pieces in their order, each with its rank: the highest is left out first."""
     return [
-        (0, Text(one_line(status.mode), "bold")),
-        (0, Text(one_line(status.profile), "magenta")),
+        (0, Text(f"{one_line(status.mode)} mode", "bold")),
+        (0, Text(f"approve: {one_line(status.profile)}" if status.profile else "", "magenta")),
         (3, Text(one_line(status.model), "cyan")),
         (1, Text(f"● {status.activity}" if status.activity else "", "yellow")),
+        (1, Text(f"{status.jobs} in background (/jobs)" if status.jobs else "", "yellow")),
         (7, Text(f"todo {status.todos_done}/{status.todos}" if status.todos else "")),
         (5, Text(tokens_line(status.usage))),
         (6, Text(cache_line(status.usage))),

@@ -65,8 +65,8 @@ def choices(request: Request) -> tuple[Choice, ...]:
             return (
                 Choice(("y", "1"), "yes, once", yes),
                 *_lasting(request),
-                Choice(("n", "4"), "no", no),
-                Choice(("c", "5"), "no, with a comment", Comment()),
+                Choice(("n",), "no", no),
+                Choice(("c",), "no, with a comment", Comment()),
             )
         case QuestionRequested(request_id, _, suggestions):
             texts = (each.text for each in suggestions[:9])
@@ -98,7 +98,7 @@ def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
         what = "exactly this"  # it stands above, and every answer is to be seen
     return (
         Choice(("2",), f"yes, always in this task: {what}", yes),
-        Choice(("3",), f"yes, always in this project: {what}", replace(yes, scope="project")),
+        Choice(("3",), f"yes, always in this project folder: {what}", replace(yes, scope="project")),
     )
 
 

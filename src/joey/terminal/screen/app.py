@@ -24,6 +24,7 @@ from rich.theme import Theme
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.containers import Vertical
 from textual.content import Content
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
@@ -36,7 +37,7 @@ from textual.worker import Worker
 from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Say, TakeBack
 from joey.errors import JoeyError
-from joey.events import Event, TaskFinished, ToolRunFinished
+from joey.events import Event, Request, TaskFinished, ToolRunFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.permissions import Granted
@@ -74,6 +75,8 @@ from joey.terminal.users_commands import is_command
 from joey.terminal.welcome import welcome
 
 _DRAWINGS_A_SECOND = 20
+_COUNT_EVERY = 2.0
+"""How often the commands in the background are counted, while there are any: they end by themselves."""
 _NOTIFY = ("terminal.notify", "terminal.notify_when", "terminal.notify_command")
 _TWICE = 2.0
 """Within how many seconds a second Ctrl+C quits."""
@@ -128,6 +131,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self._line_filters: list[LineFilter] = [Safe(), Colourless()] if self.no_color else [Safe()]
         self._worker: Worker[None] | None = None
         self._changed: dict[int, Entry] = {}
+        self._requests: list[tuple[str, Request]] = []
         self._in_full = False
         self._files: Sequence[str] = ()
         self._profiles: Sequence[str] = ()
@@ -147,8 +151,9 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def compose(self) -> ComposeResult:
         services = self.session.services
-        yield TranscriptView(self.transcript.entries)
-        yield RequestPanel(lambda text: self.query_one(Prompt).insert(text), self._gate)
+        with Vertical(id="conversation"):
+            yield TranscriptView(self.transcript.entries)
+            yield RequestPanel(self._gate, self._insert, self._invite)
         yield Static(id="activity")
         yield SearchBar(lambda words: matches(self.transcript.entries, words))
         yield Static(id="completions")
@@ -160,6 +165,12 @@ class Interactive(SurvivingApp, TypeaheadApp):
             vim=services.setting("terminal.vim"),
         )  # fmt: skip
         yield Static(id="status")
+
+    def _insert(self, text: str) -> None:
+        self.query_one(Prompt).insert(text)
+
+    def _invite(self, text: str) -> None:
+        self.query_one(Prompt).placeholder = text
 
     def get_driver_class(self) -> type[Driver]:
         usual = super().get_driver_class()
@@ -185,6 +196,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.theme_changed_signal.subscribe(self, lambda _theme: self._redraw())
         self.app_resume_signal.subscribe(self, lambda _app: self.screen.refresh(layout=True))  # after Ctrl+Z and `fg`
         self._spinner = self.set_interval(1 / FRAMES_A_SECOND, self._show_activity, pause=True)
+        self._counter = self.set_interval(_COUNT_EVERY, self._count_jobs, pause=True)
         self.query("#activity, #completions, #shortcuts, #attached").set(display=False)
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
@@ -263,6 +275,11 @@ class Interactive(SurvivingApp, TypeaheadApp):
                 self._spinner.resume()
                 line.update(draw_activity(self._activity, self.clock(), max(10, self.size.width - 2)))
 
+    def _count_jobs(self) -> None:
+        if self.session.count_jobs():
+            self._show_status()
+        (self._counter.resume if self.session.status.jobs else self._counter.pause)()
+
     def _notifier(self) -> Notifier:
         way, when, command = map(self.session.services.setting, _NOTIFY)
         return Notifier(way, command or "", when == "always", self._send)
@@ -274,6 +291,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def on_resize(self, _event: Resize) -> None:
         self._show_status()
+        self.call_after_refresh(self.query_one(RequestPanel).resized)
 
     # The task
 
@@ -299,8 +317,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
             self._show_status()
         if isinstance(message.event, (ToolRunFinished, TaskFinished)):
             self._look_for_files()
-        request = self.transcript.pending[0][1] if self.transcript.pending else None
-        if request is not self.query_one(RequestPanel).request:
+            self._count_jobs()
+        if self.transcript.pending != self._requests:
             self._show_request()
 
     def _run(self, prompt: str = "", images: Sequence[ImageBlock] = ()) -> None:
@@ -330,6 +348,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
             self.session.ended()
             self._activity = IDLE
             self._show_activity()
+            self._count_jobs()
 
     def show(self, text: str) -> None:
         self._note(text)
@@ -427,8 +446,10 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def _show_request(self) -> None:
         """Show the oldest request."""
-        task_id, request = self.transcript.pending[0] if self.transcript.pending else ("", None)
-        self.query_one(RequestPanel).show(request, self.look, of_subtask=self.transcript.is_subtask(task_id))
+        pending = self._requests = [*self.transcript.pending]
+        task_id, request = pending[0] if pending else ("", None)
+        of_subtask = self.transcript.is_subtask(task_id)
+        self.query_one(RequestPanel).show(request, self.look, of_subtask=of_subtask, waiting=len(pending))
 
     # Completion and attachments
 
@@ -486,7 +507,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
     def action_interrupt(self) -> None:
         panel = self.query_one(RequestPanel)
         if panel.commenting:
-            self.query_one(Prompt).text = ""
+            self.query_one(Prompt).clear_to_history()
             panel.stop_commenting()
         elif self._command is not None and self._command.is_running:
             self._command.cancel()

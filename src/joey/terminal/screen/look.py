@@ -14,10 +14,13 @@ from rich.text import Text
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
 from joey.system.visible import one_line, visible
 from joey.terminal.drawing import FOLDED, Look, draw_diff, inked
-from joey.terminal.screen.answering import choices
+from joey.terminal.first_frame import PLACEHOLDER
+from joey.terminal.screen.answering import Choice, choices
 from joey.terminal.screen.diffs import draw_code_diff
 
 _TOO_LONG = 20_000
+_SHORT = 20
+"""Answers of so few characters share a line: the rest of the panel belongs to what is requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,24 @@ class ScreenLook(Look):
         return Text("\n").join([inked(visible(name), "bold"), drawn]) if self.in_full else drawn  # a call may have many
 
 
-def request_keys(request: Request, *, ready: bool, of_subtask: bool = False) -> Text:
-    """Which keys answer it, and what else does. Keys that do not work yet are not named; their place is kept."""
+def request_keys(request: Request, *, ready: bool, of_subtask: bool = False, short: bool = False) -> Text:
+    """Which keys answer it, and what else does. Keys that do not work yet are not named; their place is kept.
+    `short`: in one line, for a small window, which has no room to say what each allows."""
+    if short and isinstance(request, ApprovalRequested):
+        lasting = "  2 task  3 project" if request.always else ""
+        return inked(f"y yes{lasting}  n no  c why" if ready else "", "dim")
     if isinstance(request, ApprovalRequested) or is_plan(request):
-        named = ((each.keys[0] if ready else " ", each.words) for each in choices(request))
-        return Text("\n").join(inked(key, "bold").append(f" {words}", "dim") for key, words in named)
+        drawn = [(_key(each, ready=ready), len(each.words)) for each in choices(request)]
+        together = Text("   ").join(text for text, length in drawn if length <= _SHORT)
+        alone = [text for text, length in drawn if length > _SHORT]
+        return Text("\n").join([together, *alone] if together.plain else alone)
     return Text(_keys(request, of_subtask=of_subtask) if ready else "", "dim")
+
+
+def _key(choice: Choice, *, ready: bool) -> Text:
+    key, *others = choice.keys
+    also = f" (or {', '.join(others)})" if others else ""
+    return inked(key if ready else " ", "bold").append(f" {choice.words}{also if ready else ''}", "dim")
 
 
 def is_plan(request: Request | None) -> bool:
@@ -75,11 +90,28 @@ def is_plan(request: Request | None) -> bool:
     return isinstance(request, CompletionRequested) and request.plan
 
 
+def invitation(request: Request | None) -> str:
+    """What the empty input says: what can be typed there now."""
+    match request:
+        case None:
+            return PLACEHOLDER
+        case ApprovalRequested():
+            return "A key above answers; what you type here is a message for the model"
+        case QuestionRequested():
+            return "Your answer"
+        case CompletionRequested(plan=True):
+            return "What to change in the plan"
+        case CompletionRequested():
+            return "What is next, or what to change?  (/help)"
+        case _:
+            return "Guidance for the model"
+
+
 def _keys(request: Request, *, of_subtask: bool) -> str:
     match request:
         case QuestionRequested():
             count = len(choices(request))
-            return f"1-{count} picks · or type an answer" if count else "type an answer"
+            return f"1-{count}, or ↑↓ and Enter, picks · or type an answer" if count else "type an answer"
         case CompletionRequested():
             what = " the subtask's result, and the task goes on" if of_subtask else ""
             return f"Enter accepts{what} · or type what to change"

@@ -22,6 +22,7 @@ from textual.widgets import TextArea
 
 from joey.system.visible import one_line
 from joey.terminal.attachments import ImageFile, images_in, only_images
+from joey.terminal.first_frame import PLACEHOLDER
 from joey.terminal.screen.menu import Menu, completions, word_to_complete
 from joey.terminal.screen.pasted import Pasted
 from joey.terminal.screen.survival import Survives
@@ -131,7 +132,7 @@ class Prompt(Survives, TextArea):
     ) -> None:
         """`intercept` sees every key first, with the text that is there, and returns whether it took the key."""
         super().__init__(
-            id="prompt", compact=True, highlight_cursor_line=False, placeholder="What would you like to do?  (/help)",
+            id="prompt", compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDER,
             tab_behavior="focus",
         )  # fmt: skip
         self._candidates = candidates
