@@ -404,6 +404,10 @@ class ContextShortened:
     cost: float | None = None
     shortened_results: int = 0
     """How many results are sent in part, if that is what was done."""
+    dropped: str = ""
+    """What the hidden messages held, in words."""
+    kept: tuple[str, ...] = ()
+    """What is sent word by word all the same: plan, todos, open questions."""
 
 
 @dataclass(frozen=True, slots=True)

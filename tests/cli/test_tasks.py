@@ -123,6 +123,12 @@ def test_show_and_export_are_the_same_markdown(tasks: Path, tmp_path: Path, caps
     assert main(["tasks", "export", OLD, str(tmp_path / "nowhere" / "shed.md")]) == 2
 
 
+def test_what_fills_the_window_of_a_task(tasks: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert main(["tasks", "context", OLD]) == 0
+    assert capsys.readouterr().out.startswith("Context: 11 tokens\n  [SSSSS")
+
+
 def test_delete_removes_everything_kept_with_it(tasks: Path, capsys: Captured) -> None:
     closed = tasks / OLD / "checkpoints"
     closed.mkdir()

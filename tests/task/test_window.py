@@ -15,9 +15,12 @@ from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock, ToolU
 from joey.modes.builtin import CODE
 from joey.providers import EngineOptions
 from joey.providers.local.provider import LocalProvider
+from joey.task.context import ContextView
+from joey.task.kept import kept_of
 from joey.task.large_results import limit_for, result_sizes, shortened
 from joey.task.task import TaskHandle
 from joey.task.window import KEPT_MESSAGES
+from joey.terminal.context_bar import context_lines
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import ToolChoices, build_toolset
@@ -315,3 +318,74 @@ def test_a_shortened_result_is_no_longer_than_its_limit_and_keeps_what_is_no_tex
     cut = made.content[0]
     assert isinstance(cut, ToolResultBlock) and cut.is_error and image in cut.content
     assert shortened(made, limit) is made
+
+
+# Old results first, and what a summary must not lose
+
+
+def reads_big(number: int, tokens: int) -> Scripted:
+    return reply(call(f"r{number}", "read_file", path="big.txt", limit=2000 + number), usage=UsageChunk(tokens, 1))
+
+
+async def test_large_results_that_are_old_are_shortened_before_anything_is_summarized(tmp_path: Path) -> None:
+    script = [*(reads_big(number, 100) for number in range(6)), reads_big(6, 90_000), done()]
+    kit = Kit(tmp_path, script, context_window=100_000, repetition_limit=0)
+    (kit.workspace / "big.txt").write_text("".join(f"line {n} of a large file\n" for n in range(1500)))
+    assert (await kit.run()).outcome == "completed"
+    (event,) = kit.of(ContextShortened)
+    assert event.shortened_results == 4 and event.hidden_messages == 0 and event.tokens_after < 50_000
+    sizes = result_sizes(kit.sent)
+    assert [size < 2100 for size in sizes] == [True] * 4 + [False] * 3, "the last ones are whole"
+    assert "[…" in str(kit.sent[2]) and len(kit.provider.requests) == 8, "nobody was asked for a summary"
+    assert kit.task is not None
+    resumed = TaskHandle.resume(kit.config, kit.task.id)
+    assert resumed.state.old_results == (2000, 9)
+    resumed.close()
+
+
+async def test_a_summary_keeps_the_plan_and_open_questions_and_says_what_it_drops(tmp_path: Path) -> None:
+    def user(request: Request) -> Answer:
+        plan = "edits" if getattr(request, "plan", False) else ""
+        return Answer(request.request_id, yes=True, profile=plan)
+
+    question = call("q", "ask_followup_question", question="Which port?", follow_up=[{"text": "80"}, {"text": "81"}])
+    todos = call("t", "update_todo_list", todos="[x] look\n[ ] build")
+    script = [done("p", "1. Look. 2. Build."), reply(question, todos), *(looks(number, 100) for number in range(8)),
+              looks(8, 90_000), reply("In short."), done()]  # fmt: skip
+    kit = Kit(tmp_path, script, context_window=100_000, repetition_limit=0, mistake_limit=0, user=user, policy="plan")
+    kit.user = lambda request: Answer(request.request_id) if "question" in request.request_id else user(request)
+    assert (await kit.run()).outcome == "completed"
+    (event,) = kit.of(ContextShortened)
+    assert event.kept == ("the plan", "1 todo", "1 open question")
+    assert event.dropped.startswith("6 list_files, 1 attempt_completion, 1 ask_followup_question, 1 update_todo_list;")
+    first = kit.sent[0].content[-1].text
+    assert "In short." in first and "<plan>\n1. Look. 2. Build.\n</plan>" in first and "- Which port?" in first
+
+
+async def test_what_was_kept_stays_with_the_next_summary_until_there_is_a_newer_plan() -> None:
+    accepted = "The user accepted the plan, after changing it; this is the plan now. …\n<plan>\nB\n</plan>"
+    newer = [Message("user", (TextBlock(accepted),))]
+    assert kept_of([], "kept before") == "kept before"
+    assert kept_of(newer, "kept before") == "The plan that the user accepted:\n<plan>\nB\n</plan>"
+
+
+# What fills the window
+
+
+async def test_the_parts_of_a_request_add_up_to_what_was_counted(tmp_path: Path) -> None:
+    kit = Kit(tmp_path, [reads_big(0, 9_999), done()], context_window=100_000)
+    (kit.workspace / "big.txt").write_text("x" * 5000)
+    await kit.run("Read it.")
+    assert kit.task is not None
+    view = kit.task.context
+    parts = dict(view.parts)
+    assert view.window == 100_000 and view.counted and parts["tools"] > parts["messages"] > 0
+    assert abs(view.used - kit.task.state.last_usage.total) < len(parts)
+    lines = context_lines(view).split("\n")
+    assert lines[0] == f"Context: {view.used:,} of 100,000 tokens ({100 * view.used / 100_000:.0f} %)"
+    assert len(lines[1]) == 64 and lines[1].count("·") > 50 and "F files and searches" in context_lines(view)
+
+
+def test_a_bar_of_a_window_that_nobody_knows_is_full() -> None:
+    view = ContextView((("system prompt", 25), ("messages", 75)))
+    assert context_lines(view).split("\n")[1] == f"  [{'S' * 15}{'M' * 45}]"

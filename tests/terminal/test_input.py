@@ -39,7 +39,7 @@ async def test_the_list_of_completions_is_walked_and_put_away(tmp_path: Path) ->
         prompt = app.query_one(Prompt)
         await pilot.press("slash", "c", "o")
         assert "summarize the old part" in await until(pilot, "/cost")
-        await pilot.press("down", "down", "enter")
+        await pilot.press("down", "down", "down", "enter")
         assert prompt.text == "/cost "
         await until(pilot, "total", gone=True)
         prompt.text = ""

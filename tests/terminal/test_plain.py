@@ -47,10 +47,11 @@ async def test_after_the_end_of_the_input_the_careful_answer_is_given(tmp_path: 
 
 
 async def test_commands_work_while_a_request_waits(tmp_path: Path) -> None:
-    lines = "/cost\n/nope\nwrite it\n/tools\n/mode ask\ny\n\n/mode ask\n/compact\n/theme dark\n"
+    lines = "/cost\n/context\n/nope\nwrite it\n/tools\n/context\n/mode ask\ny\n\n/mode ask\n/compact\n/theme dark\n"
     code, out, services = await piped(tmp_path, lines, WRITE, done())
     assert code == 0
-    for shown in ("none yet", "There is no /nope", "Tools in code mode", "A task is running", "Switched to ask mode",
+    for shown in ("none yet", "No task is open", "S system prompt",
+                 "There is no /nope", "Tools in code mode", "A task is running", "Switched to ask mode",
                  "Not summarized: there is nothing to summarize yet", "have no theme"):  # fmt: skip
         assert shown in out
     assert (services.folder / "a.txt").exists(), "a command is no answer"

@@ -3,6 +3,7 @@
   joey tasks                        list tasks, those of this folder first, the most recent first
   joey tasks search TEXT            tasks that contain this text
   joey tasks show ID                messages and actions of a task
+  joey tasks context ID             what fills the model's window in a task
   joey tasks export ID [FILE]       the same as Markdown
   joey tasks delete ID              delete a task and everything saved with it; asks first, unless --yes
   joey tasks fork ID --turn N       a new task that shares the first N turns
@@ -16,6 +17,8 @@ listed below the task that started them.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import sys
 from pathlib import Path
 
@@ -29,8 +32,9 @@ from joey.journal.records import Record
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.folders import state_folder
 from joey.task.config import new_task_id
+from joey.task.task import TaskHandle
 
-ACTIONS = ("list", "search", "show", "export", "delete", "fork", "repair", "import")
+ACTIONS = ("list", "search", "show", "context", "export", "delete", "fork", "repair", "import")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"note: left out: {each}", file=sys.stderr)
     if args.action == "show":
         print(as_markdown(entry.state))
+    elif args.action == "context":
+        asyncio.run(_show_context(entry))
     elif args.action == "export":
         _export(as_markdown(entry.state), args.what[1:])
     elif args.action == "repair":
@@ -70,6 +76,18 @@ def run(args: argparse.Namespace) -> int:
     else:
         return _fork(store, entry, args.turn)
     return 0
+
+
+async def _show_context(entry: TaskEntry) -> None:
+    from joey.app.tasks import TaskOptions, make_config, prepare_task  # the whole of a task: no other action needs it
+    from joey.terminal.context_bar import context_lines
+
+    config = make_config(prepare_task(TaskOptions(resume=entry.task_id)), lambda _task_id, _event: None)
+    try:
+        with contextlib.closing(TaskHandle.resume(config, entry.task_id)) as task:
+            print(context_lines(task.context))
+    finally:
+        await config.model.provider.close()
 
 
 def _export(text: str, to: list[str]) -> None:

@@ -223,17 +223,21 @@ class MessagesHidden:
     tokens: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+    kept: str = ""
+    """What of them stands below the summary word by word: the plan, open questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultsShortened:
     """Of results with more than `limit` characters only the beginning and the end are sent from now on.
 
-    `tokens` is about what a request takes from now on, 0 if that is not known.
+    `tokens` is about what a request takes from now on, 0 if that is not known. With `before`, only results in the first
+    so many messages are meant: those that are old.
     """
 
     limit: int
     tokens: int = 0
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,13 @@ class TaskState:
     """How many messages after the first are no longer sent."""
     result_limit: int | None = None
     """How many characters of a result are sent."""
+    old_results: tuple[int, int] | None = None
+    """How many characters of a result are sent that is old, and how many messages are."""
     queued: list[UserSaid] = field(default_factory=list)
     """What the user wrote since the last message that was sent."""
     summary: str | None = None
+    kept: str = ""
+    """What of the hidden messages is sent word by word."""
     mode: str = ""
     profile: str = ""
     """The profile of approvals that was chosen for this task; empty: that of the settings."""
@@ -165,10 +169,12 @@ class TaskState:
         self._spend(usage, cost)
 
     def _shorten(self, record: MessagesHidden | ResultsShortened) -> None:
-        if isinstance(record, ResultsShortened):
+        if isinstance(record, ResultsShortened) and record.before is not None:
+            self.old_results = (record.limit, record.before)
+        elif isinstance(record, ResultsShortened):
             self.result_limit = record.limit
         else:
-            self.hidden, self.summary = max(0, record.count), record.summary
+            self.hidden, self.summary, self.kept = max(0, record.count), record.summary, record.kept
             self._spend(record.usage, record.cost)
         if record.tokens:
             self.last_usage = Usage(record.tokens)

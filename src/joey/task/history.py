@@ -7,6 +7,7 @@ the rest. Hiding is by count, so it deletes nothing and can be undone by forgett
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 from joey.frames import neutral
@@ -17,7 +18,13 @@ from joey.providers.encoding.memo import GrowingMemo, Memo
 from joey.toolspec import ToolSpec
 
 _HIDDEN = "[{count} earlier messages of this task are no longer shown.]"
+_IS_SUMMARY = re.compile(r"\[\d+ earlier messages of this task are no longer shown\.")
 _SUMMARY = "[{count} earlier messages of this task are no longer shown. In short:]\n\n{summary}"
+
+
+def is_summary(text: str) -> bool:
+    """Whether a text stands for messages that are no longer sent."""
+    return bool(_IS_SUMMARY.match(text))
 
 
 def visible(state: TaskState) -> tuple[Message, ...]:
@@ -26,8 +33,15 @@ def visible(state: TaskState) -> tuple[Message, ...]:
     if not state.hidden or not messages:
         return tuple(messages)
     note = (_SUMMARY if state.summary else _HIDDEN).format(count=state.hidden, summary=neutral(state.summary or ""))
+    note = f"{note}\n\n{state.kept}" if state.kept else note
     first = Message("user", (*messages[0].content, TextBlock(note)))
     return (first, *messages[1 + state.hidden :])
+
+
+def places(state: TaskState) -> tuple[int, ...]:
+    """Where each visible message stands among all."""
+    count = len(state.messages)
+    return (0, *range(1 + state.hidden, count)) if state.hidden and count else tuple(range(count))
 
 
 def hideable(messages: Sequence[Message], keep: int) -> int:

@@ -1,7 +1,8 @@
 """Large results of tools, sent in part: the first thing to give up when a conversation is too long.
 
 One limit holds for all results of a task: of a longer one the beginning and the end are sent, with a note between them.
-The journal keeps them whole. The limit is chosen so that the conversation loses what it must: a result counts as large
+Results that are old may have a lower one: they are shortened before anything is summarized. The journal keeps all of
+them whole. The limit is chosen so that the conversation loses what it must: a result counts as large
 if it is more than an eighth of everything, so a conversation of many small ones is left to the summary.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock
 
 MIN_RESULT = 2000
@@ -21,6 +23,14 @@ _ROOM = 0.9
 _UNKNOWN_SHARE = 0.5
 _NOTE = "\n[… {count:,} characters of this result are left out: the conversation was too long for the model …]\n"
 """With its place for a number it is about as long as with a number of many digits."""
+
+
+def result_limit(state: TaskState, place: int) -> int | None:
+    """How many characters are sent of the results in the message at this place; None: all."""
+    limits = [state.result_limit] if state.result_limit is not None else []
+    if state.old_results is not None and place < state.old_results[1]:
+        limits.append(state.old_results[0])
+    return min(limits, default=None)
 
 
 def result_sizes(messages: Iterable[Message]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from joey.events import ModelChanged, RequestDelayed, RetryScheduled
@@ -14,8 +15,8 @@ from joey.providers.encoding.memo import Memo
 from joey.providers.errors import ProviderError
 from joey.providers.retry import Retry, with_retries
 from joey.task.config import TaskConfig
-from joey.task.history import HistoryEncoder, visible
-from joey.task.large_results import shortened
+from joey.task.history import HistoryEncoder, places, visible
+from joey.task.large_results import result_limit, shortened
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 from joey.task.prompt import PromptContext
@@ -64,11 +65,12 @@ class RequestBuilder:
 
     def sent(self, state: TaskState) -> tuple[Message, ...]:
         """The messages that are still sent, large results in part if they have to be."""
-        messages, limit = visible(state), state.result_limit
-        if limit is None:
+        messages = visible(state)
+        if state.result_limit is None and state.old_results is None:
             return messages
         self._shortened.next_round()
-        return tuple(self._shortened(message, limit) for message in messages)
+        limited = zip(messages, map(partial(result_limit, state), places(state)), strict=True)
+        return tuple(message if limit is None else self._shortened(message, limit) for message, limit in limited)
 
     def system_prompt(self) -> str:
         config, specs = self._config, self._toolbox.registry.specs

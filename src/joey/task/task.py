@@ -26,6 +26,7 @@ from joey.permissions import Granted
 from joey.protocols import get
 from joey.task.assembly import Assembly
 from joey.task.config import TaskConfig
+from joey.task.context import ContextView, context_of
 from joey.task.lifecycle import Lifecycle
 from joey.task.log import TaskLog
 from joey.task.remote import Remote
@@ -159,6 +160,11 @@ class TaskHandle:
         its journal and what its tools have opened: `Cancel` ends it as completed."""
         opened = self.state.opened
         return self._parts.requests.next_message is not None and opened is not None and opened.parent_id is None
+
+    @property
+    def context(self) -> ContextView:
+        """What fills the model's window."""
+        return context_of(self.config, self._log, self._parts.toolbox, self._parts.builder)
 
     def send(self, command: Command) -> bool:
         """Whatever a front end may ask, at any moment. False: nobody was there for it."""

@@ -1,10 +1,11 @@
 """Keeping the conversation within the model's window.
 
-What the provider counted decides, and an estimate only where it did not count. When the window is nearly full, old
-turns are hidden behind a summary, which the profile makes or the model writes; if that fails, they are hidden without
-one. Either way the task itself, the last turns and every call with its answer stay, nothing is deleted, and one attempt
-is made for each time the window fills: a summary that does not come cannot hold up the task. Where the user wants it
-and there is no need, no summary means that all stays.
+What the provider counted decides, and an estimate only where it did not count. When the window is nearly full, large
+results that are old are sent in part, if that gains enough. Otherwise old turns are hidden behind a summary, which the
+profile makes or the model writes; if that fails, they are hidden without one. Either way the task itself, the last
+turns, the plan, open questions and every call with its answer stay, nothing is deleted, and one attempt is made for
+each time the window fills: a summary that does not come cannot hold up the task. Where the user wants it and there is
+no need, no summary means that all stays.
 """
 
 from __future__ import annotations
@@ -20,15 +21,21 @@ from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock
 from joey.providers.base import ModelRequest
 from joey.providers.errors import ProviderError
 from joey.task.config import TaskConfig
-from joey.task.history import hideable, visible
+from joey.task.history import hideable, places, visible
 from joey.task.hook_points import HookPoints
+from joey.task.kept import dropped_from, kept_names, kept_of
 from joey.task.large_results import limit_for, result_sizes
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder, persist, size_of
+from joey.tools.todos import open_todos
 from joey.usage import Usage
 
 KEPT_MESSAGES = 6
 KEPT_ON_REQUEST = 2
+OLD_RESULT = 2000
+"""Characters of a result that is old."""
+_WORTH_IT = 0.2
+"""Which part of a request must be gained to shorten old results instead of summarizing."""
 _MAX_RESULT = 2000
 _CHARACTERS_A_TOKEN = 3
 
@@ -40,6 +47,7 @@ Summarize the conversation above for the agent that continues it. Under these he
 3. What was decided, and why.
 4. What went wrong, and what helped.
 5. Where things stand, and the next step.
+6. Questions that are still open.
 Write nothing else."""
 
 
@@ -65,7 +73,7 @@ class Window:
         if self.compact_next:
             self.compact_next = False
             await self.compact()
-        if self.nearly_full():
+        if self.nearly_full() and not (self.shorten_old_results() and not self.nearly_full()):
             await self.shorten()
 
     def nearly_full(self) -> bool:
@@ -106,6 +114,23 @@ class Window:
         self._log.emit(ContextShortened(state.hidden, None, before, after, shortened_results=cut))
         return True
 
+    def shorten_old_results(self) -> bool:
+        """Send large results only in part if they are old. False: that would not gain much."""
+        state = self._log.state
+        until = len(state.messages) - KEPT_MESSAGES
+        if until <= 0 or (state.old_results is not None and state.old_results[1] >= until):
+            return False
+        shorter = replace(state, old_results=(OLD_RESULT, until))
+        size, after = (size_of(self._requests.build(each)) for each in (state, shorter))
+        if after > size * (1 - _WORTH_IT):
+            return False
+        old = (message for message, place in zip(visible(state), places(state), strict=True) if place < until)
+        before, tokens = state.last_usage.total, state.last_usage.total * after // size
+        self._log.record(ResultsShortened(OLD_RESULT, tokens, until))
+        cut = sum(each > OLD_RESULT for each in result_sizes(old))
+        self._log.emit(ContextShortened(state.hidden, None, before, tokens, shortened_results=cut))
+        return True
+
     async def compact(self) -> None:
         """What `shorten` does, because the user wants it: as much as can be, and only behind a summary."""
         count = hideable(self._log.state.messages, KEPT_ON_REQUEST)
@@ -129,10 +154,13 @@ class Window:
         text, usage = summary.text or None, summary.usage
         cost = self._config.model.cost(usage) if usage.total else None
         state, before = self._log.state, self._log.state.last_usage.total
-        shorter = replace(state, hidden=count, summary=text)
+        messages = state.messages[1 + state.hidden : 1 + count]
+        kept = kept_of(messages, state.kept)
+        shorter = replace(state, hidden=count, summary=text, kept=kept)
         after = before * size_of(self._requests.build(shorter)) // size_of(self._requests.build(state))
-        self._log.record(MessagesHidden(count, text, after, usage, cost))
-        self._log.emit(ContextShortened(count, text, before, after, usage, cost))
+        self._log.record(MessagesHidden(count, text, after, usage, cost, kept))
+        named = kept_names(kept, len(open_todos(tuple(state.todos))))
+        self._log.emit(ContextShortened(count, text, before, after, usage, cost, 0, dropped_from(messages), named))
 
     async def _summary(self, count: int) -> _Summary:
         """The first `count` messages after the task in short, with those hidden before. Raises ProviderError."""

@@ -37,9 +37,12 @@ PLAN_MODE_OFF = "Plan mode is off: carry out the task."
 PLAN_DENIED = "Plan mode is on, so nothing is changed before the user has accepted a plan."
 
 
+PLAN_ACCEPTED = "The user accepted the plan, "
+
+
 def plan_accepted(plan: str, *, edited: bool) -> str:
     how = "after changing it; this is the plan now" if edited else "as it is"
-    text = f"The user accepted the plan, {how}. Plan mode is off: carry it out now, step by step."
+    text = f"{PLAN_ACCEPTED}{how}. Plan mode is off: carry it out now, step by step."
     return f"{text}\n{framed('plan', plan)}" if edited else text
 
 

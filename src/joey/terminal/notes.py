@@ -92,4 +92,7 @@ def _shortened(event: ContextShortened) -> str:
     gained = f" The next request takes about {after:,} tokens instead of {before:,}." if before else ""
     if results:
         return f"{results} large {'result is' if results == 1 else 'results are'} sent in part.{gained}"
-    return f"{event.hidden_messages} earlier messages {'summarized' if event.summary else 'hidden'}.{gained}"
+    dropped = f" No longer sent: {event.dropped}." if event.dropped else ""
+    kept = f" Kept word by word: {', '.join(event.kept)}." if event.kept else ""
+    how = "summarized" if event.summary else "hidden"
+    return f"{event.hidden_messages} earlier messages {how}.{gained}{dropped}{kept}"

@@ -19,6 +19,7 @@ from joey.errors import JoeyError
 from joey.journal.replay import TaskState
 from joey.permissions import Granted
 from joey.system.visible import one_line
+from joey.terminal.context_bar import context_lines
 from joey.terminal.session import Session
 from joey.terminal.status import Status, cache_line, money, short_number, tokens_line
 
@@ -204,6 +205,12 @@ def _compact(front: Front, _rest: str) -> str:
     return "Compacting …"
 
 
+def _context(front: Front, _rest: str) -> str:
+    if front.session.task is None:
+        return "No task is open; send a message first."
+    return context_lines(front.session.task.context)
+
+
 def _cost(front: Front, _rest: str) -> str:
     return cost_lines(front.session.status)
 
@@ -346,6 +353,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "tasks": ("task history", _tasks),
     "resume": ("choose a task to resume, or name one", _resume),
     "compact": ("summarize the old part of the conversation, to make room", _compact),
+    "context": ("what fills the model's window", _context),
     "cost": ("tokens, cache and cost", _cost),
     "tools": ("the tools of this mode", _tools),
     "permissions": ("list and revoke what you allowed with an answer", _permissions),
