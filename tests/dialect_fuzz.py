@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 
+from dialect_cases import cases_of, dialect_names
 from joey.messages import ToolUseBlock
 from joey.protocols import collect, get
 from joey.protocols.dialects.protocol import DialectProtocol
@@ -125,12 +126,60 @@ def random_reply(name: str, rng: random.Random) -> str:
     return "".join(parts)
 
 
-def assert_laws(name: str, text: str, rng: random.Random) -> None:
-    """No exception, no character lost, the same outcome whole, by character and at a random cut."""
+@cache
+def _corpus(name: str) -> tuple[str, ...]:
+    """Replies to begin with: recorded ones where there are any, and a good one."""
+    recorded = cases_of(name) if name in dialect_names() else []
+    return (*(case["text"] for case in recorded if len(case["text"]) < 600), _good(name))
+
+
+def mutated_reply(name: str, rng: random.Random) -> str:
+    """A recorded reply with a few accidents: pieces lost, doubled, moved, from another reply, markers and noise."""
+    text = rng.choice(_corpus(name))
+    for _ in range(rng.randint(1, 4)):
+        start = rng.randint(0, len(text))
+        end = min(len(text), start + rng.choice((0, 0, 1, 2, 5, 20, 80)))
+        other = rng.choice(_corpus(name))
+        there = rng.randint(0, len(other))
+        new = rng.choice(
+            (
+                "",
+                text[start:end] * 2,
+                rng.choice(markers_of(name)),
+                rng.choice(NOISE),
+                other[there : there + rng.choice((3, 20, 100))],
+            )
+        )
+        text = text[:start] + new + text[end:]
+    return text[:1500]
+
+
+def fuzzed(name: str, number: int) -> str:
+    """One input of the endless row of a dialect."""
+    rng = random.Random(f"{name}:{number}")
+    return random_reply(name, rng) if number % 3 == 0 else mutated_reply(name, rng)
+
+
+def fuzzed_laws(name: str, number: int) -> str:
+    """What is wrong with how one input is read; empty if nothing is."""
+    text = fuzzed(name, number)
+    try:
+        assert_laws(name, text, random.Random(number), by_character=number % 8 == 0)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        return f"{type(error).__name__}: {error}"[:300]
+    return ""
+
+
+def assert_laws(name: str, text: str, rng: random.Random, *, by_character: bool = True) -> None:
+    """No exception, no character lost, the same outcome whole, by character and at a random cut; now and then of a
+    reply that begins inside reasoning."""
     places = [rng.randint(0, len(text)) for _ in range(rng.randint(1, 5))]
     outcomes = []
-    for pieces in ([text], list(text), cut_at(text, places)):
-        events = read(get(name).parser(TOOLS), pieces)
+    protocol, think = get(name), DIALECTS[name].frame.think
+    if think is not None and rng.random() < 0.2:
+        protocol = protocol.with_options(prompt_tail=think[0])
+    for pieces in ([text], cut_at(text, places), *([list(text)] if by_character else [])):
+        events = read(protocol.parser(TOOLS), pieces)
         check_laws(events, text, with_reasoning=True)
         outcomes.append(collect(events))
-    assert outcomes[0] == outcomes[1] == outcomes[2], f"{name} {text!r} cut at {places}"
+    assert all(outcome == outcomes[0] for outcome in outcomes), f"{name} {text!r} cut at {places}"

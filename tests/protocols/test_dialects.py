@@ -114,3 +114,14 @@ def test_a_broken_call_ends_with_its_closer_and_the_next_is_read() -> None:
     assert [call.name for call in reply.calls] == ["ping"]
     (broken,) = [event for event in events if isinstance(event, ToolCallMalformed)]
     assert broken.source.endswith("</tool_call>") and "cannot be read" in broken.message
+
+
+def test_of_two_names_the_first_counts_however_the_reply_is_cut() -> None:
+    text = '<tool_call>{"name": "get_weather", "name": "ping", "arguments": {}}</tool_call>'
+    for pieces in ([text], list(text)):
+        assert [call.name for call in collect(read(get("hermes").parser(TOOLS), pieces)).calls] == ["get_weather"]
+
+
+def test_a_number_that_python_does_not_read_is_malformed() -> None:
+    reply = collect(read(get("lfm2").parser(TOOLS), ["<|tool_call_start|>[ping(a=1_)]<|tool_call_end|>"]))
+    assert reply.calls == () and len(reply.malformed) == 1

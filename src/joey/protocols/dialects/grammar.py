@@ -103,8 +103,9 @@ class _Maker:
     # Calls
 
     def _calls(self, tools: Sequence[ToolSpec], several: bool) -> str:
-        call = self._rules.rule("call", either([self._call(tool) for tool in tools]))
         style = self._style
+        begin = style.call[: _first_field(style.call)]
+        call = self._rules.rule("call", f"{self._lit(begin)}{either([self._call(tool, begin) for tool in tools])}")
         join = f"{literal(style.join)} " if style.join else ""
         more = f" ({join}{call})*" if several and self._may_repeat() else ""
         return self._rules.rule("calls", f"{self._lit(style.before)}{call}{more}{self._lit(style.after, after=True)}")
@@ -118,7 +119,8 @@ class _Maker:
     def _lit(text: str, *, after: bool = False) -> str:
         return "" if not text else f" {literal(text)}" if after else f"{literal(text)} "
 
-    def _call(self, tool: ToolSpec) -> str:
+    def _call(self, tool: ToolSpec, begin: str) -> str:
+        """A call without what all calls begin with: readers that never go back (llguidance) see the name first."""
         style = self._style
         fields = {
             "N": literal(tool.name),
@@ -131,7 +133,7 @@ class _Maker:
             fields["A"] = self._json_arguments(tool)
         elif "%P" in style.call:
             fields["P"] = self._arguments(tool)
-        return self._rules.rule(f"{tool.name}-call", self._fill(style.call, fields))
+        return self._rules.rule(f"{tool.name}-call", self._fill(style.call.removeprefix(begin), fields))
 
     def _fill(self, form: str, fields: Fields) -> str:
         parts, at = [], 0
@@ -305,6 +307,11 @@ class _Maker:
             else:
                 inner.append(raw_text(self._rules, "escaped", words, filled=is_filled(branch)))
         return f"{literal(quote)} {either(list(dict.fromkeys(inner)))} {literal(quote)}"
+
+
+def _first_field(form: str) -> int:
+    found = _FIELD.search(form)
+    return found.start() if found else 0
 
 
 def _is_string(branch: Branch) -> bool:

@@ -143,6 +143,7 @@ class _Value:
         self._sink, self._source, self._spec, self._repair = sink, source, spec, repair
         self._bare, self._blank = bare, blank
         self._reader = RelaxedReader(duplicates=True, repair=True, stops="")
+        self._reader.pause_after_string = True  # until it is named: of two names the first counts
         self._call_value: JsonValue = None
         self._begun = False
         self._waits: tuple[OpenCall, JsonValue] | None = None  # a complete call that waits for its closer
@@ -230,6 +231,7 @@ class _Value:
             if given.get(key) and not any(name_key in keys[: keys.index(key)] for name_key in self._spec.names):
                 call.given_id = str(given[key])
         self._any_started = True
+        self._reader.pause_after_string = False
         call.start(name)
         call.snapshot = self._snapshot
 
@@ -270,6 +272,7 @@ class _Value:
         if isinstance(self._reader.value, list):
             self._finish(call, given)
             self.vessel = self._new()
+            self._reader.pause_after_string = True
         else:
             self._waits = (call, given)
             self.vessel = None

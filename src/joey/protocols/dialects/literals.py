@@ -26,7 +26,7 @@ Piece: TypeAlias = Callable[[ArgumentPath, str, str, bool], None]
 
 _WORD = re.compile(r"[^\s,\])}:=(\[{]*")
 _BARE = re.compile(r"[^,\]}]*")
-_NUMBER = re.compile(r"[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:_[0-9]+)*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CONSTANTS = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
 _RUN = {quote: re.compile(rf"[^{quote}\\]*") for quote in "'\""}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "0": "\0", "\n": ""}

@@ -398,6 +398,7 @@ class RelaxedReader:
         elif atom:
             self._put_atom(word, position)
         else:
+            self.paused = self.pause_after_string
             self.found.append((tuple(self._path), word, False, position))
             self._put(word)
 
