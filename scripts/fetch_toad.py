@@ -56,7 +56,7 @@ def _unpack_python(folder: Path) -> None:
         (apt / each).mkdir(parents=True)
     (apt / "status").touch()
     (apt / "sources.list").write_text(f"deb [signed-by={_KEYS}] http://deb.debian.org/debian sid main\n")
-    places = {
+    places: dict[str, object] = {
         "Dir::State::status": apt / "status", "Dir::State::lists": apt / "lists", "Dir::Cache": apt,
         "Dir::Cache::archives": apt / "archives", "Dir::Etc::sourcelist": apt / "sources.list",
         "Dir::Etc::sourceparts": apt / "etc", "Dir::Etc::preferencesparts": apt / "etc",
@@ -65,8 +65,8 @@ def _unpack_python(folder: Path) -> None:
     options = [word for name, value in places.items() for word in ("-o", f"{name}={value}")]
     _run("apt-get", *options, "-qq", "update")
     _run("apt-get", *options, "-qq", "-y", "-d", "--no-install-recommends", "install", "python3.14", "libstdc++6")
-    for each in sorted((apt / "archives").glob("*.deb")):
-        _run("dpkg-deb", "-x", str(each), str(folder / "root"))
+    for package in sorted((apt / "archives").glob("*.deb")):
+        _run("dpkg-deb", "-x", str(package), str(folder / "root"))
     shutil.rmtree(apt)
 
 

@@ -146,20 +146,27 @@ class Agent:
         return {"sessions": [_info(line) for line in page], **more}
 
     async def _close(self, params: Params) -> dict[str, Any]:
-        session = self._session(params)
-        del self._sessions[session.id]
-        await session.close()
+        """One that is not open here is as good as closed, if there is one."""
+        session_id = _text(params, "sessionId")
+        if (session := self._sessions.pop(session_id, None)) is not None:
+            await session.close()
+        else:
+            self._known(session_id)
         return {}
 
     async def _delete(self, params: Params) -> dict[str, Any]:
         session_id = _text(params, "sessionId")
         if (session := self._sessions.pop(session_id, None)) is not None:
             await session.close()
+        self._known(session_id).delete(session_id)
+        return {}
+
+    def _known(self, session_id: str) -> Services:
+        """The services that know this session, which need not be open here. RpcError if there is none."""
         services = Services(TaskOptions(Path.cwd()))
         if not _is_reserved(services, session_id):
             _found(services, session_id)
-        services.delete(session_id)
-        return {}
+        return services
 
     # Turns
 

@@ -65,9 +65,20 @@ def form(event: QuestionRequested) -> dict[str, Any]:
     return {"mode": "form", "message": event.question, "requestedSchema": schema}
 
 
+def continue_form(reason: str) -> dict[str, Any]:
+    """Whether to go on, and with what guidance."""
+    words = {"type": "string", "title": "Guidance for the model"}
+    schema = {"type": "object", "properties": {"answer": words}}
+    return {"mode": "form", "message": f"{reason}\n\nContinue?", "requestedSchema": schema}
+
+
+def accepts(result: Any) -> bool:
+    return isinstance(result, Mapping) and result.get("action") == "accept"
+
+
 def form_answer(result: Any) -> str | None:
     """What the user answered; None if they did not."""
-    if not isinstance(result, Mapping) or result.get("action") != "accept":
+    if not accepts(result):
         return None
     content = result.get("content")
     given = content if isinstance(content, Mapping) else {}

@@ -16,6 +16,7 @@ subtask is the call that started it; its own calls name that call.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ from joey.events import (
     ToolRunStarted,
     TurnFinished,
 )
-from joey.messages import CommandExit, ImageBlock, ShownText, ToolResult
+from joey.messages import ImageBlock, ShownText, ToolResult
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
 
@@ -231,6 +232,7 @@ class Projection:
             "sessionUpdate": "tool_call",
             "toolCallId": call.id,
             "title": _title(call, summary),
+            "name": call.name,
             "kind": call.display.kind,
             "status": "pending",
         }
@@ -267,7 +269,7 @@ class Projection:
             call, announced = self._announce(task_id, event.call_id, event.name)
         call.arguments = _flat(event.arguments)
         reason = f"{event.reason}." if event.reason and event.reason[-1] not in ".!?" else event.reason
-        content = [*updates.shown_content(event.shown, self._folder), *_command(call)]
+        content = [*updates.shown_content(event.shown, self._folder), *_command(call)] or _arguments(event.arguments)
         return announced, {
             "toolCallId": call.id,
             "kind": call.display.kind,
@@ -312,7 +314,7 @@ class Projection:
             shown = "".join(each.text for each in result.shown if isinstance(each, ShownText)) or result.text
             yield from self._progress(call, updates.shortened(shown))
         content = updates.result_content(result, self._folder)
-        yield from self._close(call, "failed" if failed else "completed", content, result.exit)
+        yield from self._close(call, "failed" if failed else "completed", content, result)
 
     def _started(self, call: _Call) -> Update:
         call.drawn = call.display.kind == "execute" and self._client.draws_output
@@ -336,20 +338,22 @@ class Projection:
             yield self._changed(call, content=[updates.block(updates.text(updates.fenced(tail)))])
 
     def _close(
-        self, call: _Call, status: str, content: list[Content], ended: CommandExit | None = None
+        self, call: _Call, status: str, content: list[Content], result: ToolResult | None = None
     ) -> Iterator[Update]:
         if call.ended or not call.is_card:
             call.ended = True
             return
         call.ended = True
         call.output, call.arguments = [], {}
+        raw = {"rawOutput": updates.raw_output(result)} if result else {}
         if not call.drawn:
-            yield self._changed(call, status=status, content=content)
+            yield self._changed(call, status=status, content=content, **raw)
             return
+        ended = result.exit if result else None
         code = (None if status == "failed" else 0) if ended is None else ended.code
         signal = (ended.signal or None) if ended else None
         how = {"terminal_id": call.id, "exit_code": None if signal else code, "signal": signal}
-        yield self._changed(call, status=status, _meta={"terminal_exit": how})
+        yield self._changed(call, status=status, **raw, _meta={"terminal_exit": how})
 
     def _end(self, task_id: str, words: str) -> Iterator[Update]:
         """Nothing of a task runs or waits any more."""
@@ -400,6 +404,14 @@ def _title(call: _Call, summary: str) -> str:
         return summary
     verb = _VERBS.get(call.display.kind, call.name)
     return f"{verb} {summary}" if summary else call.name
+
+
+def _arguments(arguments: Mapping[str, Any]) -> list[Content]:
+    """What a call would do that shows nothing else, such as one of a server's tools: all that it is given."""
+    if not arguments:
+        return []
+    words = json.dumps(updates.raw_input(arguments), ensure_ascii=False, indent=2)
+    return [updates.block(updates.text(updates.fenced(words)))]
 
 
 def _command(call: _Call) -> list[Content]:

@@ -30,7 +30,9 @@ def read_prompt(blocks: Any, folder: str, *further: str) -> Prompt:
     images: list[ImageBlock] = []
     for each in blocks:
         if each.get("type") == "image":
-            images.append(_image(each))
+            images.append(_image(each.get("data")))
+        elif (data := _embedded_image(each)) is not None:
+            images.append(_image(data))
         else:
             words.append(_words(each, (folder, *further)))
     text = _joined(words).strip()
@@ -51,15 +53,13 @@ def _joined(words: Iterable[str]) -> str:
 def _words(each: Mapping[str, Any], folders: Sequence[str]) -> str:
     match each.get("type"):
         case "text":
-            return str(each.get("text", ""))
+            return str(each.get("text") or "")
         case "resource_link":
-            return _mention(str(each.get("uri", "")), folders)
+            return _mention(str(each.get("uri") or ""), folders)
         case "resource":
             return _embedded(each.get("resource"), folders[0])
-        case "audio":
-            raise RpcError(INVALID_PARAMS, "sound is not supported; send text or images")
         case kind:
-            raise RpcError(INVALID_PARAMS, f"content of type {kind!r} is not supported")
+            return f"[content of type {neutral(str(kind))} is not supported, and was left out]"
 
 
 def _mention(uri: str, folders: Sequence[str]) -> str:
@@ -87,8 +87,15 @@ def _embedded(resource: Any, folder: str) -> str:
     return f'\n<mentioned name="{neutral(name)}">\n{neutral(text)}\n</mentioned>\n'
 
 
-def _image(each: Mapping[str, Any]) -> ImageBlock:
-    data = each.get("data")
+def _embedded_image(each: Mapping[str, Any]) -> Any:
+    """The data of an embedded resource that is an image; None if it is none."""
+    resource = each.get("resource") if each.get("type") == "resource" else None
+    if not isinstance(resource, Mapping) or not str(resource.get("mimeType")).startswith("image/"):
+        return None
+    return resource.get("blob")
+
+
+def _image(data: Any) -> ImageBlock:
     if not isinstance(data, str):
         raise RpcError(INVALID_PARAMS, "an image has its data as base64")
     try:

@@ -330,9 +330,10 @@ class Session:
                 self._wait_for_prompt(event, "end_turn")
             case QuestionRequested():
                 self._question(event)
-            case ContinueRequested(_, reason):
-                self._say(f"{reason}\n\nSend a message to continue.")
-                self._wait_for_prompt(event, "max_turn_requests")
+            case ContinueRequested() if self._client.forms:
+                self._ask(event, self._continue(event))
+            case ContinueRequested():
+                self._stop_at_limit(event)
             case TaskFinished(outcome, message) if self._is_ours(task_id):
                 self._finished(outcome, message)
 
@@ -408,12 +409,28 @@ class Session:
         else:
             self._wait_for_prompt(event, "end_turn")
 
-    async def _form(self, event: QuestionRequested) -> None:
-        request = {"sessionId": self.id, **options.form(event)}
+    async def _continue(self, event: ContinueRequested) -> None:
+        result = await self._filled_in(options.continue_form(event.reason))
+        if event.request_id in self._answered:
+            return
+        if options.accepts(result) and self._task is not None:
+            self._task.send(Answer(event.request_id, yes=True, text=options.form_answer(result) or ""))
+        else:
+            self._stop_at_limit(event)
+
+    def _stop_at_limit(self, event: ContinueRequested) -> None:
+        self._say(f"{event.reason}\n\nSend a message to continue.")
+        self._wait_for_prompt(event, "max_turn_requests")
+
+    async def _filled_in(self, form: dict[str, Any]) -> Any:
+        """What the user made of a form; None if there is no answer."""
         try:
-            text = options.form_answer(await self._connection.request("elicitation/create", request))
+            return await self._connection.request("elicitation/create", {"sessionId": self.id, **form})
         except (RpcError, asyncio.CancelledError):
-            text = None
+            return None
+
+    async def _form(self, event: QuestionRequested) -> None:
+        text = options.form_answer(await self._filled_in(options.form(event)))
         if event.request_id in self._answered:
             return
         if text is None:

@@ -67,6 +67,12 @@ def raw_input(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _short(value) for name, value in arguments.items()}
 
 
+def raw_output(result: ToolResult) -> dict[str, Any]:
+    """What the model reads of a call, shortened, and how its command ended."""
+    ended = {"exitCode": result.exit.code} if result.exit else {}
+    return {"text": shortened(result.text, MAX_INPUT), **ended}
+
+
 def _short(value: Any) -> Any:
     if isinstance(value, str):
         return shortened(value, MAX_INPUT)
