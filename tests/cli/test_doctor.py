@@ -115,9 +115,12 @@ async def test_the_server_of_the_settings_is_enough(here: Here, monkeypatch: pyt
     import asyncio
 
     async with LocalServer([]) as server:
-        here.write("config/joey/config.toml", f'base_url = "{server.openai_url}"\n')
+        upstreams = f'[upstreams.here]\nurl = "{server.openai_url}"\n[upstreams.gone]\nurl = "{_DEAD}"\n'
+        here.write("config/joey/config.toml", f'base_url = "{server.openai_url}"\n{upstreams}')
         code, out = await asyncio.to_thread(here.doctor)
     assert code == 0 and f"base_url         {server.openai_url} answers" in out
+    assert f"upstream here    {server.openai_url} answers" in out
+    assert f"upstream gone    {_DEAD} does not answer" in out
 
 
 def test_an_address_that_is_none_does_not_answer() -> None:

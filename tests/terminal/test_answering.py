@@ -66,7 +66,10 @@ def test_each_answer_says_exactly_what_it_allows_and_how_far() -> None:
 def test_a_long_command_is_not_repeated_beside_the_answers() -> None:
     request = ApprovalRequested("r", "c", "execute_command", {}, "no rule", always=(f"exactly `{'x ' * 100}`",))
     shown = request_keys(request, ready=True).plain.split("\n")
-    assert shown[1:3] == ["2 yes, always in this task: exactly this", "3 yes, always in this project folder: exactly this"]
+    assert shown[1:3] == [
+        "2 yes, always in this task: exactly this",
+        "3 yes, always in this project folder: exactly this",
+    ]
 
 
 def test_keys_that_do_not_work_yet_are_not_named() -> None:

@@ -5,8 +5,8 @@
 
 Checks Python, the terminal, git, ripgrep, the shell, the sandbox for commands, codebase search, the browser, API keys
 (never shown), models on this machine (size, memory, and speed if `joey local bench` has measured it), local model
-servers, folders, settings, saved tasks, and files of Roo Code in the project. The exit code is 0 if nothing required
-is missing, and 1 otherwise.
+servers, upstreams of the gateway, folders, settings, saved tasks, and files of Roo Code in the project. The exit code
+is 0 if nothing required is missing, and 1 otherwise.
 """
 
 from __future__ import annotations
@@ -243,6 +243,7 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
     if own := _own_server(workspace):
         usable = usable or own.state == "ok"
         yield own
+    yield from _upstreams(workspace)
     if without:
         yield Finding("keys", "note", f"not set: {', '.join(without)}")
     if not usable:
@@ -284,6 +285,28 @@ def _own_server(workspace: Path) -> Finding | None:
         return Finding("base_url", "ok", f"{address} (not contacted; it is not on this machine)")
     answers = _answers(address)
     return Finding("base_url", "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
+
+
+def _upstreams(workspace: Path) -> Iterator[Finding]:
+    """The servers that the gateway is to be in front of."""
+    from joey.app.settings import settings_in_force
+    from joey.system.hosts import host_of, is_this_machine
+
+    try:
+        upstreams = settings_in_force(workspace).upstreams
+    except JoeyError:
+        return  # which is a finding of its own
+    for name, entry in upstreams.items():
+        subject, url = f"upstream {name}", entry.get("url")
+        if url is None:
+            yield Finding(subject, "ok", entry.get("model", "no model; set `model` or `url`"))
+        elif not is_this_machine(host_of(url)):
+            yield Finding(subject, "ok", f"{url} (not contacted; it is not on this machine)")
+        else:
+            answers = _answers(url)
+            advice = "" if answers else "start the server, or check the address"
+            found = f"{url} {'answers' if answers else 'does not answer'}"
+            yield Finding(subject, "ok" if answers else "note", found, advice)
 
 
 def _ways() -> str:

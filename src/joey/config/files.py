@@ -12,7 +12,21 @@ from typing import Any
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
-from joey.config.keys import BY_NAME, MODEL_PARTS, OLD_NAMES, OLD_VALUES, PRICE_PARTS, PRICES, SECTIONS, TABLES, Key
+from joey.config.keys import (
+    BY_NAME,
+    MODEL_PARTS,
+    MODELS,
+    OLD_NAMES,
+    OLD_VALUES,
+    PRICE_PARTS,
+    PRICES,
+    SECTIONS,
+    TABLES,
+    UPSTREAM_PARTS,
+    UPSTREAMS,
+    Key,
+)
+from joey.config.kinds import Kind
 from joey.config.lines import Lines
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
@@ -91,7 +105,7 @@ def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
     if secret_in(parts[-1] if parts[0] not in TABLES else "", value):
         raise UsageError(f"{name} looks like a secret. {ADVICE}")
     if parts[0] in TABLES and len(parts) == 2:
-        return name, _price(name, value) if parts[0] == PRICES else _model(name, value)
+        return name, _price(name, value) if parts[0] == PRICES else _entry(name, value, _ENTRIES[parts[0]])
     if name in (*SECTIONS, *TABLES):
         raise UsageError(f"{name} is a table; write [{name}] with its settings below")
     key = find_key(name)
@@ -162,14 +176,17 @@ def _price(name: str, value: Any) -> dict[str, float]:
     return dict(value)
 
 
-def _model(name: str, value: Any) -> dict[str, Any]:
+_ENTRIES = {MODELS: MODEL_PARTS, UPSTREAMS: UPSTREAM_PARTS}
+
+
+def _entry(name: str, value: Any, known: Mapping[str, Kind]) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise UsageError(f"{name} must be a table with any of: {', '.join(MODEL_PARTS)}")
+        raise UsageError(f"{name} must be a table with any of: {', '.join(known)}")
     for part, given in value.items():
-        if part not in MODEL_PARTS:
-            raise UsageError(f"{name} has no {part!r}; it takes: {', '.join(MODEL_PARTS)}")
-        if not MODEL_PARTS[part].matches(given):
-            raise UsageError(f"{part} of {name} must be {MODEL_PARTS[part].expected}, got {_shown(given)}")
+        if part not in known:
+            raise UsageError(f"{name} has no {part!r}; it takes: {', '.join(known)}")
+        if not known[part].matches(given):
+            raise UsageError(f"{part} of {name} must be {known[part].expected}, got {_shown(given)}")
     return dict(value)
 
 

@@ -495,5 +495,18 @@ MODEL_PARTS: dict[str, Kind] = {
     "echo_reasoning": SWITCH,
     "dialect": TEXT,
 }
-TABLES = (PRICES, MODELS)
+UPSTREAMS = "upstreams"
+"""`[upstreams."my-model"]`: a model that `joey gateway` serves under this name."""
+UPSTREAM_PARTS: dict[str, Kind] = {
+    "model": TEXT,
+    "url": TEXT,
+    "api": one_of("chat", "responses", "messages"),
+    "protocol": TEXT,
+    "grammar": TEXT,
+    "key_variable": TEXT,
+    "aliases": LIST,
+    "slots": COUNT,
+    "window": COUNT,
+}
+TABLES = (PRICES, MODELS, UPSTREAMS)
 """Tables whose settings are named by the user: one for each model."""

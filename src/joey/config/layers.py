@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from joey.config.files import Value, check_value, parse_text, read_settings_file
-from joey.config.keys import BY_NAME, KEYS, MODELS, PRICES, Key
+from joey.config.keys import BY_NAME, KEYS, MODELS, PRICES, UPSTREAMS, Key
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
 from joey.system.folders import project_folder
@@ -97,6 +97,11 @@ class Config:
     def models(self) -> dict[str, Any]:
         """What the user knows of models, by model."""
         return self._table(MODELS)
+
+    @property
+    def upstreams(self) -> dict[str, Any]:
+        """The models that the gateway serves, by the name that clients use."""
+        return self._table(UPSTREAMS)
 
     def _table(self, table: str) -> dict[str, Any]:
         start = f"{table}."

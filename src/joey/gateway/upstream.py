@@ -40,7 +40,7 @@ TEXT_DEFAULT = "json_mix"
 """What a model is taught that has no dialect of its own."""
 
 
-def choose_protocol(provider: Provider, model: str, wanted: str | None = None) -> Protocol:
+def choose_protocol(provider: Provider, model: str, wanted: str | None = None, template: str = "") -> Protocol:
     """The protocol to speak with a model: the one that was chosen; native calls where the server takes them and no
     grammar; else the model's own dialect, by its template and name; else one that any model can be taught."""
     abilities = provider.abilities(model)
@@ -48,7 +48,7 @@ def choose_protocol(provider: Provider, model: str, wanted: str | None = None) -
         return protocols.get(wanted)
     if abilities.tools and not provider.takes_grammar and wanted != AUTO:
         return protocols.get(NATIVE)
-    likely = protocols.likely_dialects(template=provider.chat_template, model=model)
+    likely = protocols.likely_dialects(template=template or provider.chat_template, model=model)
     return protocols.get(abilities.dialect or next(iter(likely), TEXT_DEFAULT))
 
 

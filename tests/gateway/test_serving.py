@@ -1,0 +1,181 @@
+"""`joey gateway`: what it opens, where it listens, and how it starts a client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from gateway_kit import PATHS, call_text, request_body, upstream, whole
+from joey.app.settings import settings_in_force
+from joey.cli import main
+from joey.errors import UsageError
+from joey.gateway import Gateway
+from joey.gateway.clients import CLIENTS, Served, launch_of
+from joey.gateway.opening import UpstreamChoice, open_upstreams, probe
+from joey.gateway.serving import address_of, bound, check_host, serve, serve_client
+from joey.system.folders import user_folder
+from joey.testing import LocalServer, reply
+
+SERVED = Served("http://127.0.0.1:9", "k", "my-model", 16384)
+
+
+async def test_it_serves_on_a_port_until_it_is_stopped() -> None:
+    with bound("127.0.0.1", 0) as listening:
+        serving = asyncio.create_task(serve(Gateway([upstream(call_text("list_files"))]), listening, print))
+        async with httpx2.AsyncClient(base_url=address_of(listening), trust_env=False) as client:
+            for _ in range(200):
+                try:
+                    await client.get("/health")
+                    break
+                except httpx2.TransportError:
+                    await asyncio.sleep(0.02)
+            got = await client.post(PATHS["chat"], json=request_body("chat"))
+            large = await client.post(PATHS["chat"], content=b"x" * 40_000_000)
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+    assert whole("chat", got.json()).calls == [("list_files", {})]
+    assert large.status_code == 413
+
+
+def test_a_taken_port_is_an_error_only_if_it_was_chosen() -> None:
+    with bound("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match="choose another --port"):
+            bound("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.com"])
+def test_other_machines_need_a_key(host: str) -> None:
+    with pytest.raises(UsageError, match="key"):
+        check_host(host, None)
+    assert check_host(host, "secret") is False
+    assert check_host("127.0.0.1", None) is check_host("::1", None) is True
+
+
+# Upstreams
+
+
+async def test_a_server_is_asked_for_its_models_and_what_it_is(tmp_path: Path) -> None:
+    # The local server of the tests lists no models; what it answers to other paths says nothing.
+    async with LocalServer([reply("Hi.")]) as server:
+        config = settings_in_force(tmp_path)
+        chosen = UpstreamChoice("qwen3-coder", server.url)
+        (model,) = await asyncio.to_thread(open_upstreams, chosen, config)
+        assert (model.name, model.protocol.name, model.provider.takes_grammar) == ("qwen3-coder", "native", False)
+        with pytest.raises(UsageError, match="--model"):
+            await asyncio.to_thread(open_upstreams, UpstreamChoice(url=server.url), config)
+        assert (await asyncio.to_thread(probe, server.openai_url, None)).grammar is None
+        await model.provider.close()
+
+
+class _Props:
+    """A server that says about itself what llama.cpp says."""
+
+    BODY = json.dumps(
+        {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 2, "chat_template": "{{ '<tool_call>' }}"}
+    )
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(self.BODY)}\r\nConnection: close\r\n\r\n"
+        writer.write((head + self.BODY).encode())
+        await writer.drain()
+        writer.close()
+
+
+async def test_llamacpp_gets_a_grammar_its_window_and_its_slots(tmp_path: Path) -> None:
+    server = await asyncio.start_server(_Props().answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        chosen = UpstreamChoice("qwen2.5-coder", f"{url}/v1/")
+        (model,) = await asyncio.to_thread(open_upstreams, chosen, settings_in_force(tmp_path))
+    assert model.provider.takes_grammar and model.protocol.in_text
+    assert (model.context_window, model.slots) == (4096, 2)
+    await model.provider.close()
+
+
+def test_upstreams_of_the_settings_have_names_and_aliases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    user_folder().mkdir(parents=True)
+    (user_folder() / "config.toml").write_text(
+        '[upstreams."big"]\nmodel = "ollama/qwen3"\nprotocol = "json_mix"\naliases = ["claude-*"]\n'
+        '[upstreams."small"]\nmodel = "ollama/qwen3:1b"\nslots = 1\n'
+    )
+    big, small = open_upstreams(UpstreamChoice(), settings_in_force(tmp_path))
+    assert (big.name, big.protocol.name, big.aliases) == ("big", "json_mix", ("claude-*",))
+    assert (small.name, small.model, small.slots) == ("small", "qwen3:1b", 1)
+
+
+# Clients
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_is_started_with_files_of_its_own_and_nothing_of_the_users(client: str, tmp_path: Path) -> None:
+    launch = launch_of(client, SERVED, tmp_path, ["one", "two words"])
+    launch.write_files(tmp_path)
+    given = json.dumps([launch.variables, launch.files, launch.command])
+    assert "127.0.0.1:9" in given and "my-model" in given
+    assert launch.command[-2:] == ("one", "two words")
+    assert all((tmp_path / name).is_file() for name in launch.files)
+    places = [value for value in launch.variables.values() if value.startswith("/")]
+    assert all(place.startswith(str(tmp_path)) for place in places)
+    if client == "codex":
+        config = tomllib.loads((tmp_path / "codex/config.toml").read_text())
+        catalogue = json.loads(Path(config["model_catalog_json"]).read_text())
+        assert catalogue["models"][0]["context_window"] == 16384
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_is_printed_for_a_client_is_a_shell_script(client: str, tmp_path: Path) -> None:
+    script = launch_of(client, SERVED, tmp_path / "made", ["it's"]).shown("made")
+    program = script.rsplit("\n", 1)[1]
+    assert shlex.split(program)[-1] == "it's"
+    quiet = script.removesuffix(program) + "env"
+    ran = subprocess.run(["bash", "-euc", quiet], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert "127.0.0.1" in ran.stdout or client in ("codex", "opencode")
+
+
+async def test_a_client_runs_in_front_of_the_gateway_and_its_exit_code_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "claude"
+    script.write_text(
+        f"#!{sys.executable}\n"
+        "import json, os, sys, urllib.request\n"
+        "body = {'model': 'x', 'max_tokens': 9, 'messages': [{'role': 'user', 'content': 'Hi'}]}\n"
+        "url = os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages'\n"
+        "request = urllib.request.Request(url, json.dumps(body).encode())\n"
+        "answer = json.load(urllib.request.urlopen(request))\n"
+        "sys.exit(7 if answer['content'][0]['text'] == 'Hello.' and sys.argv[-1] == '-p' else 1)\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with bound("127.0.0.1", 0) as listening:
+        assert await serve_client(Gateway([upstream("Hello.")]), listening, "claude", ["-p"], None) == 7
+    with bound("127.0.0.1", 0) as listening, pytest.raises(UsageError, match="npm install -g @openai/codex"):
+        await serve_client(Gateway([upstream()]), listening, "codex", [], None)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--host", "0.0.0.0"], "set a key"),
+        (["--print"], "--for"),
+        (["--", "x"], "--for"),
+        (["--model", "nope/x"], "no provider"),
+        (["--upstream", "http://127.0.0.1:1"], "--model"),
+        (["--protocol", "morse", "--model", "ollama/x"], "no protocol"),
+    ],
+)
+def test_what_cannot_be_served_is_said_at_once(args: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gateway", *args]) == 2
+    assert words in capsys.readouterr().err
