@@ -62,7 +62,8 @@ async def _day(tasks: int, tally: Tally) -> None:
 
 
 def _report(tally: Tally) -> None:
-    print(f"{tally.tasks} tasks, {tally.kills} kills, {len(tally.faults)} faults so far", file=sys.stderr, flush=True)
+    faults = "; ".join(tally.faults) or "no fault"
+    print(f"{tally.tasks} tasks, {tally.kills} kills so far, {faults}", file=sys.stderr, flush=True)
 
 
 def _print(part: str, tally: Tally) -> None:

@@ -28,7 +28,7 @@ CHILD_STEPS = ("command", "write", "command")
 
 _LABEL = re.compile(r"\bstep-(p\d+(?:c\d+)?)\b")
 _CHILD = re.compile(r"Subtask of step-(p\d+)\b")
-_ANSWER_BEGINS = re.compile(r"tool\n|tool_result\n|text\n(?:\[execute_command |<tool_response>|<tool_result>)")
+_ANSWER_BEGINS = re.compile(r"tool\n|tool_result\n|text\n(?:\[execute_command |<tool_response>|<tool_result\b)")
 """How the answer to a call begins, natively on either wire and in the text protocols."""
 FINISHED = "Every step was tried."
 

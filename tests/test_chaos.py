@@ -18,7 +18,9 @@ from joey import protocols
 from joey.checkpoints import CheckpointStore
 from joey.journal.journal import Journal
 from joey.journal.records import CheckpointMade
+from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.task.wording import INTERRUPTED, NOT_RUN
+from joey.wire import encode
 
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 long = pytest.mark.skipif(not os.environ.get("JOEY_CHAOS"), reason="`make chaos` does it, or JOEY_CHAOS=1")
@@ -133,21 +135,16 @@ def test_growth_is_noticed() -> None:
 
 
 TWO_CALLS = {"role": "assistant", "content": "step-p1 step-p2"}
-OF_TWO = {
-    "native": [
-        {"type": "tool_result", "tool_use_id": "a", "content": "one"},
-        {"type": "tool_result", "content": "two"},
-    ],
-    "xml": [{"type": "text", "text": text} for text in ("[execute_command for 'x'] Result:", "one")]
-    + [{"type": "text", "text": text} for text in ("[execute_command for 'y'] Result:", "two")],
-    "json_mix": [{"type": "text", "text": f"<tool_response>{text}</tool_response>"} for text in ("one", "two")],
-    "morph_xml": [{"type": "text", "text": f"<tool_result>\n{text}\n</tool_result>"} for text in ("one", "two")],
-}
+RESULTS = (ToolResultBlock("a", (TextBlock("one"),)), ToolResultBlock("b", (TextBlock("two"),), is_error=True))
+CALLS = tuple(ToolUseBlock(result.tool_use_id, "execute_command", {"command": "make"}) for result in RESULTS)
+NATIVE = [{"type": "tool_result", "tool_use_id": "c", "content": text} for text in ("one", "two")]
 
 
-@pytest.mark.parametrize("protocol", OF_TWO)
+@pytest.mark.parametrize("protocol", kills.PROTOCOLS)
 def test_of_two_calls_in_a_reply_each_has_its_own_answer(protocol: str) -> None:
-    answers = Conversation.read({"messages": [TWO_CALLS, {"role": "user", "content": OF_TWO[protocol]}]}).answers
+    written = [encode(each) for each in protocols.get(protocol).encode_results(RESULTS, CALLS)]
+    sent = {"role": "user", "content": NATIVE if protocol == "native" else written}
+    answers = Conversation.read({"messages": [TWO_CALLS, sent]}).answers
     assert ["one" in answers["p1"], "two" in answers["p1"]] == [True, False]
     assert ["one" in answers["p2"], "two" in answers["p2"]] == [False, True]
 
