@@ -57,6 +57,8 @@ def _false(store: CheckpointStore, past: Snapshot, path: Path, step: tuple[int, 
     was_there = written < step
     if was_there and says is not None and (says.kind != "file" or _content(store, says.content) != path.read_bytes()):
         return f"{path.name} was there, and the checkpoint has {says.kind}"
+    if says is None and step[1] and not written[1]:
+        return None  # another task wrote it later: the checkpoints of the subtask have nothing to say of it
     if not was_there and (says is None or says.kind != "absent"):
         return f"{path.name} was not there, and the checkpoint has {says.kind if says else 'it as it is now'}"
     return None

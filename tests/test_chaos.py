@@ -179,6 +179,17 @@ def test_a_checkpoint_that_is_not_true_is_noticed(tmp_path: Path, before: list[s
     assert bool(found) == bool(false_checkpoints(tmp_path / "tasks", workspace))
 
 
+def test_the_checkpoints_of_a_subtask_need_not_know_what_its_parent_wrote_later(tmp_path: Path) -> None:
+    workspace, task = tmp_path / "project", tmp_path / "tasks" / "t"
+    workspace.mkdir()
+    with Journal(task / "journal.jsonl"):
+        CheckpointStore(task / "checkpoints", workspace).take("write_to_file: p3c2.txt", touched=["p3c2.txt"])
+    (workspace / "p8.txt").write_text("later")
+    assert false_checkpoints(tmp_path / "tasks", workspace) == []
+    (workspace / "p3c3.txt").write_text("later")
+    assert len(false_checkpoints(tmp_path / "tasks", workspace)) == 1
+
+
 def test_a_checkpoint_whose_content_is_lost_is_noticed(tmp_path: Path) -> None:
     workspace, task = tmp_path / "project", tmp_path / "tasks" / "t"
     workspace.mkdir()
