@@ -34,9 +34,9 @@ async def _part(part: str, options: argparse.Namespace) -> int:
         await kills.at_random(options.kills, options.seed, tally, report=_report)
     elif part == "calls":
         for protocol in kills.PROTOCOLS:
-            await kills.at_every_call(Setting(protocol, sandbox="off"), tally, every=options.every)
+            await kills.at_every_call(Setting(protocol, sandbox="off"), tally, every=options.every, report=_report)
     elif part == "full":
-        await kills.full_at_every_call(Setting("native", sandbox="off"), tally, every=options.every)
+        await kills.full_at_every_call(Setting("native", sandbox="off"), tally, every=options.every, report=_report)
     elif part == "damage":
         await _damage(options, tally)
     elif part == "signals":

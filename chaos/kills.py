@@ -13,12 +13,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from chaos.kept import false_checkpoints
 from chaos.oracle import faults
 from chaos.processes import Ended, Place, ended
 from chaos.scenario import STEPS, TASK, Model
-from chaos.starter import Forked, Starter, a_starter
+from chaos.starter import Forked, Starter, started
 from joey import protocols
 from joey.journal.journal import read_journal
 from joey.journal.replay import replay
@@ -62,6 +63,14 @@ class Tally:
     kills: int = 0
     at: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
+
+
+Report: TypeAlias = Callable[[Tally], None]
+"""Hears how it stands after each task."""
+
+
+def _unreported(tally: Tally) -> None:
+    """Nobody waits for it."""
 
 
 @dataclass(slots=True)
@@ -112,9 +121,9 @@ class Run:
     def messages(self) -> list[Message]:
         return replay(read_journal(self.journal)).messages if self.opened and self.journal else []
 
-    async def finish(self) -> list[str]:
+    async def finish(self, starter: Starter | None = None) -> list[str]:
         """Resume until the end, and what is not true then."""
-        last = await ended(await self.begin_or_resume())
+        last = await ended(await (self.begin_or_resume_with(starter) if starter else self.begin_or_resume()))
         found = [] if last.code == 0 else [f"ended with {last.code}: {last.err[-600:]}"]
         return found + ["a traceback was shown"] * last.traceback + await self.check()
 
@@ -128,8 +137,9 @@ class Run:
 class Knife:
     """Chooses the instants of the kills.
 
-    One in three is anywhere in the life of a process, which starts for long; the others come shortly after the model
-    was asked something, when replies, records and commands follow each other. Those are started by the starter.
+    One in three is anywhere in the first half of a run, which starts for long; a resumed task comes to its later
+    steps there. The others come shortly after the model was asked something, when replies, records and commands follow
+    each other. Those are started by the starter.
     """
 
     chance: random.Random
@@ -140,7 +150,7 @@ class Knife:
     async def start(self, run: Run) -> tuple[asyncio.subprocess.Process | Forked, Awaitable[None]]:
         """A process, and what to wait for before it is killed."""
         if self.chance.random() < 1 / 3:
-            return await run.begin_or_resume(), asyncio.sleep(self.chance.uniform(0, self.seconds))
+            return await run.begin_or_resume(), asyncio.sleep(self.chance.uniform(0, self.seconds / 2))
         waits = self._after_requests(run, self.chance.randint(1, 2), self.chance.uniform(0, 0.5))
         return await run.begin_or_resume_with(self.starter), waits
 
@@ -181,24 +191,23 @@ async def at_random(
     seed: int,
     tally: Tally,
     settings: Sequence[Setting] = SETTINGS,
-    report: Callable[[Tally], None] = lambda _: None,
+    report: Report = _unreported,
 ) -> None:
-    """Kill tasks at random instants until there were so many kills. `report` hears how it stands after each task."""
+    """Kill tasks at random instants until there were so many kills."""
     chance = random.Random(seed)
     lengths: dict[Setting, float] = {}
     goal = tally.kills + kills
-    with tempfile.TemporaryDirectory(prefix="joey-chaos-") as folder:
-        async with a_starter(Path(folder)) as starter:
-            while tally.kills < goal:
-                setting = settings[tally.tasks % len(settings)]
-                if setting not in lengths:
-                    lengths[setting] = await length(setting, starter)
-                knife = Knife(chance, lengths[setting], starter)
-                async with a_run(setting, STEPS) as run:
-                    found = await _killed(run, knife, min(_MAX_KILLS, goal - tally.kills), tally)
-                tally.tasks += 1
-                tally.faults += (f"{setting.words} (seed {seed}, task {tally.tasks}): {each}" for each in found)
-                report(tally)
+    async with started() as starter:
+        while tally.kills < goal:
+            setting = settings[tally.tasks % len(settings)]
+            if setting not in lengths:
+                lengths[setting] = await length(setting, starter)
+            knife = Knife(chance, lengths[setting], starter)
+            async with a_run(setting, STEPS) as run:
+                found = await _killed(run, knife, min(_MAX_KILLS, goal - tally.kills), tally)
+            tally.tasks += 1
+            tally.faults += (f"{setting.words} (seed {seed}, task {tally.tasks}): {each}" for each in found)
+            report(tally)
 
 
 async def _killed(run: Run, knife: Knife, times: int, tally: Tally) -> list[str]:
@@ -233,30 +242,38 @@ async def _until(process: asyncio.subprocess.Process | Forked, instant: Awaitabl
     return Ended(process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
-async def at_every_call(setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0) -> int:
+async def at_every_call(
+    setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0, report: Report = _unreported
+) -> int:
     """Kill a short task before each system call that changes something; how many there are."""
     total = await _count_calls(setting)
-    for number in range(1 + offset, total + 1, every):
-        async with a_run(setting, SHORT) as run:
-            process = await run.begin(_strace(f"signal=KILL:when={number}"))
-            await ended(process)
-            tally.kills += 1
-            tally.at[f"{setting.words}, at a system call"] += 1
-            found = await run.finish()
+    async with started() as starter:
+        for number in range(1 + offset, total + 1, every):
+            async with a_run(setting, SHORT) as run:
+                await ended(await run.begin(_strace(f"signal=KILL:when={number}")))
+                tally.kills += 1
+                tally.at[f"{setting.words}, at a system call"] += 1
+                found = await run.finish(starter)
             tally.tasks += 1
             tally.faults += (f"{setting.words}, killed before call {number} of {total}: {each}" for each in found)
+            report(tally)
     return total
 
 
-async def full_at_every_call(setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0) -> int:
+async def full_at_every_call(
+    setting: Setting, tally: Tally, *, every: int = 1, offset: int = 0, report: Report = _unreported
+) -> int:
     """The disk is full at each of these calls and for twenty more; then there is room, and the task is resumed."""
     total = await _count_calls(setting)
-    for number in range(1 + offset, total + 1, every):
-        async with a_run(setting, SHORT) as run:
-            last = await ended(await run.begin(_strace(f"error=ENOSPC:when={number}..{number + 20}")))
-            found = ["a traceback was shown"] * last.traceback + await run.finish()
+    async with started() as starter:
+        for number in range(1 + offset, total + 1, every):
+            async with a_run(setting, SHORT) as run:
+                last = await ended(await run.begin(_strace(f"error=ENOSPC:when={number}..{number + 20}")))
+                found = ["a traceback was shown"] * last.traceback + await run.finish(starter)
             tally.tasks += 1
+            tally.at[f"{setting.words}, the disk was full"] += 1
             tally.faults += (f"{setting.words}, full at call {number} of {total}: {each}" for each in found)
+            report(tally)
     return total
 
 

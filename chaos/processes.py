@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.starter import Forked
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -83,7 +85,7 @@ class Place:
         return False
 
 
-async def ended(process: asyncio.subprocess.Process, seconds: float = 180) -> Ended:
+async def ended(process: asyncio.subprocess.Process | Forked, seconds: float = 180) -> Ended:
     """The end of a process. One that does not end in time is killed, and says so."""
     try:
         out, err = await asyncio.wait_for(process.communicate(), seconds)

@@ -14,9 +14,11 @@ import json
 import os
 import random
 import select
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -83,7 +85,9 @@ async def _piped(file: int) -> asyncio.StreamReader:
 
 
 @asynccontextmanager
-async def a_starter(folder: Path) -> AsyncIterator[Starter]:
+async def started() -> AsyncIterator[Starter]:
+    """A starter, for as long as it is needed."""
+    folder = Path(tempfile.mkdtemp(prefix="joey-chaos-"))
     path = folder / "starter"
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "chaos.starter", str(path),
@@ -96,6 +100,7 @@ async def a_starter(folder: Path) -> AsyncIterator[Starter]:
     finally:
         process.kill()
         await process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # The process itself
