@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from joey.checkpoints import CheckpointLimits, CheckpointStore, plan_restore
 from joey.cli import main
+from joey.cli.checkpoints import PARTIAL
 from joey.journal.journal import Journal, read_journal
 from joey.journal.records import CheckpointMade, RunBegan
 from joey.journal.replay import replay
@@ -84,6 +86,14 @@ async def test_the_command_line_lists_shows_and_goes_back(kit: Kit, capsys: pyte
     assert (kit.workspace / "a.txt").read_text() == "new\n"
     assert main(["checkpoints", "restore", "3", "--yes"]) == 0
     assert list(kit.workspace.iterdir()) == []
+
+
+async def test_what_cannot_be_restored_is_counted_and_named(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(kit.workspace / "pipe")
+    await kit.run()
+    assert main(["checkpoints", "undo", "--yes"]) == PARTIAL
+    err = capsys.readouterr().err
+    assert "restored 3 of 4 paths" in err and err.count("not as it was: pipe: how it was is not kept") == 1
 
 
 async def test_the_conversation_goes_back_as_a_task_of_its_own(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:

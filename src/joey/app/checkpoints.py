@@ -139,8 +139,13 @@ def untouched_line(paths: Sequence[str]) -> str:
     return f"no part of checkpoints, so left as it is: {_names(paths)}"
 
 
+def left_line(path: str, why: str) -> str:
+    """A path that is not as it was at the checkpoint, and why."""
+    return f"not as it was: {quoted(path)}: {why}"
+
+
 def _left(left: Mapping[str, str]) -> str:
-    return "".join(f"\nnot restored: {quoted(path)}: {why}" for path, why in left.items())
+    return "".join(f"\n{left_line(path, why)}" for path, why in left.items())
 
 
 def plan_step(store: CheckpointStore, step: Step) -> Restoration:

@@ -61,7 +61,7 @@ class Restoration:
         for change in _in_order([change for change in self.changes if change.path not in way_back.unkept]):
             try:
                 if missing := put(self.store, change):
-                    left[change.path] = f"restored, but without: {missing}"
+                    left[change.path] = f"restored without {missing}"
                 done.append(change)
             except (OSError, JoeyError) as error:
                 left[change.path] = (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -29,6 +29,7 @@ from joey.app.checkpoints import (
     changed_since,
     fork_before,
     last_checkpoint,
+    left_line,
     open_store,
     plan_step,
     untouched_line,
@@ -38,7 +39,6 @@ from joey.errors import UsageError
 from joey.journal.journal import Journal
 from joey.journal.records import CheckpointMade
 from joey.journal.store import TaskStore
-from joey.system.filenames import quoted
 from joey.system.folders import state_folder
 
 PARTIAL = 3
@@ -119,7 +119,7 @@ def _print_plan(plan: Restoration) -> None:
 
 def _print_left(left: dict[str, str]) -> None:
     for path, why in left.items():
-        print(f"not restored: {quoted(path)}: {why}", file=sys.stderr)
+        print(left_line(path, why), file=sys.stderr)
 
 
 def _restore(plan: Restoration, journal: Journal, step: str, *, ask: bool) -> int:
@@ -135,7 +135,8 @@ def _restore(plan: Restoration, journal: Journal, step: str, *, ask: bool) -> in
         restored = len({change.path for change in plan.changes} & {change.path for change in done.changes})
         again = "" if step == "redo" else "`joey checkpoints redo` or "
         way_back = f"{again}`joey checkpoints restore {done.way_back.id}` takes this back"
-        print(f"restored {restored} of {len(plan.changes)} paths; {way_back}", file=sys.stderr)
+        wanted = len({change.path for change in plan.changes} | {*plan.left})
+        print(f"restored {restored} of {wanted} paths; {way_back}", file=sys.stderr)
     _print_left({path: why for path, why in done.left.items() if path not in plan.left})
     return PARTIAL if done.left else 0
 
