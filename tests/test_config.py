@@ -24,6 +24,7 @@ from joey.hooks.hook import HOOK_EVENTS
 from joey.policy.settings import DECISIONS, NAMES, PROFILES
 from joey.providers import EngineOptions
 from joey.sandbox import ProcessLimits, SandboxSettings
+from joey.task.check_settings import CheckSettings
 from joey.task.settings import Replies, TaskLimits
 from joey.tools.options import BuiltinOptions
 from joey.tools.shell.environment import EnvironmentRules
@@ -295,7 +296,7 @@ def test_every_approval_of_the_policy_is_a_setting() -> None:
 PARTS: dict[str, type] = {
     "replies": Replies, "limits": TaskLimits, "tools": BuiltinOptions, "choices": ToolChoices,
     "environment": EnvironmentRules, "sandbox": SandboxSettings, "sandbox_limits": ProcessLimits,
-    "engine": EngineOptions,
+    "engine": EngineOptions, "checks": CheckSettings,
 }  # fmt: skip
 
 

@@ -432,6 +432,22 @@ class HookReported:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckStarted:
+    """A check of the project runs, because files were edited."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinished:
+    """A check ended with this exit code, and the end of its output. None: it took too long, or could not run."""
+
+    command: str
+    exit_code: int | None
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SubtaskOpened:
     """A piece of the work was handed to a task of its own, whose events carry its id."""
 
@@ -504,6 +520,8 @@ TaskEvent: TypeAlias = (
     | ContextShortened
     | ContextKept
     | HookReported
+    | CheckStarted
+    | CheckFinished
     | SubtaskOpened
     | SubtaskClosed
     | TaskCompleted

@@ -28,6 +28,7 @@ from joey.acp.updates import Content, Update
 from joey.events import (
     ApprovalRequested,
     ArgumentPath,
+    CheckFinished,
     CommandLeftRunning,
     CompletionRequested,
     ContextShortened,
@@ -174,6 +175,8 @@ class Projection:
             case CommandLeftRunning(command, group):
                 where = f" as process group {group}; stop it with `kill -- -{group}`" if group else ""
                 yield from self.notice("warning", "A command may still be running", f"`{command}`{where}")
+            case CheckFinished(command, code, words) if code != 0:
+                yield from self.notice("warning", f"Check `{command}`: exit code {code}", words)
             case HookReported(point, hook, "failed" | "blocked" | "stopped" | "message" as outcome, words):
                 level = "info" if outcome == "message" else "warning"
                 yield from self.notice(level, f"Hook {point}: {outcome}", f"`{hook}`: {words}")

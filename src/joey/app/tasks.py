@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from joey import protocols
+from joey.app.checks import check_settings
 from joey.app.hooks import hook_settings, hooks_of
 from joey.app.models import catalogue
 from joey.app.opening import open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
@@ -312,6 +313,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             wrap_parser=parser_watcher(),
             new_id=lambda: setup.given.task_id or new_task_id(),
             user_hooks=hook_settings(config, setup.sources, setup.given.hooks),
+            checks=check_settings(config, setup.sources),
         ),
     )
 

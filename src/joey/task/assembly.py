@@ -8,6 +8,7 @@ from typing import Self
 from joey.policy.paths import Workspace
 from joey.task.completion import Completion
 from joey.task.config import TaskConfig
+from joey.task.edit_checks import EditChecks
 from joey.task.hook_points import HookPoints
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
@@ -48,9 +49,10 @@ class Assembly:
         subtasks = Subtasks(config, log, toolbox, family)
         builder = RequestBuilder(config, log, toolbox, supervisor)
         window = Window(config, log, builder, hooks)
-        completion = Completion(config, log, requests, toolbox, supervisor, hooks)
+        checks = EditChecks(config, log, toolbox, requests)
+        completion = Completion(config, log, requests, toolbox, supervisor, hooks, checks)
         turns = Turns(config, log, toolbox, builder, window)
-        runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, hooks)
+        runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, hooks, checks)
         limits = LimitChecks(config, log, requests, toolbox)
-        loop = Loop(config, log, toolbox, requests, builder, turns, runner, completion, limits, subtasks, hooks)
+        loop = Loop(config, log, toolbox, requests, builder, turns, runner, completion, limits, subtasks, hooks, checks)
         return cls(log, hooks, toolbox, supervisor, requests, subtasks, builder, window, completion, loop)

@@ -3,7 +3,7 @@
 1. The call itself: no tool failed in the same turn, no todo is open (where that matters), the result is not empty.
 2. The supervisor's objections: facts that speak against the claim.
 3. Messages of the user that the model has not seen: no acceptance and no feedback, so the model gets them first.
-4. The user's hooks, which may have the model continue.
+4. The project's checks of what was edited, and the user's hooks, which may have the model continue.
 5. The user: accepted, or feedback.
 
 A reply without a call ends the turn of the model, too (`is_answer`); it begins with the third check. What the user says
@@ -22,6 +22,7 @@ from joey.messages import ResultBlock, TextBlock
 from joey.protocols.reply import Reply
 from joey.task import wording
 from joey.task.config import TaskConfig
+from joey.task.edit_checks import EditChecks
 from joey.task.hook_points import HookPoints, PromptCheck
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Objection, Supervisor
@@ -58,6 +59,7 @@ class Completion:
     _toolbox: Toolbox
     _supervisor: Supervisor
     _hooks: HookPoints
+    _checks: EditChecks
 
     async def check_call(self, proposed: str) -> Completed:
         """A call of attempt_completion."""
@@ -77,8 +79,10 @@ class Completion:
         return await self._for_the_user(text, plain=True)
 
     async def _blocked(self, proposed: str) -> str | None:
-        """Why hooks do not let the turn end. Messages that the model has not seen come before them."""
-        return None if self._log.state.queued else await self._hooks.turn_ends(proposed)
+        """Why checks or hooks do not let the turn end. Messages that the model has not seen come before them."""
+        if self._log.state.queued:
+            return None
+        return await self._checks.complaints() or await self._hooks.turn_ends(proposed)
 
     def is_answer(self, reply: Reply) -> bool:
         """Whether a reply without a call ends the turn. One that tried to call a tool, and failed, does not."""
@@ -132,6 +136,7 @@ class Completion:
             answer = await self._requests.ask(request)
             checked = await self._hooks.prompt("" if answer.yes else answer.text)
             if checked.blocked is None:
+                self._checks.new_message()
                 return answer, checked
             if self._hooks.stopped is not None:
                 return Answer(request.request_id, yes=True), checked

@@ -18,6 +18,7 @@ from joey.prompts import UserInput
 from joey.protocols.base import Parser, Protocol
 from joey.providers.base import Provider
 from joey.providers.catalogue import Prices
+from joey.task.check_settings import NO_CHECKS, CheckSettings
 from joey.task.hook_settings import NO_HOOKS, HookSettings
 from joey.task.log import Watcher
 from joey.task.profiles.base import Profile
@@ -91,6 +92,8 @@ class Hooks:
     new_id: Callable[[], str] = new_task_id
     user_hooks: HookSettings = NO_HOOKS
     """Commands and functions of the user's that run at points of the task (joey.hooks)."""
+    checks: CheckSettings = NO_CHECKS
+    """What runs after edits."""
 
 
 @dataclass(frozen=True, slots=True)

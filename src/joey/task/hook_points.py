@@ -39,11 +39,11 @@ from joey.messages import ShownText, TextBlock, ToolResult
 from joey.sandbox import Sandbox
 from joey.task import wording
 from joey.task.config import TaskConfig
-from joey.task.hook_process import run_hook
 from joey.task.log import TaskLog
+from joey.task.own_commands import run_own_command
 from joey.task.toolbox import Toolbox
 from joey.tools.registry import ResolvedCall
-from joey.tools.shell.confinement import Sandboxes, walls_for
+from joey.tools.shell.confinement import unapproved_sandbox
 from joey.tools.shell.environment import command_environment
 from joey.wire import JsonObject
 
@@ -263,7 +263,7 @@ class HookPoints:
         variables = command_environment(os.environ, rules.keep, rules.withhold).variables
         own = {"CLAUDE_PROJECT_DIR": str(folder), "JOEY_PROJECT_DIR": str(folder)}
         sandbox = await self._sandbox(hook)
-        ended = await run_hook(hook.command, given, folder, {**variables, **own}, hook.timeout, sandbox)
+        ended = await run_own_command(hook.command, folder, {**variables, **own}, hook.timeout, given, sandbox)
         if ended.code is None:
             raise TimeoutError
         answer = answer_of_process(hook, ended.code, ended.output, ended.errors)
@@ -271,16 +271,10 @@ class HookPoints:
         return failed_hook(hook, "it printed more than a hook may; its answer is not used") if too_much else answer
 
     async def _sandbox(self, hook: Hook) -> Sandbox | None:
-        """What holds the hook of a project: the same as a command that nobody approved. Raises OSError where that is no
-        full sandbox and there must be one."""
-        settings = self._settings.sandbox
-        if hook.origin != "project" or settings.mode == "off":
+        """What holds the hook of a project; the user's own are held by nothing."""
+        if hook.origin != "project":
             return None
-        context = self._toolbox.context()
-        sandbox = await context.memory[Sandboxes].get(walls_for((), settings, context))
-        if settings.mode == "require" and sandbox.held.level != "full":
-            raise PermissionError(f"`sandbox = require` is set, and here the sandbox is {sandbox.held}")
-        return sandbox if sandbox.is_open else None
+        return await unapproved_sandbox(self._settings.sandbox, self._toolbox.context())
 
     def _context(self, answers: Sequence[HookAnswer]) -> list[TextBlock]:
         return [TextBlock(wording.hook_words(neutral(each.context))) for each in answers if each.context]

@@ -15,6 +15,7 @@ from joey.task.call_ids import CallIds
 from joey.task.completion import Accepted, Completion, was_accepted
 from joey.task.config import TaskConfig
 from joey.task.earlier_commands import find_earlier_commands
+from joey.task.edit_checks import EditChecks
 from joey.task.environment import turn_details
 from joey.task.hook_points import HookPoints, PromptCheck
 from joey.task.limits import LimitChecks
@@ -50,6 +51,7 @@ class Loop:
     _limits: LimitChecks
     _subtasks: Subtasks
     _hooks: HookPoints
+    _checks: EditChecks
     _plans: bool = False
     """Whether the model has been told that it only plans."""
     _checked: dict[UserSaid, PromptCheck] = field(default_factory=dict)
@@ -101,7 +103,7 @@ class Loop:
             if isinstance(outcome, Accepted):
                 return TaskFinished("completed", outcome.result)
             content = [*outcome.content]
-        notes = [] if answered else self._notes(reply, calls)
+        notes = [] if answered else [*self._notes(reply, calls), await self._checks.complaints() or ""]
         content += [TextBlock(note) for note in (*notes, self._details()) if note]
         more = await self._limits.after_turn(succeeded=turn.any_succeeded or answered, denied=turn.denied)
         if isinstance(more, TaskFinished):
@@ -189,6 +191,7 @@ class Loop:
 
     async def _read(self, message: UserSaid) -> list[Block]:
         """A message of the user's with what it mentions; nothing of one that a hook keeps from the model."""
+        self._checks.new_message()
         checked = self._checked.pop(message, None) or await self._hooks.prompt(message.text)
         if checked.blocked is not None:
             return []

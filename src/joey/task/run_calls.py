@@ -34,6 +34,7 @@ from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, 
 from joey.task.checkpoint import keep_files
 from joey.task.completion import Accepted, Completion, Feedback
 from joey.task.config import TaskConfig
+from joey.task.edit_checks import EditChecks
 from joey.task.hook_points import OPEN_GATE, HookPoints, ToolGate
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor, changes_something
@@ -74,6 +75,7 @@ class ToolRunner:
     _completion: Completion
     _subtasks: Subtasks
     _hooks: HookPoints
+    _checks: EditChecks
     _turn: TurnResults = field(default_factory=TurnResults)
     _skip: str | None = None
     _reads: list[tuple[ToolCallFinished, Approved]] = field(default_factory=list)
@@ -190,6 +192,8 @@ class ToolRunner:
         result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
         if result is None:
             return
+        if not result.is_error:
+            self._checks.note_edit(approved.judged.plan.targets)
         added = await self._hooks.after_tool(resolved, result)
         content = [*words, *self._changed_input(call), *result.content, *added]
         result = replace(result, content=tuple(await resized(content, self._config.model)))

@@ -52,6 +52,17 @@ UNSEEN_HOOKS = (
 )
 
 
+CHECKS_OFFERED = (
+    "the files of this project name checks. With a yes they run in the sandbox after each turn that edits files, in "
+    "this and in later tasks of this folder, and the model gets their complaints. This is offered once"
+)
+
+
+def complaints(found: Sequence[str], *, last: bool) -> str:
+    end = "\n\nThe checks do not run again for now: do what you can, and report what is still open." if last else ""
+    return "\n\n".join(["The project's checks ran on the files that you changed.", *found]) + end
+
+
 def hooks_not_run(count: int) -> str:
     are = "1 hook of this project does" if count == 1 else f"{count} hooks of this project do"
     return f"{are} not run, because you have not accepted them; `joey hooks` shows them, `joey hooks --accept` does it"

@@ -18,6 +18,8 @@ from rich.text import Text
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    CheckFinished,
+    CheckStarted,
     CompletionAnswered,
     CompletionRequested,
     ContinueAnswered,
@@ -92,6 +94,10 @@ def after(activity: Activity, event: Event, now: float) -> Activity:
         case ToolCallDelta(call_id, path, text) if activity.call_id == call_id:
             return _grown(activity, path, text)
         case ToolCallFinished() | ToolRunFinished():
+            return _doing(activity, "waiting", _WAITING)
+        case CheckStarted(command):
+            return Activity("running", f"checking the edits: {one_line(command)}", activity.since)
+        case CheckFinished():
             return _doing(activity, "waiting", _WAITING)
         case ToolRunStarted(_, name, summary):
             return Activity("running", _running(name, summary), activity.since)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from joey.events import (
+    CheckFinished,
     CommandLeftRunning,
     ContextKept,
     ContextShortened,
@@ -47,8 +48,8 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
             return f"From before the task was interrupted: `{command}` {where}.", "warning"
         case FilesLeftBehind(message):
             return message, "warning"
-        case HookReported():
-            return _on_hook(event)
+        case HookReported() | CheckFinished():
+            return _on_hook(event) if isinstance(event, HookReported) else _on_check(event)
         case TaskAborted(reason):
             return f"Stopped: {reason}", "note"
         case TaskFinished(outcome, message) if outcome != "completed":
@@ -68,6 +69,13 @@ def _on_request(event: Event) -> tuple[str, NoteKind] | None:
             return f"{reason.rstrip('.')}. Continuing with {model}.", "warning"
         case _:
             return None
+
+
+def _on_check(event: CheckFinished) -> tuple[str, NoteKind]:
+    if event.exit_code == 0:
+        return f"Check `{event.command}`: nothing to complain about.", "note"
+    how = f"exit code {event.exit_code}" if event.exit_code is not None else "it could not run to its end"
+    return f"Check `{event.command}`: {how}.{f'{chr(10)}{event.output}' if event.output else ''}", "warning"
 
 
 def _on_hook(event: HookReported) -> tuple[str, NoteKind] | None:

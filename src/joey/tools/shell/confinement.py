@@ -121,13 +121,24 @@ async def sandbox_for(
         _report(context, "none", "on", "none for this command, as was approved")
         return None
     sandbox = _of_the_job_it_ends(command, context)
-    sandbox = sandbox or await context.memory[Sandboxes].get(walls_for(needs, settings, context))
+    sandbox = sandbox or await context.memory[Sandboxes].get(_walls(needs, settings, context))
     if only_full and sandbox.held.level != "full":
         raise NotConfinedError(
             f"No command can run: the user's settings want a full sandbox; here it is {sandbox.held}. Tell the user."
         )
     network = sandbox.walls.network
     _report(context, sandbox.held.level, network, f"{sandbox.held}, {_NETWORK[network]}")
+    return sandbox if sandbox.is_open else None
+
+
+async def unapproved_sandbox(settings: SandboxSettings, context: ToolContext) -> Sandbox | None:
+    """What holds a command that a task runs by itself: the same as one that nobody approved. Raises OSError where that
+    is no full sandbox and there must be one."""
+    if settings.mode == "off":
+        return None
+    sandbox = await context.memory[Sandboxes].get(_walls((), settings, context))
+    if settings.mode == "require" and sandbox.held.level != "full":
+        raise PermissionError(f"`sandbox = require` is set, and here the sandbox is {sandbox.held}")
     return sandbox if sandbox.is_open else None
 
 
@@ -138,8 +149,7 @@ def _of_the_job_it_ends(command: str, context: ToolContext) -> Sandbox | None:
     return jobs[-1].sandbox if jobs else None
 
 
-def walls_for(needs: Sequence[str], settings: SandboxSettings, context: ToolContext) -> Walls:
-    """What the sandbox of a call lets through."""
+def _walls(needs: Sequence[str], settings: SandboxSettings, context: ToolContext) -> Walls:
     network: Network = settings.network_for(
         approved=context.permissions.approved_by() == "user" or context.permissions.may_widen(NETWORK)
     )

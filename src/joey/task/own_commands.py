@@ -1,8 +1,8 @@
-"""The command of a hook as a process: given JSON, ended in time, and its output bounded whatever it prints.
+"""Commands that a task runs by itself, such as hooks and checks: ended in time, and their output bounded.
 
-The JSON is a file that was unlinked, so that a hook that does not read it cannot hold us up. Output beyond the bounds
-is read and dropped, so that a hook that prints without end is not blocked by us before its time is over. A hook has
-ended when its shell has: what it left behind may hold its output open for a moment, and is ended then.
+What a command gets to read is a file that was unlinked, so that one that does not read it cannot hold us up. Output
+beyond the bounds is read and dropped, so that a command that prints without end is not blocked by us before its time is
+over. It has ended when its shell has: what it left behind may hold its output open for a moment, and is ended then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class HookProcessEnded:
+class OwnCommandEnded:
     """How the command ended. `code` is None where it took too long and was killed."""
 
     code: int | None
@@ -35,14 +35,14 @@ class HookProcessEnded:
     """Whether it printed more than is kept."""
 
 
-async def run_hook(
+async def run_own_command(
     command: str,
-    data: bytes,
     cwd: Path,
     environment: Mapping[str, str],
     seconds: float,
+    data: bytes = b"",
     sandbox: Sandbox | None = None,
-) -> HookProcessEnded:
+) -> OwnCommandEnded:
     """Run it to its end. Raises OSError if it cannot be started; cancelled, it is killed."""
     output, errors = _Pipe(), _Pipe()
     try:
@@ -51,7 +51,7 @@ async def run_hook(
     finally:
         output.close()
         errors.close()
-    return HookProcessEnded(code, output.text, errors.text, output.overflow or errors.overflow)
+    return OwnCommandEnded(code, output.text, errors.text, output.overflow or errors.overflow)
 
 
 async def _start(

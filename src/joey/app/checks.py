@@ -1,0 +1,102 @@
+"""The checks of a project: set by the user, accepted by them once, or found in its files to be offered."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from joey.app.settings import Sources
+from joey.app.tools import sandbox_settings
+from joey.bounded.files import read_regular_text
+from joey.bounded.formats import FormatError
+from joey.bounded.formats.json import read_json
+from joey.bounded.formats.toml import read_toml
+from joey.config import Config
+from joey.errors import JoeyError
+from joey.task.check_settings import CheckSettings
+
+
+def check_settings(config: Config, sources: Sources) -> CheckSettings:
+    """What runs after edits in this folder."""
+    settings = CheckSettings(**config.part("checks"), sandbox=sandbox_settings(config))
+    if settings.commands or not config.value("checks.offer"):
+        return settings
+    kept = CheckAnswers(sources.user / "checks.json", sources.project)
+    if (answer := kept.answer) is not None:
+        return replace(settings, commands=answer)
+    return replace(settings, found=tuple(find_checks(sources.project)), remember=kept.keep)
+
+
+def find_checks(project: Path) -> Iterator[str]:
+    """The commands that the project's own files name, of programs that are installed. Tests are left to the user: how
+    long they take is in no file."""
+    return (command for command in _named(project) if shutil.which(command.split()[0]))
+
+
+def _named(project: Path) -> Iterator[str]:
+    python = _table(project / "pyproject.toml", toml=True).get("tool", {})
+    python = python if isinstance(python, Mapping) else {}
+    if "ruff" in python or _has(project, "ruff.toml", ".ruff.toml"):
+        yield "ruff check {*.py}"
+    elif _has(project, ".flake8"):
+        yield "flake8 {*.py}"
+    if "mypy" in python or _has(project, "mypy.ini"):
+        yield "mypy {*.py}"
+    elif "pyright" in python or _has(project, "pyrightconfig.json"):
+        yield "pyright {*.py}"
+    scripts = _table(project / "package.json").get("scripts", {})
+    for name in ("lint", "typecheck"):
+        if isinstance(scripts, Mapping) and isinstance(scripts.get(name), str):
+            yield f"npm run -s {name}"
+    if _has(project, "Cargo.toml"):
+        yield "cargo check -q"
+    if _has(project, "go.mod"):
+        yield "go vet ./..."
+
+
+def _has(project: Path, *names: str) -> bool:
+    return any((project / name).is_file() for name in names)
+
+
+def _table(path: Path, *, toml: bool = False) -> Mapping[str, Any]:
+    try:
+        text = read_regular_text(path)
+        data = read_toml(text) if toml else read_json(text)
+    except (OSError, UnicodeDecodeError, FormatError):
+        return {}
+    return data if isinstance(data, Mapping) else {}
+
+
+class CheckAnswers:
+    """The user's answers to offers, by folder, kept outside of the projects."""
+
+    def __init__(self, file: Path, project: Path) -> None:
+        self._file = file
+        self._project = str(project.resolve())
+
+    @property
+    def answer(self) -> tuple[str, ...] | None:
+        """The commands that the user accepted, which may be none; None where nobody was asked."""
+        found = self._read().get(self._project)
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            return None
+        return tuple(found)
+
+    def keep(self, chosen: tuple[str, ...]) -> None:
+        """Raises JoeyError if the answer cannot be kept."""
+        text = json.dumps({**self._read(), self._project: list(chosen)}, indent=2) + "\n"
+        temporary = self._file.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(self._file)
+        except OSError as error:
+            raise JoeyError(f"cannot remember the checks of this folder in {self._file}: {error.strerror}") from None
+
+    def _read(self) -> Mapping[str, Any]:
+        return _table(self._file)
