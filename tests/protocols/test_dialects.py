@@ -125,3 +125,9 @@ def test_of_two_names_the_first_counts_however_the_reply_is_cut() -> None:
 def test_a_number_that_python_does_not_read_is_malformed() -> None:
     reply = collect(read(get("lfm2").parser(TOOLS), ["<|tool_call_start|>[ping(a=1_)]<|tool_call_end|>"]))
     assert reply.calls == () and len(reply.malformed) == 1
+
+
+def test_a_value_that_was_not_closed_ends_before_the_line_of_the_calls_close() -> None:
+    text = "<tool_call>\n<function=save>\n<parameter=text>\nA\n</function>\n</tool_call>"
+    calls = collect(read(get("qwen3_coder").parser([WRITE]), list(text))).calls
+    assert [(call.arguments, bool(call.repairs)) for call in calls] == [({"text": "A"}, True)]

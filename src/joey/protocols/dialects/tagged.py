@@ -109,7 +109,8 @@ class TaggedReader:
         breaks = ("\r\n", "\n", "") if spec.trim else ("",)
         self._value_ends = {lead + end for end in value_end for lead in breaks}
         line_keys = tuple(lead + key for key in spec.key for lead in ("\r\n", "\n")) if spec.trim else ()
-        self._in_value = Markers((*self._value_ends, *spec.open, *spec.close, *line_keys))
+        line_closes = tuple(lead + close for close in spec.close for lead in ("\r\n", "\n"))
+        self._in_value = Markers((*self._value_ends, *spec.open, *spec.close, *line_closes, *line_keys))
         self._in_quoted = Markers((*self._value_ends, *spec.open, *spec.close))
         self._cdata_ends = Markers((*(CDATA_END + end for end in self._value_ends), CDATA_SPLIT))
 
@@ -311,10 +312,10 @@ class TaggedReader:
             give(found)
 
     def _close_is_missing(self, found: str, given: JsonObject, key: str, schema: JsonObject) -> Wait[bool]:
-        """Whether a value ends without its close tag: at the call's close, if nothing but closers follows to the end
-        of the reply; or, where values stand on lines of their own, at a line that opens another argument which the
-        tool declares and which was not given."""
-        if found in self._spec.close:
+        """Whether a value ends without its close tag: at the call's close, with the line break before it, if nothing
+        but closers follows to the end of the reply; or, where values stand on lines of their own, at a line that opens
+        another argument which the tool declares and which was not given."""
+        if found.lstrip() in self._spec.close:
             return (yield from self._only_closers_follow(0))
         header, _ = yield from self._key(0)
         declared = header is not None and header.name in properties(schema)
