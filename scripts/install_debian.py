@@ -16,7 +16,7 @@ from pathlib import Path
 
 from joey.tools.browser.chromium import find_chromium
 
-_PACKAGES = {"bwrap": "bubblewrap"}
+_PACKAGES = {"bwrap": "bubblewrap", "pg_ctlcluster": "postgresql"}
 _TIMEOUT = 300
 
 

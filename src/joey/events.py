@@ -198,6 +198,8 @@ class RetryScheduled:
     attempt: int
     seconds: float
     reason: str
+    rate_limited: bool = False
+    """Whether the provider refused because of its limits, which hold for others with the same key, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,8 @@ class Given:
     """Where files are open with changes that are not saved. It counts if the setting `editor.buffers` says so."""
     folders: tuple[Path, ...] = ()
     """Folders that belong to the workspace besides it."""
+    connect: Callable[[Hooks], Hooks] = lambda hooks: hooks
+    """Changes what connects the task with whoever started it."""
 
     def approved(self, policy: Settings) -> Settings:
         """A program vouches for the code of its tools. What they do to files is approved or not by their group."""
@@ -299,23 +301,31 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
         _approvals(setup),
         lambda profile: _approvals(setup, profile),
         TaskLimits(**config.part("limits")),
-        Hooks(
-            watch,
-            headless=setup.options.headless,
-            expand_input=input_expander(
-                paths,
-                around.library,
-                sees_images=sees,
-                check=config.value("check"),
-                prompts=ServerPrompts(servers) if servers else None,
-                editor=editor,
-            ),
-            wrap_parser=parser_watcher(),
-            new_id=lambda: setup.given.task_id or new_task_id(),
-            user_hooks=hook_settings(config, setup.sources, setup.given.hooks),
-            checks=check_settings(config, setup.sources),
+        setup.given.connect(
+            Hooks(
+                watch,
+                headless=setup.options.headless,
+                expand_input=input_expander(
+                    paths,
+                    around.library,
+                    sees_images=sees,
+                    check=config.value("check"),
+                    prompts=ServerPrompts(servers) if servers else None,
+                    editor=editor,
+                ),
+                wrap_parser=parser_watcher(),
+                new_id=_ids(None if setup.entry else setup.given.task_id),
+                user_hooks=hook_settings(config, setup.sources, setup.given.hooks),
+                checks=check_settings(config, setup.sources),
+            )
         ),
     )
+
+
+def _ids(first: str | None) -> Callable[[], str]:
+    """The ids of a task and its subtasks: the first one may have been promised."""
+    given = iter([first] if first else [])
+    return lambda: next(given, None) or new_task_id()
 
 
 def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:

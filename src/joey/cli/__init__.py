@@ -23,6 +23,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "acp": "work in an editor that speaks the Agent Client Protocol",
         "gateway": "serve a model to other programs, with tool calls that work: Claude Code, Codex, any SDK",
         "run": "run one task without asking questions, for scripts and CI",
+        "fleet": "run many tasks on a durable queue, on this machine or on many",
         "scratch": "try Joey: run one task in a new, empty folder",
         "demo": "watch one whole task offline, with a scripted model",
     },

@@ -463,6 +463,20 @@ KEYS: tuple[Key, ...] = (
         in_project="never",
         flag=Flag("--editor-buffers", ("acp",)),
     ),
+    Key(
+        "fleet.url",
+        TEXT,
+        "database of the fleet (joey fleet), such as postgresql://joey@db/fleet; if not set, a SQLite file of your own",
+        in_project="never",
+        variable="JOEY_FLEET_URL",
+    ),
+    Key("fleet.folder", TEXT, "folder for the fleet's clones and journals on this machine", in_project="never"),
+    Key(
+        "fleet.requests_per_minute",
+        NUMBER,
+        "how many turns a minute all workers of the fleet together take with one provider and key",
+        in_project="never",
+    ),
     Key("images.model", TEXT, "model that generates images; generate_image is offered only if this is set"),
     Key("images.base_url", TEXT, "address of another server that speaks OpenAI's images API"),
     Key(

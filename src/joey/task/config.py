@@ -9,6 +9,8 @@ from pathlib import Path
 from secrets import token_hex
 
 from joey.checkpoints import CheckpointLimits
+from joey.commands import Answer
+from joey.events import Request
 from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.store import TaskStore
 from joey.modes.mode import Mode
@@ -36,6 +38,15 @@ def new_task_id(now: datetime | None = None) -> str:
 
 async def _as_typed(text: str, _mode: str) -> UserInput:
     return UserInput(text)
+
+
+async def _nothing_between() -> str | None:
+    return None
+
+
+class Suspended(BaseException):
+    """Raised by a hook: the task stops where it is, without an end, and can be resumed. No error of a tool's: nothing
+    on the way catches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,12 @@ class Hooks:
     """Commands and functions of the user's that run at points of the task (joey.hooks)."""
     checks: CheckSettings = NO_CHECKS
     """What runs after edits."""
+    between_turns: Callable[[], Awaitable[str | None]] = _nothing_between
+    """Awaited before each turn, when everything before it is written down. Returns why there must not be another turn,
+    which ends the task, or None."""
+    answer: Callable[[Request], Awaitable[Answer]] | None = None
+    """Answers requests in place of `TaskHandle.send`. It may raise `Suspended`: the task that is resumed then makes the
+    calls that it had not begun, and requests the same again."""
 
 
 @dataclass(frozen=True, slots=True)

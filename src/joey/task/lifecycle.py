@@ -1,7 +1,8 @@
 """How a task runs and ends: once, and with an end that is written down whatever happens.
 
 Nothing a model, a tool or a provider does comes out as an exception. Two things do, once they are written down: a
-cancellation that did not come through `cancel`, and a reader who went away (`joey run … | head`).
+cancellation that did not come through `cancel`, and a reader who went away (`joey run … | head`). A task that a hook
+suspends has no end: it is closed, and whoever runs it is informed by the same exception.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted, Tod
 from joey.journal.journal import JournalError
 from joey.journal.records import TaskEnded
 from joey.messages import Block
+from joey.task.config import Suspended
 from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
 from joey.task.loop import Loop
@@ -37,6 +39,7 @@ class Lifecycle:
         self._waiting = [message.text for message in log.state.queued]
         """What the user wrote to an earlier run, which no model has seen: it is sent now."""
         self._cancelled: str | None = None
+        self._suspended = False
         self._running: asyncio.Task[object] | None = None
         self.over = False
 
@@ -45,6 +48,12 @@ class Lifecycle:
             self._cancelled = reason
             if self._running is not None:
                 self._running.cancel()
+
+    def suspend(self) -> None:
+        """Stop at once, without an end: `run` raises Suspended."""
+        self._suspended = True
+        if self._running is not None:
+            self._running.cancel()
 
     def close(self) -> None:
         """Instead of running: release the journal."""
@@ -56,6 +65,9 @@ class Lifecycle:
         self._running = asyncio.current_task()
         try:
             finished = await self._outcome(lambda: self._loop.run(opening))
+        except Suspended:
+            await self._suspend()
+            raise
         except BaseException:
             await self._stop(TaskFinished("cancelled", "interrupted"))
             raise
@@ -82,15 +94,17 @@ class Lifecycle:
     async def _outcome(self, work: Callable[[], Awaitable[TaskFinished]]) -> TaskFinished:
         try:
             self._announce()
-            if self._cancelled is None:  # it may have come before the task began
+            if self._cancelled is None and not self._suspended:  # it may have come before the task began
                 return await work()
         except JoeyError as error:
             return TaskFinished("error", str(error))
         except (asyncio.CancelledError, BrokenPipeError):
-            if self._cancelled is None:
+            if self._cancelled is None and not self._suspended:
                 raise
         except Exception as error:  # noqa: BLE001 - a bug of a front end, a provider or ours ends the task in words
             return TaskFinished("error", f"the task failed unexpectedly: {self._log.write_down(error)}")
+        if self._suspended:
+            raise Suspended
         self._log.emit_last(TaskAborted(self._cancelled or ""))
         return TaskFinished("cancelled", self._cancelled or "")
 
@@ -120,6 +134,15 @@ class Lifecycle:
             self._log.close()
         return finished
 
+    async def _suspend(self) -> None:
+        """Close what tools opened, and the journal, without an end."""
+        self.over = True
+        try:
+            await self._absorb_cancel()
+            await asyncio.shield(self._memory.close())
+        finally:
+            self._log.close()
+
     def _end(self, finished: TaskFinished) -> TaskFinished:
         ended = TaskEnded(finished.outcome, finished.message)
         try:
@@ -132,7 +155,7 @@ class Lifecycle:
 
     async def _absorb_cancel(self) -> None:
         """Our own cancellation, which may still be on its way when the loop has ended, must not hit our caller."""
-        if self._cancelled is not None and self._running is not None:
+        if (self._cancelled is not None or self._suspended) and self._running is not None:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)
             self._running.uncancel()

@@ -28,6 +28,7 @@ from joey.task.run_calls import ToolRunner
 from joey.task.subtasks import Subtasks
 from joey.task.toolbox import Toolbox
 from joey.task.turn import Turns
+from joey.tools.registry import ResolvedCall
 from joey.tools.shell.jobs import Jobs
 
 
@@ -68,17 +69,40 @@ class Loop:
             return TaskFinished("refused", wording.stopped_by_hook(checked.blocked))
         if refused := await self._refused():
             return refused
+        made = await self._runner.run(self._unmade_calls())
+        if made.accepted is not None:
+            return TaskFinished("completed", made.accepted.result)
         content, details = await self._first_content(opening)
         content += [*begun, *checked.context]
         while True:
             await self._add_user_message(content, details)
             if self._hooks.stopped is not None:
                 return TaskFinished("refused", wording.stopped_by_hook(self._hooks.stopped))
-            reply = await self._limits.exceeded() or await self._reply()
+            reply = await self._held_back() or await self._limits.exceeded() or await self._reply()
             outcome = reply if isinstance(reply, TaskFinished) else await self._act_on(reply)
             if isinstance(outcome, TaskFinished):
                 return outcome
             content, details = outcome, _no_details
+
+    async def _held_back(self) -> TaskFinished | None:
+        """Whoever started the task may want no more turns, or not yet."""
+        reason = await self._config.hooks.between_turns()
+        return TaskFinished("limit", reason) if reason else None
+
+    def _unmade_calls(self) -> list[ToolCallFinished]:
+        """The calls that a suspension left open: none of them, and none before them, has touched anything. A question
+        is begun when it is put, and can be put again."""
+        state = self._log.state
+        if self._config.hooks.answer is None or state.children or state.uncertain:
+            return []
+        owed = [call for call in state.unanswered if call.id not in state.results]
+        if any(call.id in state.begun and not self._is_question(call) for call in owed):
+            return []
+        return [ToolCallFinished(call.id, call.name, call.arguments) for call in owed]
+
+    def _is_question(self, call: ToolUseBlock) -> bool:
+        resolved = self._toolbox.registry.resolve(call)
+        return isinstance(resolved, ResolvedCall) and resolved.tool.display.role == "question"
 
     async def _reply(self) -> Reply | TaskFinished:
         while True:

@@ -12,7 +12,7 @@ from joey.journal.replay import TaskState
 from joey.messages import Message
 from joey.providers.base import ModelRequest
 from joey.providers.encoding.memo import Memo
-from joey.providers.errors import ProviderError
+from joey.providers.errors import ProviderError, RateLimitError
 from joey.providers.retry import Retry, with_retries
 from joey.task.config import TaskConfig
 from joey.task.history import HistoryEncoder, places, visible
@@ -94,7 +94,8 @@ async def persist(attempt: Callable[[], Awaitable[T]], config: TaskConfig, log: 
     provider, usual = config.model.provider, config.model.replies.retry
 
     def report(retry: Retry) -> None:
-        log.emit(RetryScheduled(retry.attempt, retry.delay, retry.error.reason))
+        limited = isinstance(retry.error, RateLimitError)
+        log.emit(RetryScheduled(retry.attempt, retry.delay, retry.error.reason, limited))
 
     while True:
         policy = replace(usual, retries=min(usual.retries, _TRIES)) if provider.can_fall_back else usual

@@ -61,6 +61,8 @@ class Requests:
     async def ask(self, request: Request) -> Answer:
         """Put a question to the user and wait for its answer."""
         self._log.emit(request)
+        if self._config.hooks.answer is not None:
+            return await self._config.hooks.answer(request)
         if self._config.hooks.headless:
             return unattended(request)
         self._hooks.notify(*_notification(request))

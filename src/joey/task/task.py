@@ -201,6 +201,10 @@ class TaskHandle:
         """Instead of `run`: release the journal of a task that is not going to run now. It can be resumed."""
         self._lifecycle.close()
 
+    def suspend(self) -> None:
+        """Stop a task that runs, at once and without an end: `run` raises `Suspended`, and it can be resumed."""
+        self._lifecycle.suspend()
+
     def abandon(self) -> None:
         """Before the process ends without waiting for the task: nothing that it started continues to run."""
         self._parts.toolbox.memory[Jobs].kill_now()

@@ -1,0 +1,16 @@
+"""Tasks on a durable queue, on one machine or on many: `joey fleet`.
+
+spec          a task as a person writes it down
+database      SQLite or PostgreSQL, and the tables beside the engine's
+ledger        what is known of batches, tasks, turns, costs, limits and workers
+repositories  a workspace of its own for each task, and a commit for each turn that changed files
+recorded      the journal as recorded steps, and written again from them on another machine
+session       one task open in a worker, turn by turn
+engine        DBOS: a task is a workflow, a turn is a step
+liveness      which workers are dead
+worker        a process that takes tasks from the queue
+fleet         what a person does with all of it
+results       patches, branches and lines of JSON
+
+Only this package imports the engine.
+"""

@@ -1,0 +1,241 @@
+"""DBOS as Joey uses it: a task is a workflow, a turn is a step.
+
+    begin ──► turn ──► turn ──► … ──► finish          the task ended: its outcome is written down
+                                 └──► park            it asks: its next part is put into the queue, to start when the
+                                                      answer is there or its time has come, and this part is over
+
+A step that is recorded is never done again: a worker that continues a workflow gets what was recorded, and begins with
+the first step that is not. Waiting for a person is a row in the queue that is not due yet; no worker has it.
+
+One thing of the engine is used beyond its interface: slots belong to a worker, while the engine keeps one number for
+all workers in the database, so what it reads from there is changed on its way (`_with_slots`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, Queue, error
+
+from joey.errors import UsageError
+from joey.fleet.database import Database, quiet_engine
+from joey.fleet.ledger import workflow_of
+from joey.fleet.recorded import RecordedTurn
+from joey.fleet.spec import TaskSpec
+from joey.journal.records import VERSION
+
+NAME = "joey-fleet"
+QUEUE = "joey-tasks"
+_TASK = "joey_task"
+_SCHEDULED = "joey_scheduled_batch"
+APP_VERSION = f"journal-{VERSION}"
+"""A worker takes only tasks whose journals it can read."""
+POLLING = 0.25
+_UNLIMITED = 1_000_000
+
+
+def make_tables(url: str) -> None:
+    """The tables of the engine."""
+    quiet_engine()
+    DBOS.migrate(url)
+
+
+class Work(Protocol):
+    """What a worker does in the steps of a workflow."""
+
+    async def begin(self, task_id: str, workflow: str) -> dict[str, Any] | None: ...
+    async def turn(
+        self, task_id: str, workflow: str, begun: dict[str, Any], step: int, before: Sequence[dict[str, Any]]
+    ) -> dict[str, Any]: ...
+    async def park(self, task_id: str, workflow: str, request: str) -> None: ...
+    async def finish(self, task_id: str, workflow: str, outcome: str, message: str) -> None: ...
+    async def add_scheduled(self, at: str, context: str) -> None: ...
+    def forget(self, workflow: str) -> None: ...
+
+
+class QueueClient:
+    """The queue as commands use it: without running anything."""
+
+    def __init__(self, database: Database) -> None:
+        quiet_engine()
+        self._client = DBOSClient(
+            system_database_engine=database.engine,
+            serializer=DBOSPortableJSONSerializer(),
+            application_name=NAME,
+            retry_connection_errors=False,
+        )
+
+    def close(self) -> None:
+        self._client.destroy()
+
+    def enqueue(self, connection: sa.Connection, workflow: str, spec: TaskSpec, delay: float | None = None) -> None:
+        """Put a part of a task into the queue, in a transaction of the caller's."""
+        options: EnqueueOptions = {
+            "workflow_name": _TASK, "queue_name": QUEUE, "workflow_id": workflow, "app_version": APP_VERSION,
+            "queue_partition_key": spec.tenant,
+        }  # fmt: skip
+        if spec.priority:  # the engine's own 0, which comes first, cannot be named
+            options["priority"] = spec.priority
+        if delay is not None:
+            options["delay_seconds"] = delay
+        self._client.enqueue_in_transaction(connection, options, workflow.rpartition("/")[0])
+
+    def wake(self, workflow: str) -> None:
+        """A part that waits for its time need not wait any longer."""
+        self._client.set_workflow_delay(workflow, delay_seconds=0)
+
+    def cancel(self, workflow: str) -> None:
+        """Take a part out of the queue."""
+        self._client.cancel_workflow(workflow)
+
+    def requeue(self, worker: str) -> int:
+        """Put what a worker had back into the queue. Only for whoever holds that worker's lock."""
+        found = self._client.list_workflows(executor_id=worker, status="PENDING", load_input=False, load_output=False)
+        tasks = [each.workflow_id for each in found if each.name == _TASK]
+        others = [each.workflow_id for each in found if each.name != _TASK]
+        if tasks:
+            self._client.resume_workflows(tasks, queue_name=QUEUE)
+        if others:
+            self._client.resume_workflows(others)
+        return len(tasks)
+
+    def turns(self, task: str, attempt: int, legs: int) -> list[RecordedTurn]:
+        """What is recorded of the first parts of a task."""
+        found: list[RecordedTurn] = []
+        for leg in range(1, legs + 1):
+            steps = self._client.list_workflow_steps(workflow_of(task, attempt, leg))
+            outputs = (each["output"] for each in steps if each["function_name"] == "turn")
+            found += [RecordedTurn.decoded(output) for output in outputs if output is not None]
+        return found
+
+    # Limits and schedules
+
+    def make_queue(self) -> None:
+        self._client.register_queue(
+            QUEUE,
+            worker_concurrency=1,  # what counts until a worker has put its own number there (Engine.start)
+            partition_concurrency=_UNLIMITED,
+            polling_interval_sec=POLLING,
+            on_conflict="never_update",
+        )
+
+    def limits(self) -> tuple[int | None, int | None]:
+        """How many tasks run at once: of all, and of one tenant. None: as many as there are slots."""
+        queue = self._queue()
+        tenant = queue.partition_concurrency
+        return queue.global_concurrency, None if tenant == _UNLIMITED else tenant
+
+    def set_limits(self, total: int | None, tenant: int | None) -> None:
+        """Change the limits; 0 removes one."""
+        queue = self._queue()
+        if tenant is not None:
+            queue.set_partition_concurrency(tenant or _UNLIMITED)
+        if total is not None:
+            queue.set_global_concurrency(total or None)
+
+    def _queue(self) -> Queue:
+        self.make_queue()
+        queue = self._client.retrieve_queue(QUEUE)
+        assert queue is not None
+        return queue
+
+    def schedule(self, name: str, cron: str, context: str) -> None:
+        try:
+            self._client.create_schedule(schedule_name=name, workflow_name=_SCHEDULED, schedule=cron, context=context)
+        except error.DBOSException as problem:
+            raise UsageError(f"{str(problem).rstrip('.')}; see `joey fleet schedules`") from None
+
+    def schedules(self) -> list[tuple[str, str, str | None]]:
+        """Name, times and the last time of each schedule."""
+        found = self._client.list_schedules()
+        return [(each["schedule_name"], each["schedule"], each["last_fired_at"]) for each in found]
+
+    def remove_schedule(self, name: str) -> None:
+        self._client.delete_schedule(name)
+
+
+class Engine:
+    """The engine in a worker. Started inside a running event loop, it runs workflows there."""
+
+    def __init__(self, database: Database, worker: str, slots: int, work: Work) -> None:
+        quiet_engine()
+        config: DBOSConfig = {
+            "name": NAME,
+            "system_database_engine": database.engine,
+            "serializer": DBOSPortableJSONSerializer(),
+            "application_version": APP_VERSION,
+            "executor_id": worker,
+            "run_migrations": False,
+            "use_listen_notify": False,
+            "notification_listener_polling_interval_sec": 0.5,  # nothing is looked up where nobody waits
+            "scheduler_polling_interval_sec": 5.0,
+            "log_level": "CRITICAL",
+        }
+        self._dbos = DBOS(config=config)
+        _register(work)
+        self._slots = slots
+
+    def start(self) -> None:
+        DBOS.launch()
+        system: Any = self._dbos._sys_db
+        system.get_queue = _with_slots(system.get_queue, self._slots)
+        system.list_queues = _all_with_slots(system.list_queues, self._slots)
+
+    def stop(self) -> None:
+        DBOS.destroy(destroy_registry=True, workflow_completion_timeout_sec=0)
+
+
+def _with_slots(read: Callable[..., Any], slots: int) -> Callable[..., Any]:
+    def changed(*arguments: Any, **options: Any) -> Any:
+        queue = read(*arguments, **options)
+        return _given_slots(queue, slots)
+
+    return changed
+
+
+def _all_with_slots(read: Callable[..., Any], slots: int) -> Callable[..., Any]:
+    return lambda *arguments, **options: [_given_slots(each, slots) for each in read(*arguments, **options)]
+
+
+def _given_slots(queue: Any, slots: int) -> Any:
+    if queue is not None and queue.name == QUEUE:
+        queue._worker_concurrency = slots
+    return queue
+
+
+def _register(work: Work) -> None:
+    @DBOS.workflow(name=_TASK, max_recovery_attempts=None)
+    async def run_task(task_id: str) -> str:
+        workflow = DBOS.workflow_id
+        assert workflow is not None
+        try:
+            return await _run(work, task_id, workflow)
+        finally:
+            work.forget(workflow)
+
+    @DBOS.workflow(name=_SCHEDULED, max_recovery_attempts=None)
+    async def run_schedule(at: str, context: str) -> None:
+        await _step("add", work.add_scheduled, str(at), context)
+
+
+async def _run(work: Work, task_id: str, workflow: str) -> str:
+    begun: dict[str, Any] | None = await _step("begin", work.begin, task_id, workflow)
+    if begun is None:
+        return "superseded"
+    recorded: list[dict[str, Any]] = []
+    while True:
+        turn = await _step("turn", work.turn, task_id, workflow, begun, len(recorded) + 1, tuple(recorded))
+        recorded.append(turn)
+        outcome, message = str(turn["outcome"]), str(turn["message"])
+        if outcome == "asks":
+            await _step("park", work.park, task_id, workflow, message)
+            return outcome
+        if outcome:
+            await _step("finish", work.finish, task_id, workflow, outcome, message)
+            return outcome
+
+
+async def _step(name: str, work: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
+    return await DBOS.run_step_async({"name": name}, work, *arguments)

@@ -1,0 +1,156 @@
+"""What a person does with a fleet: add tasks, look, answer, cancel, try again.
+
+with open_fleet(settings) as fleet:
+    fleet.add("migration", tasks, budget=50)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from joey.config import Config
+from joey.errors import UsageError
+from joey.fleet.database import Database, FleetError, open_database
+from joey.fleet.engine import QueueClient, make_tables
+from joey.fleet.ledger import FleetTask, Ledger
+from joey.fleet.spec import TaskSpec, check_name
+from joey.system.folders import state_folder
+
+_YES_OR_NO = re.compile(r"(yes|no|y|n)(?:[\s,.:;-]+(.*))?", re.IGNORECASE | re.DOTALL)
+FINISHED = "completed"
+MAX_TASK_ID = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What came of adding tasks: those that are new, and how many were there already."""
+
+    new: list[str]
+    known: int
+
+
+class Fleet:
+    """An open fleet."""
+
+    def __init__(self, database: Database, queue: QueueClient) -> None:
+        self.database = database
+        self.queue = queue
+        self.ledger = Ledger(database)
+
+    def add(self, batch: str, tasks: Sequence[TaskSpec], budget: float | None = None) -> Added:
+        """Put tasks into the queue. One whose id is in the batch already is left as it is."""
+        check_name(batch, "name of a batch")
+        named = [(f"{batch}.{task.id}", task) for task in tasks]
+        for task_id, _ in named:
+            if len(task_id) > MAX_TASK_ID:
+                raise UsageError(f"{task_id!r} is longer than {MAX_TASK_ID} characters; use shorter ids")
+        self.queue.make_queue()
+        new = self.ledger.add(batch, named, budget, self.queue.enqueue)
+        return Added(new, len(named) - len(new))
+
+    def named(self, name: str) -> list[FleetTask]:
+        """The tasks of a batch, or the one task of this id."""
+        if found := self.ledger.tasks(name):
+            return found
+        return [self.task(name)]
+
+    def task(self, task_id: str) -> FleetTask:
+        task = self.ledger.task(task_id)
+        if task is None:
+            raise UsageError(f"there is no batch and no task {task_id!r}; `joey fleet status` lists them")
+        return task
+
+    def answer(self, task_id: str, words: str) -> None:
+        """Answer what a task asks: yes or no to an approval, perhaps with words after it, or words to a question."""
+        task = self.task(task_id)
+        if task.state != "asks":
+            raise UsageError(f"{task_id} asks nothing; it is {task.outcome or task.state}")
+        answer = json.dumps(_answer(json.loads(task.question), words))
+        if not self.ledger.answer(task, answer):
+            raise UsageError(f"{task_id} does not wait any more; `joey fleet status` shows what it does")
+        self.queue.wake(task.workflow)
+
+    def cancel(self, name: str) -> tuple[int, int]:
+        """Cancel the tasks of a batch, or one; how many have ended, and how many their workers are about to end."""
+        ended = ending = 0
+        for task in self.named(name):
+            if task.state == "done":
+                continue
+            if self.ledger.cancel(task):
+                self.queue.cancel(task.workflow)
+                ended += 1
+            else:
+                ending += 1
+        return ended, ending
+
+    def retry(
+        self, name: str, *, settings: Mapping[str, Any], budget: float | None = None, again: bool = False
+    ) -> list[str]:
+        """Put tasks that ended without being completed into the queue again."""
+        tasks = self.named(name)
+        if budget is not None:
+            self.ledger.set_max_cost(tasks[0].batch, budget)
+        done: list[str] = []
+        for task in tasks:
+            if task.state != "done" or task.outcome == FINISHED:
+                continue
+            spec = replace(task.spec, settings={**task.spec.settings, **settings})
+            if self.ledger.retry(task, spec, again=again, enqueue=self.queue.enqueue):
+                done.append(task.id)
+        return done
+
+    # Schedules
+
+    def schedule(self, name: str, cron: str, tasks: Sequence[TaskSpec], budget: float | None) -> None:
+        """Add the tasks as a new batch at these times, as long as a worker runs."""
+        check_name(name, "name of a schedule")
+        context = {"name": name, "budget": budget, "tasks": [task.text for task in tasks]}
+        self.queue.make_queue()
+        self.queue.schedule(name, cron, json.dumps(context))
+
+
+def add_scheduled(fleet: Fleet, at: str, context: str) -> Added:
+    """The batch of a schedule for one time. Its name has the time in it, so that each time is added once."""
+    data = json.loads(context)
+    minute = "".join(each for each in at[:19] if each.isdigit())
+    tasks = [TaskSpec.read(text) for text in data["tasks"]]
+    return fleet.add(f"{data['name']}-{minute[:8]}-{minute[8:14]}", tasks, data["budget"])
+
+
+def _answer(request: Mapping[str, Any], words: str) -> dict[str, Any]:
+    if request.get("type") == "question_requested":
+        return {"yes": True, "text": words}
+    found = _YES_OR_NO.fullmatch(words.strip())
+    if found is None:
+        raise UsageError('this is an approval: answer yes or no, perhaps with words after it, such as "no, use rg"')
+    return {"yes": found[1].lower().startswith("y"), "text": found[2] or ""}
+
+
+@contextmanager
+def open_fleet(config: Config) -> Iterator[Fleet]:
+    """The fleet that the settings name. What is wrong with its database comes out in words."""
+    folder = fleet_folder(config)
+    database = open_database(config.value("fleet.url"), folder, make_tables)
+    queue = QueueClient(database)
+    try:
+        yield Fleet(database, queue)
+    except sa.exc.OperationalError as error:
+        words = str(error.orig).strip().split("\n")[0]
+        raise FleetError(f"the fleet's database failed: {words}; check that it runs, then try again") from None
+    finally:
+        queue.close()
+        database.close()
+
+
+def fleet_folder(config: Config) -> Path:
+    """Where this machine keeps what belongs to its fleet."""
+    named = config.value("fleet.folder")
+    return Path(named).expanduser().absolute() if named else state_folder() / "fleet"

@@ -1,0 +1,194 @@
+"""A fleet in a scratch folder: repositories, a scripted model, workers in this process, PostgreSQL if it is there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import psycopg
+import pytest
+
+from joey.app.settings import NO_SOURCES
+from joey.fleet.fleet import Fleet, open_fleet
+from joey.fleet.ledger import FleetTask
+from joey.fleet.spec import TaskSpec
+from joey.fleet.worker import Worker, WorkerOptions
+from joey.messages import ToolUseBlock
+from joey.testing.script import Scripted, reply
+from joey.testing.server import LocalServer, ReceivedRequest
+
+_DEBIAN = Path("/usr/lib/postgresql")
+
+
+def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
+    return ToolUseBlock(call_id, name, arguments)
+
+
+def write(number: int, path: str, text: str) -> Scripted:
+    return reply(call(f"call-{number}", "write_to_file", path=path, file_text=text))
+
+
+def run_command(number: int, command: str) -> Scripted:
+    return reply(call(f"call-{number}", "execute_command", command=command))
+
+
+def done(result: str = "All done.") -> Scripted:
+    return reply(call("done", "attempt_completion", result=result))
+
+
+def by_turn(*replies: Scripted) -> Callable[[ReceivedRequest], Scripted]:
+    """A model that keeps no state: it answers by how many replies the conversation has."""
+
+    def answer(request: ReceivedRequest) -> Scripted:
+        taken = int(sum(message["role"] == "assistant" for message in request.body["messages"]))
+        return replies[min(taken, len(replies) - 1)]
+
+    return answer
+
+
+def repository(folder: Path, files: Mapping[str, str]) -> Path:
+    """A repository with one commit."""
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    commit_all(folder, "first")
+    return folder
+
+
+def commit_all(folder: Path, message: str) -> str:
+    git(folder, "add", "--all")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", message)
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@dataclass(slots=True)
+class FleetKit:
+    """One fleet. `machine` is a folder: another one is another machine."""
+
+    folder: Path
+    url: str | None = None
+    server: LocalServer | None = None
+    machine: str = "one"
+    reports: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def open(self, machine: str = "") -> Iterator[Fleet]:
+        flags = {"fleet.folder": str(self.folder / (machine or self.machine)), "fleet.url": self.url}
+        with open_fleet(NO_SOURCES.config(flags)) as fleet:
+            yield fleet
+
+    def spec(self, name: str, place: Path, **changes: Any) -> TaskSpec:
+        settings: dict[str, Any] = {"approvals.profile": "all", "sandbox": "off"}
+        if self.server is not None:
+            settings |= {"model": "anthropic/claude-sonnet-4-5", "base_url": self.server.url}
+        settings |= changes.pop("settings", {})
+        return TaskSpec(name, f"Do {name}.", str(place), settings=settings, **changes)
+
+    async def work_until(
+        self, fleet: Fleet, finished: Callable[[], bool], slots: int = 4, seconds: float = 45.0
+    ) -> int:
+        """A worker in this process, until this is so."""
+        worker = Worker(fleet.database, fleet.queue, WorkerOptions(slots, report=self.reports.append))
+        running = asyncio.create_task(worker.run())
+        deadline = time.monotonic() + seconds
+        while not finished() and not running.done() and time.monotonic() < deadline:  # noqa: ASYNC110 - asks a database
+            await asyncio.sleep(0.05)
+        worker.stop()
+        code = await running
+        assert finished(), f"not finished within {seconds} s: {self.reports}"
+        return code
+
+
+def all_done(fleet: Fleet) -> bool:
+    return all(task.state == "done" for task in fleet.ledger.tasks())
+
+
+def states(fleet: Fleet) -> dict[str, str]:
+    return {task.id: task.outcome or task.state for task in fleet.ledger.tasks()}
+
+
+def journal_lines(fleet: Fleet, task: FleetTask) -> list[str]:
+    path = fleet.database.tasks / task.journal / "journals" / task.journal / "journal.jsonl"
+    return path.read_text().splitlines()
+
+
+def postgres_programs() -> Path | None:
+    found = sorted(_DEBIAN.glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+@dataclass(slots=True)
+class Postgres:
+    """A server of the tests' own, in a scratch folder, reached through a socket there."""
+
+    folder: Path
+    programs: Path
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://joey@/postgres?host={self.folder}"
+
+    def new_database(self) -> str:
+        """The address of a database that nobody uses."""
+        name = f"fleet_{token_hex(4)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return self.url.replace("/postgres?", f"/{name}?")
+
+    def make(self) -> None:
+        data = str(self.folder / "data")
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres")
+        self._run("initdb", "-D", data, "-U", "joey", "-A", "trust", "--no-sync", "-E", "UTF8")
+        self.start()
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
+        log = str(self.folder / "log")
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-l", log, "-w", "-o", options, "start")
+
+    def stop(self, how: str = "immediate") -> None:
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", how, "-w", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self.programs / program), *arguments]
+        if os.geteuid() == 0:  # the server refuses to be root
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr + done.stdout
+
+
+@contextmanager
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server; the test is skipped where there is none. Its folder has a short name, as a socket needs it,
+    and is no other test's: the server's user must reach it."""
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; apt-get install postgresql-15")
+    if sys.platform != "linux":
+        pytest.skip("the server is started as Debian installs it")
+    with tempfile.TemporaryDirectory(prefix="joey-pg-", ignore_cleanup_errors=True) as folder:
+        server = Postgres(Path(folder), programs)
+        server.make()
+        try:
+            yield server
+        finally:
+            server.stop()
