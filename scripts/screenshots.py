@@ -1,16 +1,19 @@
-"""Images of the running program for the docs: `make screenshots` writes docs/images/terminal.svg again.
+"""Images of the running program for the docs: `make screenshots` writes those in docs/images again.
 
-A scripted model answers over real HTTP; the terminal, the task and the tools are those that everybody runs. The
-image is taken where a file was written and a command waits for approval.
+A scripted model answers over real HTTP; the terminal, the page, the task and the tools are those that everybody runs.
+The images are taken where a file was written and a command waits for approval. Those of the page need Playwright and a
+Chromium; where they are missing, only the terminal's is taken.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from textual.pilot import Pilot
 
@@ -25,9 +28,16 @@ from joey.terminal.screen.request_panel import RequestPanel
 from joey.testing.screenshot import svg
 from joey.testing.script import reply
 from joey.testing.server import LocalServer
+from joey.tools.browser.chromium import find_chromium, why_no_browser
+from joey.web.runner import Wanted
 
 IMAGE = Path(__file__).parent.parent / "docs" / "images" / "terminal.svg"
 SIZE = (104, 42)
+WINDOWS: dict[str, tuple[int, int, Literal["light", "dark"]]] = {
+    "web.png": (1240, 780, "light"),
+    "web-phone.png": (390, 800, "dark"),
+}
+TOKEN = "only-for-the-screenshot"
 MODEL = "anthropic/claude-sonnet-5-5"
 TASK = "Add a /hello endpoint to server.py and try it"
 BEFORE = """\
@@ -91,15 +101,53 @@ async def _until_approval_is_required(app: Interactive, pilot: Pilot[None]) -> N
     sys.exit("the screen never asked for approval, so there is no image to take")
 
 
+async def take_web_screenshots(scratch: Path) -> dict[str, bytes]:
+    """The page in a window and on a phone, as PNG, when it asks for approval of a command."""
+    from playwright.async_api import async_playwright
+
+    from joey.web.guard import Access
+    from joey.web.server import serving
+
+    os.environ["XDG_STATE_HOME"] = str(scratch / "web-state")  # without the task of the terminal
+    project = scratch / "hello-server"
+    project.mkdir(parents=True)
+    (project / "server.py").write_text(BEFORE)
+    listening = socket.create_server(("127.0.0.1", 0))
+    link = f"http://127.0.0.1:{listening.getsockname()[1]}/?token={TOKEN}"
+    async with LocalServer(SCRIPT) as server, async_playwright() as playwright:
+        flags = settings_from({"model": MODEL, "base_url": server.anthropic_url, "approve": "edits"})
+        async with serving(project, Access(TOKEN), listening, flags) as api:
+            task_id = await api.runner.start(project, Wanted(TASK))
+            browser = await playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+            taken = {}
+            for name, (width, height, scheme) in WINDOWS.items():
+                page = await browser.new_page(
+                    viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=1.5
+                )
+                await page.goto(f"{link}#/task/{task_id}")
+                await page.wait_for_selector(".request")
+                await page.wait_for_timeout(400)
+                taken[name] = await page.screenshot()
+            await browser.close()
+            return taken
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         own = {"HOME": scratch, "XDG_STATE_HOME": scratch, "XDG_CONFIG_HOME": scratch, "ANTHROPIC_API_KEY": "none"}
         os.environ.update(own)
         os.environ.pop("NO_COLOR", None)
         image = asyncio.run(take_screenshot(Path(scratch)))
+        missing = why_no_browser()
+        pages = {} if missing else asyncio.run(take_web_screenshots(Path(scratch)))
     IMAGE.parent.mkdir(parents=True, exist_ok=True)
     IMAGE.write_text(image, encoding="utf-8")
     print(f"wrote {IMAGE}")
+    for name, data in pages.items():
+        (IMAGE.parent / name).write_bytes(data)
+        print(f"wrote {IMAGE.parent / name}")
+    if missing:
+        print(f"the images of the page were not taken: {missing}", file=sys.stderr)
 
 
 if __name__ == "__main__":

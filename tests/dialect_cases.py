@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from joey.cli.parse import as_json
+from joey.app.parsing import reply_as_json
 from joey.protocols import Reply, collect, get
 from joey.testing import check_laws, read
 from joey.toolspec import ToolSpec
@@ -112,7 +112,7 @@ def reply_of(case: Any, pieces: Sequence[str]) -> Reply:
 
 def answer(case: Any, pieces: Sequence[str]) -> list[dict[str, Any]]:
     """What Joey makes of a case, in the form of `expected`, as `joey parse` writes it."""
-    content: list[dict[str, Any]] = as_json(reply_of(case, pieces), (), in_dialect=True)["content"]
+    content: list[dict[str, Any]] = reply_as_json(reply_of(case, pieces), (), in_dialect=True)["content"]
     return content
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from acp_kit import check_message
 from joey.acp.client import Client
-from joey.acp.history import History, UserWords
 from joey.acp.projection import Projection
 from joey.acp.updates import raw_input, shortened, sides
+from joey.app.history import History, UserWords
 from joey.effects import Todo
 from joey.events import (
     ApprovalRequested,

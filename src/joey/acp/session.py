@@ -22,10 +22,10 @@ from joey.acp import options
 from joey.acp.client import Client
 from joey.acp.commands import Command, commands_of, own_command
 from joey.acp.connection import INTERNAL, LOGIN_NEEDED, Connection, RpcError
-from joey.acp.history import History, UserWords
 from joey.acp.projection import Projection
 from joey.acp.prompt import Prompt
 from joey.acp.updates import Update
+from joey.app.history import History, UserWords
 from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Condense, Say, SetProfile
 from joey.errors import JoeyError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -39,12 +40,35 @@ def open_store(tasks: TaskStore, entry: TaskEntry) -> CheckpointStore:
 
 def fork_before(tasks: TaskStore, entry: TaskEntry, checkpoint: Checkpoint) -> str:
     """A new task with all messages before the turn of this checkpoint. Returns its id."""
+    return fork_task(tasks, entry, max(checkpoint.turn - 1, 0))
+
+
+def fork_task(tasks: TaskStore, entry: TaskEntry, turn: int | None = None) -> str:
+    """A new task that shares the first turns of this one, or all of them. Returns its id."""
     task_id = new_task_id()
-    records = branch(read_journal(tasks.journal_path(entry.task_id)), max(checkpoint.turn - 1, 0), task_id)
+    turns = entry.state.turns if entry.state else 0
+    records = branch(read_journal(tasks.journal_path(entry.task_id)), turns if turn is None else turn, task_id)
     with tasks.open(task_id) as journal:
         for record in records:
             journal.append(record)
     return task_id
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """What an undo or a redo would do, for people to look at first."""
+
+    diff: str
+    changed: tuple[str, ...]
+    """What somebody else changed after the last step of the task, and would be overwritten."""
+    left: Mapping[str, str]
+    """What stays as it is, and why."""
+
+
+def look_at_step(tasks: TaskStore, task_id: str, step: Step) -> StepPlan:
+    """What the step would do. JoeyError if there is nothing to undo or redo."""
+    plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
+    return StepPlan(plan.diff(), tuple(changed_since(tasks, task_id, plan)), plan.left)
 
 
 def step_files(tasks: TaskStore, task_id: str, step: Step, how: How) -> str:

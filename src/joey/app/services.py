@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from joey.app.checkpoints import How, Step, step_files
+from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, open_store, step_files
 from joey.app.hooks import hooks_of, list_hooks
 from joey.app.models import catalogue
 from joey.app.permissions import granted_in, revoke
@@ -35,12 +35,14 @@ from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare
 from joey.app.tools import discover, sandbox_settings, tool_choices
 from joey.app.users_commands import UsersCommands
 from joey.app.values import check_model
+from joey.checkpoints.store import CheckpointStore
 from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
 from joey.journal.journal import JournalError, held, read_journal
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState, shown_results
+from joey.journal.search import mentions
 from joey.journal.store import TaskStore
 from joey.mcp.config import configured_servers
 from joey.mcp.servers import McpServers
@@ -129,6 +131,11 @@ class Services:
     def folders(self) -> tuple[Path, ...]:
         """The workspace, and the folders that belong to it."""
         return (self.folder, *self._given.folders)
+
+    @property
+    def store(self) -> TaskStore:
+        """Where the tasks are."""
+        return self._store
 
     @property
     def storage(self) -> Path:
@@ -255,6 +262,22 @@ class Services:
         """Undo the last turn that changed files, or redo what was undone last; or say what that would do."""
         return step_files(self._store, task_id, step, how)
 
+    def look_at_step(self, task_id: str, step: Step) -> StepPlan:
+        """What an undo or a redo would do."""
+        return look_at_step(self._store, task_id, step)
+
+    def checkpoints(self, task_id: str) -> CheckpointStore:
+        """The checkpoints of a task."""
+        return open_store(self._store, self._store.find(task_id))
+
+    def fork(self, task_id: str, turn: int | None = None) -> str:
+        """A new task that shares the first turns of this one, or all of them. Returns its id."""
+        return fork_task(self._store, self._store.find(task_id), turn)
+
+    def search(self, text: str) -> Sequence[str]:
+        """The ids of the tasks that contain this text."""
+        return [entry.task_id for entry in self._store.entries() if mentions(entry, text)]
+
     # The user's own
 
     def setting(self, name: str) -> Any:
@@ -292,6 +315,10 @@ class Services:
         """How much this model thinks by the settings; None: as it is used to."""
         config = settings_in_force(self.folder, self._options.flags)
         return catalogue(config).facts(model).effort or config.value("reasoning.effort")
+
+    def context_window(self, model: str) -> int | None:
+        """How many tokens this model takes in; None if nobody knows."""
+        return catalogue(settings_in_force(self.folder, self._options.flags)).facts(model).abilities.context_window
 
     def notices(self) -> Sequence[str]:
         """What the user should know about the configuration before anything starts."""

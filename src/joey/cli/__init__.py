@@ -22,6 +22,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "interactive": "open the interactive terminal (same as `joey` without a command)",
         "acp": "work in an editor that speaks the Agent Client Protocol",
         "gateway": "serve a model to other programs, with tool calls that work: Claude Code, Codex, any SDK",
+        "web": "work in the browser: a page for all tasks of this machine",
         "run": "run one task without asking questions, for scripts and CI",
         "fleet": "run many tasks on a durable queue, on this machine or on many",
         "scratch": "try Joey: run one task in a new, empty folder",

@@ -34,30 +34,25 @@ from __future__ import annotations
 
 import argparse
 import codecs
-import dataclasses
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from joey import protocols
-from joey.chunks import CHUNKS, Chunk, ToolCallChunk
-from joey.errors import JoeyError, UsageError, WireError
-from joey.events import ToolCallMalformed
-from joey.messages import ReasoningBlock, TextBlock, ToolUseBlock
-from joey.protocols import ParseError, Parser, Protocol, Reply, collect, debug
+from joey.app.parsing import chunk_from_json, likely_dialect, reply_as_json
+from joey.chunks import Chunk
+from joey.errors import JoeyError, UsageError
+from joey.protocols import ParseError, Parser, Protocol, collect, debug
 from joey.system.outlet import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 
 _PROTOCOL_HELP = f"one of: {', '.join(protocols.names())}, auto, or a dialect that `joey protocols` lists"
 _AUTO = "auto"
-_WITHOUT_MARKERS = re.compile(r"\s*(?:\{|\[\s*\{|\[\s*[\w.]+\s*\()")
-_CALL_FIELDS = {"index", "id", "name", "arguments"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +90,7 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
     if args.protocol == _AUTO:
         text = "".join(_text_chunks(stream, None))
         stream = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-        args.protocol = _detected(text, _read_tools(args.tools))
+        args.protocol = likely_dialect(text, _read_tools(args.tools))
         print(f"note: read as {args.protocol}", file=sys.stderr)
     protocol = protocols.get(args.protocol)
     mode, style = debug.settings(os.environ)
@@ -109,7 +104,7 @@ def _single(stream: BinaryIO, args: argparse.Namespace) -> int:
         return _print_events(parser, chunks)
     reply = collect([event for chunk in chunks for event in parser.feed(chunk)] + parser.finish())
     errors = [ParseError(call.message, call.source, call.name) for call in reply.malformed]
-    print(json.dumps(as_json(reply, errors, in_dialect=protocol.thinks_in_text), indent=2, ensure_ascii=False))
+    print(json.dumps(reply_as_json(reply, errors, in_dialect=protocol.thinks_in_text), indent=2, ensure_ascii=False))
     if protocol.in_text and args.tools is None and not (reply.calls or reply.malformed or args.debug):
         print("note: no call was found; name the tools that were offered with --tools FILE", file=sys.stderr)
     return 1 if errors else 0
@@ -177,20 +172,6 @@ def _json_lines(stream: BinaryIO) -> Iterator[tuple[int, Any]]:
                 raise UsageError(f"line {number}: expected one JSON value, got {_excerpt(line)} ({error})") from None
 
 
-def chunk_from_json(data: Any) -> str | Chunk:
-    """A chunk as people write it down: a string, a piece of a call, or the wire form of any chunk."""
-    if isinstance(data, str):
-        return data
-    if not isinstance(data, dict):
-        raise UsageError(f"expected a string or an object, got {json.dumps(data)[:60]}")
-    if "type" not in data:
-        data = {"type": "tool_call_chunk", **{key: value for key, value in data.items() if key in _CALL_FIELDS}}
-    chunk: str | Chunk = CHUNKS.decode(data)
-    if isinstance(chunk, ToolCallChunk) and chunk == ToolCallChunk():
-        raise WireError('expected at least one of "index", "id", "name", "arguments"')
-    return chunk
-
-
 # Many replies
 
 
@@ -231,18 +212,13 @@ def _parse_request(request: dict[str, Any]) -> dict[str, Any]:
     automatic = request.get("protocol") == _AUTO
     if automatic:
         text = "".join(chunk for chunk in chunks if isinstance(chunk, str))
-        request = {**request, "protocol": _detected(text, [ToolSpec.read(tool) for tool in tools])}
+        request = {**request, "protocol": likely_dialect(text, [ToolSpec.read(tool) for tool in tools])}
     protocol = _protocol_of(request)
     reply = protocols.parse(
         [chunk_from_json(chunk) for chunk in chunks], protocol=protocol, tools=tools, on_error=errors.append
     )
-    answer = as_json(reply, errors, in_dialect=protocol.thinks_in_text)
+    answer = reply_as_json(reply, errors, in_dialect=protocol.thinks_in_text)
     return {"protocol": protocol.name, **answer} if automatic else answer
-
-
-def _detected(text: str, tools: list[ToolSpec]) -> str:
-    """The dialect that could have written a reply; if it calls no tool, the most common one, which leaves it text."""
-    return next(iter(protocols.likely_dialects(reply=text, tools=tools)), "hermes")
 
 
 def _protocol_of(request: dict[str, Any]) -> Protocol:
@@ -254,40 +230,6 @@ def _protocol_of(request: dict[str, Any]) -> Protocol:
     if request.get("prompt_tail"):
         options = {"prompt_tail": request["prompt_tail"], **options}
     return protocols.get(name).with_options(**options)
-
-
-def as_json(reply: Reply, errors: Iterable[ParseError], *, in_dialect: bool = False) -> dict[str, Any]:
-    """A reply's text and calls in the form that `joey parse` writes."""
-    repairs = {call.call_id: {"repairs": list(call.repairs)} for call in reply.calls if call.repairs}
-    given = {call.call_id: call.given_id for call in reply.calls if call.given_id}
-    malformed = [call for call in reply.malformed if in_dialect and not _WITHOUT_MARKERS.match(call.source)]
-    parts: list[dict[str, Any]] = []
-    for block in reply.content:
-        if isinstance(block, TextBlock):
-            for part in _text_and_malformed(block.text, malformed):
-                if part["type"] == "text" and parts and parts[-1]["type"] == "text":
-                    parts[-1]["text"] += part["text"]  # only reasoning that is not shown stood between them
-                else:
-                    parts.append(part)
-        elif isinstance(block, ReasoningBlock) and in_dialect:
-            parts.append({"type": "reasoning", "text": block.text})
-        elif isinstance(block, ToolUseBlock):
-            own_id = given.get(block.id, block.id)
-            call = {"type": "tool_call", "name": block.name, "input": block.arguments, "id": own_id}
-            parts.append({**call, **repairs.get(block.id, {})})
-    return {"content": parts, "errors": [dataclasses.asdict(error) for error in errors]}
-
-
-def _text_and_malformed(text: str, malformed: list[ToolCallMalformed]) -> Iterator[dict[str, Any]]:
-    """A text with the malformed calls that stand in it, which are taken off the list."""
-    while malformed and malformed[0].source in text:
-        call = malformed.pop(0)
-        before, _, text = text.partition(call.source)
-        if before:
-            yield {"type": "text", "text": before}
-        yield {"type": "malformed_call", "name": call.name, "source": call.source, "message": call.message}
-    if text:
-        yield {"type": "text", "text": text}
 
 
 def _excerpt(line: bytes) -> str:

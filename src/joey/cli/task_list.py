@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from joey.journal.markdown import as_markdown
+from joey.journal.search import mentions
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.visible import one_line
-
-_OURS = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.DOTALL)
-"""What Joey added to a message, such as the list of the folder: every task there would contain the name of a file."""
 
 
 def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
     """Print the tasks that contain this text, or all."""
-    entries = [entry for entry in store.entries() if _mentions(entry, text)]
+    entries = [entry for entry in store.entries() if mentions(entry, text)]
     if as_json:
         for entry in entries:
             print(json.dumps(_as_json(entry)))
@@ -29,12 +25,6 @@ def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
     if not entries:
         print("no task contains this text" if text else "there are no tasks yet", file=sys.stderr)
     return 0
-
-
-def _mentions(entry: TaskEntry, text: str) -> bool:
-    if not text:
-        return True
-    return entry.state is not None and text.lower() in _OURS.sub("", as_markdown(entry.state)).lower()
 
 
 def _lines(entries: Sequence[TaskEntry], here: Path) -> Iterator[str]:

@@ -4,7 +4,7 @@
   joey tasks search TEXT            tasks that contain this text
   joey tasks show ID                messages and actions of a task
   joey tasks context ID             what fills the model's window in a task
-  joey tasks export ID [FILE]       the same as Markdown
+  joey tasks export ID [FILE]       the same as Markdown; with --html, as one file that a browser shows
   joey tasks delete ID              delete a task and everything saved with it; asks first, unless --yes
   joey tasks fork ID --turn N       a new task that shares the first N turns
   joey tasks repair ID              a clean copy of a task whose journal is damaged, as a new task
@@ -22,11 +22,10 @@ import contextlib
 import sys
 from pathlib import Path
 
+from joey.app.checkpoints import fork_task
 from joey.cli.task_list import list_tasks, task_line
 from joey.errors import JoeyError, UsageError
-from joey.journal.branch import branch
 from joey.journal.foreign import read_foreign_task
-from joey.journal.journal import read_journal
 from joey.journal.markdown import as_markdown
 from joey.journal.records import Record
 from joey.journal.store import TaskEntry, TaskStore
@@ -44,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="*", help="an ID, a folder, or text to search for")
     parser.add_argument("--turn", type=int, metavar="N", help="with fork: how many turns to keep")
     parser.add_argument("--model", metavar="PROVIDER/MODEL", default="", help="with import: the model to continue with")
+    parser.add_argument("--html", action="store_true", help="with export: a page in one file, as `joey web` shows it")
     parser.add_argument("--yes", "-y", action="store_true", help="with delete: do not ask")
     parser.add_argument("--json", action="store_true", help="with list and search: one JSON object per line")
 
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.action == "context":
         asyncio.run(_show_context(entry))
     elif args.action == "export":
-        _export(as_markdown(entry.state), args.what[1:])
+        _export(_page(store, entry) if args.html else as_markdown(entry.state), args.what[1:])
     elif args.action == "repair":
         _repair(store, entry)
     else:
@@ -88,6 +88,12 @@ async def _show_context(entry: TaskEntry) -> None:
             print(context_lines(task.context))
     finally:
         await config.model.provider.close()
+
+
+def _page(store: TaskStore, entry: TaskEntry) -> str:
+    from joey.web.export import export_page
+
+    return export_page(store, entry.task_id)
 
 
 def _export(text: str, to: list[str]) -> None:
@@ -136,14 +142,7 @@ def _repair(store: TaskStore, entry: TaskEntry) -> None:
 
 
 def _fork(store: TaskStore, entry: TaskEntry, turn: int | None) -> int:
-    turns = entry.state.turns if entry.state else 0
-    task_id = new_task_id()
-    _write(
-        store,
-        task_id,
-        branch(read_journal(store.journal_path(entry.task_id)), turns if turn is None else turn, task_id),
-    )
-    print(task_id)
+    print(fork_task(store, entry, turn))
     return 0
 
 

@@ -19,10 +19,10 @@ from joey.config.kinds import COUNT, DECISION, HOOKS, LIST, NUMBER, SHARE, SWITC
 
 InProject: TypeAlias = Literal["free", "stricter", "tighter", "trusted", "never"]
 
-ALL = ("interactive", "run", "resume", "scratch", "acp")
+ALL = ("interactive", "run", "resume", "scratch", "acp", "web")
 """The commands that open a task."""
 HEADLESS = ("run", "resume", "scratch")
-IN_FOLDER = ("interactive", "run", "resume", "acp")
+IN_FOLDER = ("interactive", "run", "resume", "acp", "web")
 """Those that work in a folder of the user's own."""
 
 

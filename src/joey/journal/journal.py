@@ -175,6 +175,22 @@ def _other_version(named: dict[str, Any]) -> str | None:
     return f"has version {named.get('version')} of the format, and this Joey writes version {VERSION}"
 
 
+def is_held(path: Path) -> bool:
+    """Whether a process has the task of this journal open, at this moment."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(file)
+
+
 @contextmanager
 def held(path: Path, timeout: float = 1.0) -> Iterator[None]:
     """Hold the lock of a journal without changing it, whatever is in it. Raises JournalError if its task runs."""
@@ -228,6 +244,11 @@ def read_timed(path: Path) -> Iterator[tuple[float, Record | LeftOut]]:
         raise JournalError(f"cannot read {path}: {error.strerror}") from error
     if damage and not found:
         raise JournalError(f"{path}, {damage}")
+
+
+def read_line(number: int, line: bytes) -> Iterator[tuple[float, Record | LeftOut]]:
+    """The records in one line of a journal, any but the first: for readers that do not begin there."""
+    return _records(number, line)
 
 
 _Read: TypeAlias = Iterator[tuple[float, Record | LeftOut]]

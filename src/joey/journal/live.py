@@ -31,7 +31,16 @@ from typing import Any
 
 from joey.commands import COMMANDS, Command
 from joey.errors import WireError
-from joey.events import Event, MarkupDelta, ReasoningDelta, TextDelta, ToolCallDelta, ToolRunProgressed, TurnStarted
+from joey.events import (
+    Event,
+    MarkupDelta,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolRunProgressed,
+    TurnStarted,
+)
 from joey.journal.journal import JournalError
 from joey.system.appending import append_lines, write_all
 from joey.system.folders import private_file
@@ -44,7 +53,7 @@ VERSION = 1
 MAX_COMMAND = 32 * 1024 * 1024
 """A command may carry images."""
 _MAX_PENDING = 32 * 1024
-_REPEATED = ("raw", "source")
+_REPEATED = {ToolCallDelta: ("raw",), ToolCallFinished: ("source",)}
 
 
 @dataclass(slots=True)
@@ -77,9 +86,10 @@ class LiveFeed:
         self._size = 0
         self._scheduled = False
 
-    def open(self) -> None:
+    def open(self, journal: int = 0) -> None:
+        """`journal` is how much of the journal was there before this run."""
         self._file = _new_file(self._path)
-        self._write({"format": FORMAT, "version": VERSION, "run": self._run, "journal": _size(self._journal)})
+        self._write({"format": FORMAT, "version": VERSION, "run": self._run, "journal": journal})
 
     def add(self, task_id: str, event: Event, *, own: bool) -> None:
         """`own`: an event of the task itself, not of a subtask."""
@@ -102,7 +112,7 @@ class LiveFeed:
         return self._size
 
     def _begin(self, task_id: str, event: Event, *, own: bool) -> None:
-        data = {name: value for name, value in encode(event).items() if name not in _REPEATED}
+        data = {name: value for name, value in encode(event).items() if name not in _REPEATED.get(type(event), ())}
         data |= {"task": task_id, "at": round(self._clock(), 3)}
         if own and isinstance(event, TurnStarted):
             data["journal"] = _size(self._journal)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 
 from joey.commands import Command
 from joey.errors import JoeyError
-from joey.events import Event
+from joey.events import Event, UserMessageQueued
 from joey.journal.live import Inbox, LiveFeed, discard_left_over
+from joey.journal.records import UserSaid
 from joey.task.config import TaskConfig
 
 _WRITE_AFTER = 0.05
@@ -31,6 +32,9 @@ class Remote:
         self.run = token_hex(8)
         """What tells this run of the task from others."""
         discard_left_over(folder)
+        self._journal = journal
+        self._begin: int | None = None
+        self._messages: Sequence[UserSaid] = ()
         self._feed = LiveFeed(folder, journal, self.run, _later)
         self._inbox = Inbox(folder, self.run)
 
@@ -44,10 +48,17 @@ class Remote:
 
         return replace(config, hooks=replace(config.hooks, watch=both))
 
+    def resumes(self, messages: Sequence[UserSaid]) -> None:
+        """The task continues with these messages, which are about to be saved. Whoever watches has seen the journal as
+        it is now, and sees them as events."""
+        self._begin, self._messages = self._journal.stat().st_size, messages
+
     @contextlib.contextmanager
     def serving(self, send: Callable[[Command], bool]) -> Iterator[None]:
         """While this is open, others see the task and can send it commands."""
-        self._feed.open()
+        self._feed.open(self._journal.stat().st_size if self._begin is None else self._begin)
+        for message in self._messages:
+            self._feed.add(self._task_id, UserMessageQueued(message.text), own=True)
         self._inbox.open()
         reading = asyncio.ensure_future(self._read(send))
         try:

@@ -110,7 +110,10 @@ class TaskHandle:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
             begun = bool(log.state.messages) or (bool(text) and _was_refused(log.state))
             task = cls(_as_opened(config, opened), log, [] if begun else [*opened.content], depth, remote)
-            _save_messages(log, [*messages, *([UserSaid(text, tuple(images))] if text or images else [])])
+            new = [*messages, *([UserSaid(text, tuple(images))] if text or images else [])]
+            if remote is not None:
+                remote.resumes([message for message in new if message not in log.state.queued])
+            _save_messages(log, new)
             if mode is not None and mode != log.state.mode:
                 log.record(ModeSet(mode))
             if profile is not None and profile != log.state.profile:

@@ -1,4 +1,4 @@
-"""A task that is over or interrupted, as the events that it showed when it ran: for an editor that opens it again."""
+"""A task that is over or interrupted, as the events that it showed when it ran: for front ends that open it again."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class History:
 
     def of(self, task_id: str) -> Iterator[Remembered]:
         """What happened, in order, subtasks within. Whatever was under way when the records end is over."""
-        for record in _as_it_reads(self.read(task_id)):
-            yield from ((task_id, each) for each in _events(record))
+        for record in as_it_reads(self.read(task_id)):
+            yield from ((task_id, each) for each in events_of(record))
             if isinstance(record, ChildOpened):
                 yield from self._child(record.child_id)
         yield task_id, TaskAborted()
@@ -81,7 +81,7 @@ class History:
         yield from (each for at, each in enumerate(found) if at != first)
 
 
-def _as_it_reads(records: Iterable[Record]) -> Iterator[Record]:
+def as_it_reads(records: Iterable[Record]) -> Iterator[Record]:
     """Without what was replaced; with what the user wrote and no message has taken up."""
     kept: list[Record] = []
     waiting: list[UserSaid] = []
@@ -109,7 +109,8 @@ def _opening(record: TaskOpened) -> Record:
     return MessageAdded(Message("user", record.content))
 
 
-def _events(record: Record) -> Iterator[Event | UserWords]:
+def events_of(record: Record) -> Iterator[Event | UserWords]:
+    """What a record shows, without the subtasks that it names."""
     match record:
         case MessageAdded(message):
             yield from _message(message)

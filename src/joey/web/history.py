@@ -1,0 +1,104 @@
+"""A piece of a task's past, as the events that it showed: the same that a running task sends.
+
+Results can be megabytes, and people open a task to see its end. So a piece is some turns long, long texts are cut in
+the middle (`cut` says by how much), and the whole result of a call is had with a request of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from joey.app.history import UserWords, as_it_reads, events_of
+from joey.events import Event, TaskFinished, ToolRunFinished, TurnFinished, TurnStarted
+from joey.journal.records import MessageAdded, Record, RunEnded, TaskEnded, UserSaid, UserTookBack
+from joey.messages import ToolResult, ToolResultBlock
+from joey.web.index import JournalIndex, read_between
+from joey.wire import encode
+
+TURNS = 30
+MAX_TEXT = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Events in order. `older` is where the piece before it ends; None: there is none."""
+
+    events: list[dict[str, Any]]
+    older: int | None
+
+
+def piece_before(index: JournalIndex, task_id: str, end: int, turns: int = TURNS) -> Piece:
+    """The last turns before this place of the journal."""
+    start, number = index.page(end, turns)
+    timed = [*read_between(index.path, start, end)]
+    return Piece([*_events(timed, task_id, number)], start or None)
+
+
+def _events(timed: list[tuple[float, Record]], task_id: str, turns: int) -> Iterator[dict[str, Any]]:
+    times = {id(record): at for at, record in timed}
+    ran = {record.call_id for _, record in timed if isinstance(record, RunEnded)}
+    at = timed[0][0] if timed else 0.0
+    for record in as_it_reads(record for _, record in timed):
+        at = times.get(id(record), at)
+        if isinstance(record, MessageAdded) and record.message.role == "assistant":
+            yield {**encode(TurnStarted(turns + 1)), "task": task_id, "at": at}
+        for event in _shown(record, ran):
+            if isinstance(event, TurnFinished):
+                turns += 1
+                event = replace(event, number=turns)
+            yield {**slim(encode(event)), "task": task_id, "at": at}
+
+
+def _shown(record: Record, ran: set[str]) -> Iterable[Event | UserWords]:
+    match record:
+        case TaskEnded(outcome, message):
+            return (TaskFinished(outcome, message),)
+        case UserSaid() | UserTookBack():
+            return ()
+        case MessageAdded(message) if message.role == "user":
+            # Imported tasks have results in their messages alone.
+            blocks = (each for each in message.content if isinstance(each, ToolResultBlock))
+            results = [each for each in blocks if each.tool_use_id not in ran]
+            runs = (
+                ToolRunFinished(each.tool_use_id, "", ToolResult(each.content, is_error=each.is_error))
+                for each in results
+            )
+            return (*runs, *events_of(record))
+        case _:
+            return events_of(record)
+
+
+def slim(event: dict[str, Any]) -> dict[str, Any]:
+    """An event without what nobody looks at in a list of many."""
+    if event["type"] == "tool_call_finished":
+        event = {**event, "source": ""}
+    if event["type"] == "tool_run_finished":
+        event["result"] = _slim_result(event["result"])
+    return event
+
+
+def _slim_result(result: dict[str, Any]) -> dict[str, Any]:
+    """What is shown to people counts; what the model read is there if nothing else is."""
+    shown = [_cut(each, "diff" if each["type"] == "shown_diff" else "text") for each in result["shown"]]
+    content = [] if shown and not result["is_error"] else [_cut(each, "text") for each in result["content"]]
+    return {**result, "shown": shown, "content": content}
+
+
+def _cut(block: dict[str, Any], name: str) -> dict[str, Any]:
+    text = block.get(name)
+    if not isinstance(text, str) or len(text) <= MAX_TEXT:
+        return block
+    half = MAX_TEXT // 2
+    return {**block, name: text[:half], "end": text[-half:], "cut": len(text) - 2 * half}
+
+
+def whole_result(path: Path, end: int, call_id: str) -> dict[str, Any] | None:
+    """The result of a call, all of it; the last one with this id."""
+    found = None
+    for _, record in read_between(path, 0, end):
+        if isinstance(record, RunEnded) and record.call_id == call_id:
+            found = record.result
+    return encode(found) if found is not None else None

@@ -1,0 +1,150 @@
+// The page: a list of tasks beside what is open. The address says what that is, so links and the back button work.
+
+import { attempt, newTask, toast } from "./dialogs.js";
+import { button, el, remember, remembered } from "./dom.js";
+import { get, listen } from "./api.js";
+import { Playground } from "./playground.js";
+import { renderOverview } from "./timeline.js";
+import { setHome, TaskList, waitsFor } from "./list.js";
+import { TaskView } from "./taskview.js";
+
+class Overview {
+  constructor(app) {
+    this.app = app;
+    this.body = el("div", { class: "page-body" });
+    this.node = el("div", { class: "page" }, el("header", { class: "task-head" }, el("a", { class: "back", href: "#/", "aria-label": "All tasks" }, "‹"), el("div", { class: "heading" }, el("h1", {}, "Overview"), el("p", { class: "where" }, "All tasks of this machine"))), this.body);
+  }
+
+  async load() { document.title = "Overview · Joey"; this.draw(); this.app.listenToList(); }
+  draw() { this.body.replaceChildren(renderOverview([...this.app.list.tasks.values()])); }
+  key() { return false; }
+  close() {}
+}
+
+class Welcome {
+  constructor(app) {
+    this.app = app;
+    this.node = el("div", { class: "page welcome" }, el("div", {}, el("h1", {}, "What would you like to do?"), el("p", {}, "Choose a task, or start a new one. Tasks of terminals and editors are here as well."), button("New task", () => app.startTask(), { class: "primary", icon: "plus" })));
+  }
+
+  async load() { document.title = "Joey"; this.app.listenToList(); }
+  key() { return false; }
+  close() {}
+}
+
+class App {
+  constructor(meta) {
+    this.meta = meta;
+    setHome(meta.home);
+    this.list = new TaskList();
+    this.main = document.getElementById("main");
+    this.status = document.getElementById("status");
+    this.offline = document.getElementById("offline");
+    this.profiles = new Map();
+    this.before = null;
+    const side = document.getElementById("sidebar");
+    this.bell = button("Notify me", () => this.allowNotifications(), { icon: "bell", bare: true, class: "quiet" });
+    side.append(
+      el("div", { class: "brand" }, el("a", { href: "#/", class: "logo" }, "Joey"), button("New task", () => this.startTask(), { class: "primary small", icon: "plus" })),
+      el("div", { class: "search" }, this.list.search), this.list.groups,
+      el("footer", {}, el("a", { href: "#/overview" }, "Overview"), el("a", { href: "#/playground" }, "Playground"), el("span", { class: "space" }), this.bell, button("Dark or light", () => this.toggleTheme(), { icon: "sun", bare: true, class: "quiet" })));
+    if (!("Notification" in window) || Notification.permission === "granted") this.bell.hidden = true;
+    document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); this.main.focus(); });
+    addEventListener("hashchange", () => this.route());
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  update(change) {
+    this.list.update(change);
+    const waiting = this.list.waiting;
+    const count = waiting.length;
+    document.getElementById("badge").textContent = count ? String(count) : "";
+    document.title = document.title.replace(/^(\(\d+\) )?/, count ? `(${count}) ` : "");
+    navigator.setAppBadge?.(count).catch(() => {});
+    if (this.before) for (const task of waiting) if (!this.before.has(task.id)) this.notify(task);
+    this.before = new Set(waiting.map((each) => each.id));
+    this.view?.draw?.();
+  }
+
+  notify(task) {
+    if (!("Notification" in window) || Notification.permission !== "granted" || !document.hidden) return;
+    const note = new Notification(`${task.title}`, { body: `Joey ${waitsFor(task)}`, tag: task.id });
+    note.onclick = () => { window.focus(); location.hash = `#/task/${task.id}`; note.close(); };
+  }
+
+  async allowNotifications() {
+    const answer = await Notification.requestPermission();
+    this.bell.hidden = answer === "granted";
+    toast(answer === "granted" ? "You are notified when a task waits for you." : "Notifications are blocked in the browser.");
+  }
+
+  toggleTheme() {
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
+    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+    remember("theme", document.documentElement.dataset.theme);
+  }
+
+  announce(event) {
+    const words = { approval_requested: `Approval required: ${event.name}`, question_requested: "Joey has a question", completion_requested: "Joey is done", continue_requested: "Joey asks whether to continue" };
+    this.status.textContent = words[event.type] ?? "";
+  }
+
+  connected(yes) { this.offline.hidden = yes; }
+
+  profilesOf(folder) {
+    if (!this.profiles.has(folder)) this.profiles.set(folder, get(`/options?${new URLSearchParams({ folder: folder ?? "" })}`).then((found) => found.profiles).catch(() => []));
+    return this.profiles.get(folder);
+  }
+
+  listenToList() {
+    this.source = listen("", "", { tasks: (change) => this.update(change), open: () => this.connected(true), error: () => this.connected(false) });
+  }
+
+  startTask() {
+    const now = this.view?.task?.folder ?? this.meta.folder;
+    return attempt(() => newTask(this.list.folders, now, (id) => { location.hash = `#/task/${id}`; }));
+  }
+
+  async route() {
+    this.view?.close();
+    this.source?.close();
+    this.source = null;
+    const [, name, id] = location.hash.split("/");
+    this.list.current = name === "task" ? id : "";
+    document.body.dataset.view = name || "list";
+    this.view = name === "task" && id ? new TaskView(decodeURIComponent(id), this) : name === "playground" ? new Playground(this) : name === "overview" ? new Overview(this) : new Welcome(this);
+    this.main.replaceChildren(this.view.node);
+    const view = this.view;
+    const fine = await attempt(async () => { await view.load(); return true; });
+    if (!fine && this.view === view) { this.main.replaceChildren(new Welcome(this).node); this.listenToList(); }
+    if (!(this.view instanceof TaskView) && !this.source) this.listenToList();
+    this.list.draw();
+  }
+
+  key(event) {
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (event.key === "Escape" && typing) { event.target.blur(); return; }
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (this.view?.key(event)) event.preventDefault();
+    else if (event.key === "/") { event.preventDefault(); this.list.search.focus(); }
+    else if (event.key === "n") { event.preventDefault(); this.startTask(); }
+    else if (event.key === "m" && this.view instanceof TaskView) { event.preventDefault(); this.view.field.focus(); }
+    else if (event.key === "j" || event.key === "k") this.list.move(event.key === "j" ? 1 : -1);
+  }
+}
+
+async function begin() {
+  const theme = remembered("theme", "");
+  if (theme) document.documentElement.dataset.theme = theme;
+  // The token has done its work: the cookie stands for it, and the address need not show it.
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+  try {
+    const app = new App(await get("/meta"));
+    await app.route();
+  } catch (error) {
+    document.getElementById("main").replaceChildren(el("div", { class: "page welcome" }, el("div", {}, el("h1", {}, "Joey"), el("p", {}, error.message))));
+  }
+}
+
+begin();

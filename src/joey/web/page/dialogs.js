@@ -1,0 +1,110 @@
+// Dialogs: the browser's own, so focus and Escape work as everywhere.
+
+import { button, el } from "./dom.js";
+import { get, post } from "./api.js";
+import { profileName } from "./requests.js";
+
+export function dialog(title, content, actions) {
+  const node = el("dialog", { "aria-label": title });
+  const close = () => { node.close(); node.remove(); };
+  node.append(el("h2", {}, title), ...content, el("div", { class: "buttons end" }, ...actions(close)));
+  node.addEventListener("close", () => node.remove());
+  document.body.append(node);
+  node.showModal();
+  return { node, close };
+}
+
+export function confirm(title, words, label, action, more = []) {
+  dialog(title, [el("p", {}, words), ...more], (close) => [
+    button("Cancel", close),
+    button(label, async () => { close(); await action(); }, { class: "danger" }),
+  ]);
+}
+
+let toastTimer = 0;
+
+export function toast(words, kind = "") {
+  const node = document.getElementById("toast");
+  node.textContent = words;
+  node.className = `toast ${kind}`;
+  node.hidden = false;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => { node.hidden = true; }, kind === "bad" ? 8000 : 3500);
+}
+
+export async function attempt(work) {
+  try {
+    return await work();
+  } catch (error) {
+    toast(error.message, "bad");
+    return undefined;
+  }
+}
+
+function select(label, name, values, current) {
+  const options = values.map(([value, words]) => el("option", { value, selected: value === current }, words));
+  return el("label", {}, el("span", {}, label), el("select", { name }, options));
+}
+
+export async function readImages(files) {
+  const kinds = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+  const chosen = [...files].filter((file) => kinds.includes(file.type));
+  return Promise.all(chosen.map((file) => new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve({ type: "image", media_type: file.type, data: String(reader.result).split(",")[1] });
+    reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
+    reader.readAsDataURL(file);
+  })));
+}
+
+export async function newTask(folders, current, started) {
+  const text = el("textarea", { name: "text", rows: "5", required: true, placeholder: "What would you like to do?", "aria-label": "What would you like to do?" });
+  const folder = el("input", { name: "folder", value: current, list: "folders", spellcheck: "false", autocomplete: "off" });
+  const choices = el("div", { class: "grid" });
+  const problem = el("p", { class: "error", role: "alert" });
+  let images = [];
+  const attached = el("p", { class: "note" });
+  text.addEventListener("paste", async (event) => {
+    images = images.concat(await readImages(event.clipboardData?.files ?? []));
+    attached.textContent = images.length ? `${images.length} image${images.length > 1 ? "s" : ""} attached` : "";
+  });
+  const load = async () => {
+    problem.textContent = "";
+    try {
+      const options = await get(`/options?${new URLSearchParams({ folder: folder.value })}`);
+      choices.replaceChildren(
+        select("Mode", "mode", options.modes.map((each) => [each.slug, each.name]), options.mode),
+        select("Model", "model", options.models.map((each) => [each, each]), options.model),
+        select("Approvals", "profile", options.profiles.map((each) => [each, profileName(each)]), options.profile));
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  };
+  folder.addEventListener("change", load);
+  const list = el("datalist", { id: "folders" }, folders.map((each) => el("option", { value: each })));
+  const send = async (close) => {
+    const start = opened.node.querySelector(".primary");
+    if (start.disabled) return;
+    start.disabled = true;
+    start.textContent = "Starting…";
+    const chosen = Object.fromEntries([...choices.querySelectorAll("select")].map((each) => [each.name, each.value]));
+    try {
+      const { id } = await post("/tasks", { text: text.value, folder: folder.value, images, ...chosen });
+      close();
+      started(id);
+    } catch (error) {
+      problem.textContent = error.message;
+      start.disabled = false;
+      start.textContent = "Start";
+    }
+  };
+  const opened = dialog("New task", [text, attached, el("label", {}, el("span", {}, "Folder"), folder), list, choices, problem], (close) => [
+    button("Cancel", close), button("Start", () => send(close), { class: "primary" }),
+  ]);
+  opened.node.classList.add("wide");
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(opened.close);
+  });
+  text.focus();
+  await load();
+}

@@ -1,0 +1,117 @@
+"""The server: the page, the API behind its guard, and the tasks that run in it, from the first request to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from joey.app.services import Services
+from joey.app.tasks import TaskOptions
+from joey.errors import UsageError
+from joey.system.signals import handled_signals
+from joey.web.api import Api
+from joey.web.assets import INDEX, assets
+from joey.web.guard import Access, Guard
+
+_GRACE = 2
+
+
+def make_app(folder: Path, access: Access, flags: Mapping[str, Any]) -> tuple[Guard, Api]:
+    """The application, and the API that it serves. `flags` are settings that count for every task."""
+    api = Api(folder, lambda place: Services(TaskOptions(place, flags)))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.ensure_future(api.hub.run())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            await api.runner.close()
+            api.table.close()
+
+    app = Starlette(routes=[*api.routes, Route("/{name:path}", _page)], lifespan=lifespan)
+    return Guard(app, access), api
+
+
+async def _page(request: Request) -> Response:
+    asset = assets().get(request.path_params["name"] or INDEX)
+    if asset is None:
+        return PlainTextResponse("there is nothing at this address\n", 404)
+    return Response(asset.content, media_type=asset.media_type)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signal handlers: ours end the tasks first. `ready` is set when it listens, or cannot."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        finally:
+            self.ready.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    folder: Path, access: Access, listening: socket.socket, flags: Mapping[str, Any]
+) -> AsyncIterator[Api]:
+    """Serve until the end of the block; then everybody is sent away, and the tasks that run here are ended."""
+    app, api = make_app(folder, access, flags)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE, ws="none")
+    server = _Server(config)
+    running = asyncio.ensure_future(server.serve(sockets=[listening]))
+    try:
+        await server.ready.wait()
+        yield api
+    finally:
+        api.hub.close()
+        server.should_exit = True
+        await running
+
+
+async def serve(
+    folder: Path, access: Access, listening: socket.socket, flags: Mapping[str, Any], ready: Callable[[], None]
+) -> None:
+    """Serve until a signal."""
+    ended = asyncio.Event()
+
+    def end(_number: signal.Signals) -> None:
+        ended.set()
+
+    async with serving(folder, access, listening, flags):
+        ready()
+        with handled_signals(end):
+            await ended.wait()
+
+
+def listen(host: str, port: int | None, usual: int) -> socket.socket:
+    """A socket at this address. Without a port the usual one, or any if that is taken."""
+    try:
+        return _bound(host, usual if port is None else port)
+    except (OSError, OverflowError) as error:
+        if port is None:
+            return _bound(host, 0)
+        raise UsageError(f"cannot listen on {host} port {port}: {error}; name another with --host or --port") from None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
