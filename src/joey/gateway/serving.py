@@ -31,7 +31,8 @@ def bound(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     problem = ""
     for number in (port,) if port is not None else (PORT, 0):
-        made = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio sends small pieces at once (TCP_NODELAY) only if the protocol is named.
+        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, number))

@@ -1,0 +1,147 @@
+"""What the gateway adds to a request, as a ratio to the same request without it, and 200 streams at once.
+
+The scripted model and the gateway run in processes of their own; the official SDKs are the clients. Direct and through
+the gateway take turns, and the best of many counts: others use the machine, too. Direct is a server that speaks the
+same API and makes a native call; behind the gateway the model writes the call as text. A request through the gateway
+is one of the client and one of the gateway's own, so that 2 is what two requests cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import anthropic
+import openai
+
+from bench.table import Table
+from joey.gateway import Gateway, Upstream
+from joey.gateway.serving import address_of, bound, serve
+from joey.messages import ToolUseBlock
+from joey.protocols import get
+from joey.providers import Abilities
+from joey.providers.openai_chat import OpenAIProvider
+from joey.testing import LocalServer, ReceivedRequest, Scripted, reply
+
+ROUNDS = 150
+STREAMS = 200
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TEXT = '<tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}}</tool_call>'
+MESSAGES: list[Any] = [{"role": "user", "content": "Weather in Paris?"}]
+CHAT: list[Any] = [{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}]
+FLAT: list[Any] = [{"type": "function", "name": "get_weather", "parameters": SCHEMA, "strict": False}]
+ANTHROPIC: list[Any] = [{"name": "get_weather", "input_schema": SCHEMA}]
+
+
+class Clients:
+    """The SDKs for one address, made once."""
+
+    def __init__(self, url: str) -> None:
+        self.openai = openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1")
+        self.anthropic = anthropic.AsyncAnthropic(api_key="k", base_url=url)
+
+    async def close(self) -> None:
+        await self.openai.close()
+        await self.anthropic.close()
+
+
+async def _chat(clients: Clients, *, stream: bool) -> None:
+    client = clients.openai
+    body: Any = {"model": "m", "messages": MESSAGES, "tools": CHAT}
+    if not stream:
+        await client.chat.completions.create(**body)
+        return
+    async for _ in await client.chat.completions.create(**body, stream=True):
+        pass
+
+
+async def _responses(clients: Clients) -> None:
+    body: Any = {"model": "m", "input": "Weather in Paris?", "tools": FLAT, "stream": True}
+    async for _ in await clients.openai.responses.create(**body):
+        pass
+
+
+async def _messages(clients: Clients) -> None:
+    body: Any = {"model": "m", "messages": MESSAGES, "tools": ANTHROPIC, "max_tokens": 99, "stream": True}
+    async for _ in await clients.anthropic.messages.create(**body):
+        pass
+
+
+REQUESTS: dict[str, Callable[[Clients], Awaitable[None]]] = {
+    "chat": lambda clients: _chat(clients, stream=False),
+    "chat, streamed": lambda clients: _chat(clients, stream=True),
+    "responses, streamed": _responses,
+    "messages, streamed": _messages,
+}
+
+
+def run() -> list[Table]:
+    table = Table(
+        "a request through the gateway (ratio to a direct one)",
+        ["", "best", "median", "direct, ms", f"{STREAMS} at once"],
+    )
+    with _process("model") as model, _process("gateway", model) as gateway:
+        for name, ask in REQUESTS.items():
+            direct, through, together = asyncio.run(_measure(ask, model, gateway))
+            best, usual = min(through) / min(direct), median(through) / median(direct)
+            table.add(name, f"{best:.2f}", f"{usual:.2f}", f"{min(direct) * 1000:.1f}", f"{together:.2f}")
+    return [table]
+
+
+async def _measure(
+    ask: Callable[[Clients], Awaitable[None]], model: str, gateway: str
+) -> tuple[list[float], list[float], float]:
+    both = [Clients(model), Clients(gateway)]
+    times: list[list[float]] = [[], []]
+    for _ in range(ROUNDS):
+        for clients, taken in zip(both, times, strict=True):
+            start = perf_counter()
+            await ask(clients)
+            taken.append(perf_counter() - start)
+    at_once = []
+    for clients in both:
+        start = perf_counter()
+        await asyncio.gather(*(ask(clients) for _ in range(STREAMS)))
+        at_once.append(perf_counter() - start)
+        await clients.close()
+    return times[0], times[1], at_once[1] / at_once[0]
+
+
+@contextlib.contextmanager
+def _process(*args: str) -> Iterator[str]:
+    command = [sys.executable, "-m", "bench.gateway", *args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def _answer(request: ReceivedRequest) -> Scripted:
+    """Text where no tools are offered: that is the gateway, which teaches them in the prompt."""
+    return reply(ToolUseBlock("call_1", "get_weather", {"city": "Paris"}) if "tools" in request.body else TEXT)
+
+
+async def _serve_model() -> None:
+    async with LocalServer(_answer) as server:
+        print(server.url, flush=True)
+        await asyncio.Event().wait()
+
+
+async def _serve_gateway(model: str) -> None:
+    provider = OpenAIProvider(base_url=f"{model}/v1", abilities=Abilities(tools=False))
+    with bound("127.0.0.1", 0) as listening:
+        listening.listen(512)
+        print(address_of(listening), flush=True)
+        await serve(Gateway([Upstream(provider, "m", get("json_mix"), "m", slots=STREAMS)]), listening, print)
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve_model() if sys.argv[1] == "model" else _serve_gateway(sys.argv[2]))
