@@ -399,6 +399,20 @@ async def test_a_call_written_as_text_is_made_by_setting(tmp_path: Path) -> None
     assert not (ignored.workspace / "a.txt").exists()
 
 
+async def test_a_call_in_another_dialect_than_that_of_the_task_is_made_by_setting(tmp_path: Path) -> None:
+    text = (
+        'Sure.\n<tool_call>\n{"name": "write_to_file", "arguments": {"path": "a.txt", "file_text": "hi"}}\n</tool_call>'
+    )
+    finish = reply("<attempt_completion>\n<result>Done.</result>\n</attempt_completion>")
+    kit = Kit(tmp_path, [reply(text), finish], protocol="xml", text_calls="run")
+    await kit.run()
+    assert (kit.workspace / "a.txt").read_text() == "hi"
+    assert "<write_to_file>" in text_of(kit.sent[-2]), "from now on it reads as the model should have written it"
+    ignored = Kit(tmp_path / "2", [reply(text), finish], protocol="xml", text_calls="ignore")
+    await ignored.run()
+    assert not (ignored.workspace / "a.txt").exists()
+
+
 async def test_a_call_explained_in_a_code_fence_is_not_made(tmp_path: Path) -> None:
     text = "For example:\n```xml\n<write_to_file>\n<path>a.txt</path>\n<file_text>hi</file_text>\n</write_to_file>\n```"
     kit = Kit(tmp_path, [reply(text), done()], text_calls="run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from joey.app.dialects import GRAMMAR_SERVERS, choose_protocol
 from joey.app.models import catalogue
 from joey.app.settings import key_for, located_at
 from joey.config import Config
@@ -33,11 +34,18 @@ def _opened(name: str, config: Config) -> tuple[Provider, str]:
         base_url=config.base_url_for(name),
         api_key=key_for(name),
         abilities=None if is_local else catalogue(config).facts(name).abilities,
-        grammar=config.value("grammar"),
+        grammar=config.value("grammar") or _grammar_for(name, config),
         engine=EngineOptions(**config.part("engine")),
         api=config.value("api") if not is_local or config.settings["api"].origin == "flag" else None,
         custom_tools=config.value("tools.custom_patch"),
     )
+
+
+def _grammar_for(name: str, config: Config) -> str | None:
+    """The form of grammar that goes with the protocol of this model, where its server takes one."""
+    if name.partition("/")[0] not in GRAMMAR_SERVERS or config.value("api") not in (None, "chat"):
+        return None
+    return choose_protocol(config, name, catalogue(config).facts(name).abilities).grammar
 
 
 def _fallback(name: str, config: Config) -> OpenedModel:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from joey import protocols
 from joey.app.checks import check_settings
+from joey.app.dialects import choose_protocol, look_again
 from joey.app.hooks import hook_settings, hooks_of
 from joey.app.models import catalogue
 from joey.app.opening import open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
@@ -43,7 +44,6 @@ from joey.policy.verdict import Decision
 from joey.prompts import FurtherCommands, Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, Protocol, debug
-from joey.protocols.resolve import AUTO, resolve_protocol
 from joey.providers import LOCAL, Prices, Provider
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
@@ -224,6 +224,8 @@ async def open_task(
     options, settings, entry = setup.options, setup.config, setup.entry
     running = setup.given.running
     servers = running or McpServers(setup.servers.enabled)
+    if setup.given.model is None:
+        await asyncio.to_thread(look_again, _label(setup), settings)
     config = make_config(setup, watch, servers)
     profile = _profile(setup)
     approvals = config.profiles(profile) if profile else config.approvals
@@ -268,7 +270,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     around = discover(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
     paths = Workspace.of(workspace, setup.given.folders)
-    protocol = _protocol(config, provider, name)
+    protocol = _protocol(config, provider, name, label)
     refuse_fallbacks_without_tools(provider, protocol)
     profile = choose_profile(config.value("task.prompt"), abilities.context_window)
     prices = Prices(known.extended({label: {"price": _FREE}}) if provider.name == LOCAL else known)
@@ -333,9 +335,13 @@ def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:
     if setup.given.model is not None:
         provider, name = setup.given.model
         return provider, name, f"{provider.name}/{name}"
-    before = setup.opened.model if setup.opened else None
-    label = setup.options.flag("model") or before or setup.config.value("model") or default_model()
+    label = _label(setup)
     return (*open_with_fallbacks(label, setup.config), label)
+
+
+def _label(setup: TaskSetup) -> str:
+    before = setup.opened.model if setup.opened else None
+    return setup.options.flag("model") or before or setup.config.value("model") or default_model()
 
 
 def _named_server(config: Config, model: str) -> str | None:
@@ -344,20 +350,14 @@ def _named_server(config: Config, model: str) -> str | None:
     return config.base_url_for(model) if config.settings["base_url"].origin in ("flag", "environment") else None
 
 
-def _protocol(config: Config, provider: Provider, model: str) -> Protocol:
+def _protocol(config: Config, provider: Provider, model: str, label: str) -> Protocol:
     """The protocol that the user chose, else the model's own dialect, else what it can do."""
-    abilities, chosen = provider.abilities(model), config.value("protocol")
-    locked = abilities.dialect or _own_dialect(provider, model) if chosen == AUTO else chosen or abilities.dialect
     with located_at(config.settings["protocol"]):
-        protocol = protocols.get(resolve_protocol(locked=locked, supports_native=abilities.tools))
+        choice = choose_protocol(config, label, provider.abilities(model), provider.chat_template)
+        protocol = protocols.get(choice.name)
     if config.value("grammar") not in (None, "off") and not protocol.in_text:
         raise UsageError(f"a grammar needs a text protocol, not {protocol.name}; use --protocol xml or --grammar off")
     return protocol
-
-
-def _own_dialect(provider: Provider, model: str) -> str | None:
-    """The dialect of a model, by the chat template of its weights and by its name."""
-    return next(iter(protocols.likely_dialects(template=provider.chat_template, model=model)), None)
 
 
 def _approvals(setup: TaskSetup, profile: str = "") -> Settings:

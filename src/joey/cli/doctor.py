@@ -244,10 +244,29 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
         usable = usable or own.state == "ok"
         yield own
     yield from _upstreams(workspace)
+    if usable and (calls := _calls(workspace, online=online)):
+        yield calls
     if without:
         yield Finding("keys", "note", f"not set: {', '.join(without)}")
     if not usable:
         yield Finding("a model", "missing", "no API key, no local server, no installed model", _ways())
+
+
+def _calls(workspace: Path, *, online: bool) -> Finding | None:
+    """How the model of tasks here is had to call tools, and why."""
+    from joey.app.dialects import protocol_of, server_of_model
+    from joey.app.settings import default_model, settings_in_force
+    from joey.system.hosts import host_of, is_this_machine
+
+    try:
+        config = settings_in_force(workspace)
+        model = config.value("model") or default_model()
+        address = server_of_model(model, config)
+        if address and not online and not is_this_machine(host_of(address)):
+            return None
+        return Finding("calls", "ok", f"{model}: {protocol_of(model, config)}")
+    except JoeyError:
+        return None  # a model that cannot be used, or settings that cannot be read, are findings of their own
 
 
 def _in_this_process() -> Iterator[Finding]:

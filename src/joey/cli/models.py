@@ -187,7 +187,14 @@ def _model(name: str) -> list[str]:
     from joey.app.models import catalogue
 
     facts = catalogue(_settings()).facts(name)
-    return [f"{name}: {_state(ENDPOINTS[provider])}", *_described(facts)]
+    return [f"{name}: {_state(ENDPOINTS[provider])}", *_described(facts), _calls(name)]
+
+
+def _calls(name: str) -> str:
+    """How a task here would have it call tools, and why."""
+    from joey.app.dialects import protocol_of
+
+    return f"  calls    {protocol_of(name, _settings())}"
 
 
 def _local_model(name: str, model: str) -> list[str]:
@@ -197,7 +204,8 @@ def _local_model(name: str, model: str) -> list[str]:
     lines += [f"  {weights.title}; licence {weights.licence}"] if weights else []
     if weights and not weights.is_installed():
         return lines
-    return lines + _described(ModelFacts(plan(model_file(model), EngineOptions()).abilities, Price(0, 0)))
+    facts = ModelFacts(plan(model_file(model), EngineOptions()).abilities, Price(0, 0))
+    return [*lines, *_described(facts), _calls(name)]
 
 
 def _described(facts: ModelFacts) -> list[str]:

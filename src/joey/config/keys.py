@@ -227,7 +227,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "task.text_calls",
         one_of("ignore", "offer", "run"),
-        "on a call that a native model wrote as text: ignore it, offer to run it, or run it",
+        "on a call in another form than expected (as text, in another dialect): ignore it, offer to run it, or run it",
         "offer",
         flag=Flag("--text-calls", HEADLESS),
         sets="replies.text_calls",

@@ -244,16 +244,18 @@ class Loop:
     # Calls in text
 
     async def _calls_in_text(self, reply: Reply) -> tuple[ToolCallFinished, ...]:
-        """Calls that a native model wrote into its text, if the settings want them and the user does not mind."""
+        """Calls that a model wrote in another form than it should, if the settings want them and the user does not
+        mind: into its text instead of natively, or in another dialect than that of the task."""
         model = self._config.model
         wanted = model.replies.text_calls
-        if model.protocol.in_text or wanted == "ignore" or reply.malformed or reply.stop == "length":
+        if wanted == "ignore" or reply.malformed or reply.stop == "length":
             return ()
         found = calls_in_text(reply.text, self._toolbox.registry.specs)
         if found is None:
             return ()
         names = ", ".join(call.name for call in found.calls)
-        question = f"The model wrote a call of {names} as text instead of making it. Make it?"
+        instead = "in another form than expected" if model.protocol.in_text else "as text instead of making it"
+        question = f"The model wrote a call of {names} {instead}. Make it?"
         if wanted == "offer" and not await self._requests.continues(question):
             return ()
         ids = CallIds(self._log.state.call_ids, self._log.state.turns)

@@ -1,7 +1,7 @@
-"""Calls that a model wrote into its text although it should have made them natively.
+"""Calls that a model wrote in another form than it should: into its text instead of natively, or in another dialect.
 
 Small and self-hosted models do this: the server has no parser for their dialect, or they fall back to one they know.
-A reply without a native call is read once more with each of our text protocols, and in the dialects of open models.
+A reply without a call is read once more with each of our text protocols, and in the dialects of open models.
 Only complete calls of known tools count, and only where the protocol that finds them finds no fault; a call without any
 marker around it counts only if it is the whole reply. Code fences are prose: a model that explains a call
 is not making one. A fence inside a call is part of an argument (a README that is being written), so fences are not cut

@@ -45,10 +45,14 @@ class _CutError(Exception):
 class LocalServer:
     """Serves on a free port of 127.0.0.1 between `async with` and its end. `requests` are those that came.
 
-    `answers` are given one for each request; a function makes one for each.
+    `answers` are given one for each request; a function makes one for each. `pages` are JSON that it answers with at
+    other paths, such as `/props`.
     """
 
-    def __init__(self, answers: Iterable[Scripted] | Responder, *, port: int = 0) -> None:
+    def __init__(
+        self, answers: Iterable[Scripted] | Responder, *, port: int = 0, pages: Mapping[str, Any] | None = None
+    ) -> None:
+        self._pages = pages or {}
         self._answer: Responder = answers if callable(answers) else _in_order(answers)
         self._port = port
         self._server: asyncio.Server | None = None
@@ -101,6 +105,9 @@ class LocalServer:
                 await writer.wait_closed()
 
     async def _respond(self, request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
+        if request.path in self._pages:
+            await _send_json(writer, 200, self._pages[request.path])
+            return
         self.requests.append(request)
         wire = FORMATS.get(request.path)
         if wire is None:
