@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import sys
 
-from chaos import damage, day, kills, signals
+from chaos import damage, day, fleet, kills, signals
 from chaos.kills import Setting, Tally
 
-PARTS = ("kills", "calls", "full", "damage", "signals", "day")
+PARTS = ("kills", "calls", "full", "damage", "signals", "day", "fleet")
 
 
 def main() -> int:
@@ -22,6 +22,8 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="with calls and full: take every N-th system call")
     parser.add_argument("--flips", type=int, default=1000, help="with damage: how many damaged journals are read")
     parser.add_argument("--tasks", type=int, default=200, help="with day: how many tasks of 50 turns")
+    parser.add_argument("--evals", type=int, default=48, help="with fleet: how many evals, in each of six settings")
+    parser.add_argument("--fleet-kills", type=int, default=20, help="with fleet: how many workers are killed")
     options = parser.parse_args()
     faults = sum(asyncio.run(_part(part, options)) for part in options.part or PARTS)
     return bool(faults)
@@ -41,6 +43,9 @@ async def _part(part: str, options: argparse.Namespace) -> int:
         await _damage(options, tally)
     elif part == "signals":
         await signals.all_of_it(tally, [Setting("native"), Setting("xml", sandbox="off")])
+    elif part == "fleet":
+        for database in ("sqlite", "postgresql"):
+            await fleet.under_fire(fleet.Fire(database, options.evals, kills=options.fleet_kills), tally)
     else:
         await _day(options.tasks, tally)
     _print(part, tally)

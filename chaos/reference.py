@@ -25,8 +25,8 @@ _NAME = re.compile(r"\(reference ([\w-]+) ([\w-]+)\)")
 _STEP = re.compile(r"\bStep (\d+)\.")
 
 
-def prompt_for(task: Eval, protocol: str) -> str:
-    return f"{task.prompt}\n(reference {task.name} {protocol})"
+def prompt_for(task: Eval, setting: str) -> str:
+    return f"{task.prompt}\n(reference {task.name} {setting})"
 
 
 def steps_for(task: Eval) -> list[tuple[str, dict[str, Any]]]:
@@ -50,10 +50,11 @@ class ReferencePlayer:
     """Answers requests: `LocalServer(ReferencePlayer(protocols))`."""
 
     protocols: Mapping[str, Protocol]
+    """By the name of the setting, which stands in the prompt."""
     pause: float = 0.0
     """Seconds that each reply takes in all."""
     requested: Counter[tuple[str, str, int]] = field(default_factory=Counter)
-    """How often each step of each task was requested, by task, protocol and step."""
+    """How often each step of each task was requested, by task, setting and step."""
     tasks: Mapping[str, Entry] = field(default_factory=lambda: {each.task.name: each for each in all_tasks()})
 
     def __call__(self, request: ReceivedRequest) -> Scripted:
@@ -61,12 +62,12 @@ class ReferencePlayer:
         whole = "\n".join(text for role, text in messages if role == "user")
         found = _NAME.search(whole)
         assert found, "not a task of the evals"
-        name, protocol = found.groups()
+        name, setting = found.groups()
         steps = steps_for(self.tasks[name].task)
         number = min(_next_step(messages), len(steps))
-        self.requested[name, protocol, number] += 1
+        self.requested[name, setting, number] += 1
         call = ToolUseBlock(f"call_{number}", *steps[number - 1])
-        written = self.protocols[protocol].encode_call(call)
+        written = self.protocols[setting].encode_call(call)
         shown = f"{written.text}\n" if isinstance(written, TextBlock) else call
         return reply(f"Step {number}.\n\n", shown, faults=Faults(pause=self.pause / 4) if self.pause else Faults())
 

@@ -1,23 +1,15 @@
-"""A fleet in a scratch folder: repositories, a scripted model, workers in this process, PostgreSQL if it is there."""
+"""A fleet in a scratch folder: repositories, a scripted model and workers in this process."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
-
-import psycopg
-import pytest
 
 from joey.app.settings import NO_SOURCES
 from joey.fleet.fleet import Fleet, open_fleet
@@ -27,8 +19,6 @@ from joey.fleet.worker import Worker, WorkerOptions
 from joey.messages import ToolUseBlock
 from joey.testing.script import Scripted, reply
 from joey.testing.server import LocalServer, ReceivedRequest
-
-_DEBIAN = Path("/usr/lib/postgresql")
 
 
 def call(call_id: str, name: str, **arguments: Any) -> ToolUseBlock:
@@ -128,67 +118,3 @@ def states(fleet: Fleet) -> dict[str, str]:
 def journal_lines(fleet: Fleet, task: FleetTask) -> list[str]:
     path = fleet.database.tasks / task.journal / "journals" / task.journal / "journal.jsonl"
     return path.read_text().splitlines()
-
-
-def postgres_programs() -> Path | None:
-    found = sorted(_DEBIAN.glob("*/bin/initdb"))
-    return found[-1].parent if found else None
-
-
-@dataclass(slots=True)
-class Postgres:
-    """A server of the tests' own, in a scratch folder, reached through a socket there."""
-
-    folder: Path
-    programs: Path
-
-    @property
-    def url(self) -> str:
-        return f"postgresql://joey@/postgres?host={self.folder}"
-
-    def new_database(self) -> str:
-        """The address of a database that nobody uses."""
-        name = f"fleet_{token_hex(4)}"
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
-        return self.url.replace("/postgres?", f"/{name}?")
-
-    def make(self) -> None:
-        data = str(self.folder / "data")
-        if os.geteuid() == 0:
-            shutil.chown(self.folder, "postgres")
-        self._run("initdb", "-D", data, "-U", "joey", "-A", "trust", "--no-sync", "-E", "UTF8")
-        self.start()
-
-    def start(self) -> None:
-        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
-        log = str(self.folder / "log")
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-l", log, "-w", "-o", options, "start")
-
-    def stop(self, how: str = "immediate") -> None:
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", how, "-w", "stop")
-
-    def _run(self, program: str, *arguments: str) -> None:
-        command = [str(self.programs / program), *arguments]
-        if os.geteuid() == 0:  # the server refuses to be root
-            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr + done.stdout
-
-
-@contextmanager
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL server; the test is skipped where there is none. Its folder has a short name, as a socket needs it,
-    and is no other test's: the server's user must reach it."""
-    programs = postgres_programs()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed; apt-get install postgresql-15")
-    if sys.platform != "linux":
-        pytest.skip("the server is started as Debian installs it")
-    with tempfile.TemporaryDirectory(prefix="joey-pg-", ignore_cleanup_errors=True) as folder:
-        server = Postgres(Path(folder), programs)
-        server.make()
-        try:
-            yield server
-        finally:
-            server.stop()

@@ -14,15 +14,14 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from chaos.postgres import Postgres, postgres, postgres_programs
 
 from fleet_kit import (
     FleetKit,
-    Postgres,
     all_done,
     by_turn,
     done,
     journal_lines,
-    postgres,
     repository,
     run_command,
     states,
@@ -40,7 +39,10 @@ MODEL = by_turn(write(1, "a.txt", "one\n"), run_command(2, "echo two >> b.txt"),
 
 @pytest.fixture(scope="module")
 def postgres_server() -> Iterator[Postgres]:
-    with postgres() as server:
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed; apt-get install postgresql")
+    with postgres(programs) as server:
         yield server
 
 

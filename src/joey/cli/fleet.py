@@ -5,6 +5,7 @@
   joey fleet add tasks.jsonl --budget 50       only add them; workers take them
   joey fleet work --slots 20                   a worker, on any machine that reaches the database (fleet.url)
   joey fleet status [BATCH|TASK]               what waits, runs, asks, is done and what it cost
+  joey fleet watch                             the same live; questions are answered there
   joey fleet answer TASK yes|no|"words"        answer what a task asks
   joey fleet cancel BATCH|TASK
   joey fleet retry BATCH --failed              continue what ended without being completed; --again begins again
@@ -51,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     status = commands.add_parser("status", help="show batches, tasks and workers")
     status.add_argument("name", nargs="?", help="one batch or task (default: all batches)")
     status.add_argument("--json", action="store_true", help="print one JSON object per line")
+    commands.add_parser("watch", help="show the fleet live, and answer what tasks ask")
     answer = commands.add_parser("answer", help="answer what a task asks")
     answer.add_argument("task", help="the task")
     answer.add_argument("answer", help="yes or no to an approval, perhaps with words after it; words to a question")
@@ -106,8 +108,8 @@ def _limits(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     actions = {
-        "run": _run, "add": _add, "work": _work, "status": _status, "answer": _answer, "cancel": _cancel,
-        "retry": _retry_failed, "results": _results, "limits": _show_limits,
+        "run": _run, "add": _add, "work": _work, "status": _status, "watch": _watch, "answer": _answer,
+        "cancel": _cancel, "retry": _retry_failed, "results": _results, "limits": _show_limits,
         "schedule": _schedule, "schedules": _schedules, "unschedule": _unschedule,
     }  # fmt: skip
     return actions[args.action](args)
@@ -259,6 +261,16 @@ def _status(args: argparse.Namespace) -> int:
                 print(f"worker {worker.id} on {worker.host}: {worker.running} of {worker.slots} slots")
             for task in fleet.ledger.tasks(states=("asks",)):
                 print(_task_line(task))
+    return 0
+
+
+def _watch(_args: argparse.Namespace) -> int:
+    if not sys.stdout.isatty():
+        raise UsageError("joey fleet watch needs a terminal; use joey fleet status")
+    from joey.fleet.watch import WatchApp
+
+    with _fleet() as fleet:
+        WatchApp(fleet).run()
     return 0
 
 

@@ -9,7 +9,9 @@ session       one task open in a worker, turn by turn
 engine        DBOS: a task is a workflow, a turn is a step
 liveness      which workers are dead
 worker        a process that takes tasks from the queue
+embedded      workers as children of one command; serving: a worker as a command
 fleet         what a person does with all of it
+watch         the fleet live, with the questions of its tasks
 results       patches, branches and lines of JSON
 
 Only this package imports the engine.

@@ -1,0 +1,107 @@
+"""The commands of a fleet, as people type them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fleet_kit import by_turn, done, git, repository, write
+from joey.cli import main
+from joey.testing.server import LocalServer
+from joey_process import JoeyProcess
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    source = repository(tmp_path / "source", {"a.txt": "one\n"})
+    lines = [{"id": name, "prompt": f"Do {name}."} for name in ("x", "y")]
+    (source / "tasks.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    monkeypatch.chdir(source)
+    return source
+
+
+def test_tasks_are_added_once_looked_at_cancelled_and_tried_again(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add = ["fleet", "add", "tasks.jsonl", "--model", "anthropic/a", "--budget", "5", "--tenant", "me"]
+    assert main(add) == 0
+    assert "2 tasks added" in capsys.readouterr().err
+    assert main(add) == 0
+    assert "0 tasks added; 2 were there already" in capsys.readouterr().err
+    assert main(["fleet", "status"]) == 0
+    assert "tasks  2 queued  $0.0000 of $5" in capsys.readouterr().out
+    assert main(["fleet", "cancel", "tasks.x"]) == 0
+    assert main(["fleet", "status", "tasks", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [(row["id"], row["outcome"] or row["state"]) for row in rows] == [
+        ("tasks.x", "cancelled"),
+        ("tasks.y", "queued"),
+    ]
+    assert rows[0]["repository"] == str(place)
+    assert main(["fleet", "retry", "tasks", "--failed", "--max-turns", "9"]) == 0
+    assert "1 tasks are in the queue again" in capsys.readouterr().out
+    assert main(["fleet", "results", "tasks", "--patches", "out"]) == 1
+    assert "tasks.x: is queued" in capsys.readouterr().err
+
+
+def test_limits_and_schedules_are_kept(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fleet", "limits", "--per-tenant", "3", "--total", "8"]) == 0
+    assert capsys.readouterr().out == "at once in the whole fleet: 8\nat once per tenant: 3\n"
+    assert main(["fleet", "limits", "--total", "0"]) == 0
+    assert "as many as there are slots\nat once per tenant: 3" in capsys.readouterr().out
+    assert main(["fleet", "schedule", "nightly", "0 3 * * *", "tasks.jsonl"]) == 0
+    assert main(["fleet", "schedule", "other", "often", "tasks.jsonl"]) == 2
+    assert "Invalid cron schedule" in capsys.readouterr().err
+    assert main(["fleet", "schedules"]) == 0
+    assert capsys.readouterr().out == "nightly  0 3 * * *  last: never\n"
+    assert main(["fleet", "unschedule", "nightly"]) == 0
+    assert main(["fleet", "unschedule", "nightly"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["status", "nothing"], "there is no batch and no task 'nothing'"),
+        (["answer", "nothing", "yes"], "there is no batch and no task"),
+        (["add", "missing.jsonl"], "cannot read missing.jsonl"),
+        (["run", "tasks.jsonl", "--workers", "0"], "must be a number from 1"),
+        (["add", "tasks.jsonl", "--name", "a/b"], "cannot be the name of a batch"),
+        (["watch"], "needs a terminal"),
+    ],
+)
+def test_mistakes_are_explained(
+    place: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fleet", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_database_that_is_not_there_is_explained(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JOEY_FLEET_URL", "postgresql://joey@127.0.0.1:1/none")
+    assert main(["fleet", "status"]) == 1
+    assert "cannot open the fleet's database" in capsys.readouterr().err
+    monkeypatch.setenv("JOEY_FLEET_URL", "mysql://x/y")
+    assert main(["fleet", "status"]) == 2
+    assert "must begin with postgresql://" in capsys.readouterr().err
+
+
+async def test_a_whole_batch_runs_and_becomes_branches(tmp_path: Path) -> None:
+    source = repository(tmp_path / "source", {"a.txt": "one\n"})
+    joey = JoeyProcess(tmp_path)
+    (joey.workspace / "tasks.jsonl").write_text(
+        json.dumps({"id": "x", "prompt": "Do it.", "repository": str(source), "approve": "edits"})
+    )
+    async with LocalServer(by_turn(write(1, "a.txt", "two\n"), done("It is done."))) as server:
+        options = ("--model", "anthropic/scripted", "--base-url", server.url)
+        ran = await joey("fleet", "run", "tasks.jsonl", *options)
+    assert (ran.code, ran.out) == (0, "tasks: 1 completed, $0.0000\n")
+    assert "tasks.x  completed: It is done.  (2 turns)" in ran.err
+    results = await joey("fleet", "results", "tasks", "--branches")
+    assert results.code == 0
+    assert git(source, "show", "joey/tasks/x:a.txt") == "two\n"
