@@ -1,8 +1,8 @@
 """A fleet under fire: the evals with a model that plays their solutions, workers killed, the database crashed.
 
 What must be true at the end, whatever was killed: every task is completed, and its check passes on the commit that is
-its result; every journal, written from the recorded steps, has one end; no call has two results; what the steps report of
-turns and cost is what the journals say, the tasks' rows and the batches'; and no trace of a step is there twice.
+its result; every journal, written from the recorded steps, has one end; no call has two results; what the steps report
+of turns and cost is what the journals say, the tasks' rows and the batches'; and no trace of a step is there twice.
 """
 
 from __future__ import annotations
