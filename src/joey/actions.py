@@ -57,6 +57,13 @@ class VisitUrl:
 
 
 @dataclass(frozen=True, slots=True)
+class FetchUrl:
+    """Read a page without a browser: one request, and nothing of the user's goes along."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunCode:
     """Run a custom tool: somebody's code in this process."""
 
@@ -90,6 +97,7 @@ Action: TypeAlias = (
     | WidenSandbox
     | CallServer
     | VisitUrl
+    | FetchUrl
     | RunCode
     | SwitchMode
     | StartSubtask

@@ -49,6 +49,14 @@ def framed(name: str, text: str, /, **attributes: str) -> str:
     return f"<{name}{named}>\n{neutral(text)}\n</{name}>"
 
 
+def enclosed(name: str, text: str, /, **attributes: str) -> str:
+    """Words of somebody else in the result of a tool, in a frame of a name that is not ours: they cannot close it. Marks
+    of ours in them are broken when the result enters the conversation."""
+    inner = re.sub(rf"<(?=\\*{_UNSEEN}/{_UNSEEN}{name}\b)", r"<\\", text, flags=re.IGNORECASE)
+    named = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items())
+    return f"<{name}{named}>\n{inner}\n</{name}>"
+
+
 def below_heading(text: str) -> str:
     """Words that stand below a heading such as `[Tool Result]`, with lines broken that would pass for another."""
     return _HEADING.sub(r"\1[\\", text) if "[" in text else text

@@ -118,6 +118,10 @@ def _features(config: Config) -> Iterator[Feature]:
     """What this machine has, and what the settings switch on."""
     if why_no_browser(config.value("browser.program")) is None:
         yield "browser"
+    if config.value("web.fetch"):
+        yield "web_fetch"
+    if config.value("web.search_url"):
+        yield "web_search"
     if config.value("images.model"):
         yield "image_generation"
 

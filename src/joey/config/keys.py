@@ -477,6 +477,13 @@ KEYS: tuple[Key, ...] = (
         "how many turns a minute all workers of the fleet together take with one provider and key",
         in_project="never",
     ),
+    Key("web.fetch", SWITCH, "offer web_fetch, which reads web pages; each host needs approval", True),
+    Key(
+        "web.search_url",
+        TEXT,
+        "endpoint of web_search: the /search of a SearXNG server, or of another that answers with its JSON",
+        sets="tools.search_url",
+    ),
     Key("images.model", TEXT, "model that generates images; generate_image is offered only if this is set"),
     Key("images.base_url", TEXT, "address of another server that speaks OpenAI's images API"),
     Key(

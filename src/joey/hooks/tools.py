@@ -40,6 +40,8 @@ _ROWS: dict[str, _Row] = {
     "update_todo_list": _Row("TodoWrite"),
     "ask_followup_question": _Row("AskUserQuestion"),
     "skill": _Row("Skill"),
+    "web_fetch": _Row("WebFetch"),
+    "web_search": _Row("WebSearch"),
 }
 _PATHS = ("file_path", "path")
 

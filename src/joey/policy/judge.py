@@ -13,6 +13,7 @@ from joey.actions import (
     Action,
     AskUser,
     CallServer,
+    FetchUrl,
     ReadPath,
     RunCode,
     RunCommand,
@@ -28,7 +29,7 @@ from joey.policy.shell.files import inside_reason, write_part
 from joey.policy.shell.lines import judge_line
 from joey.policy.verdict import Decision, Verdict, VerdictPart, combine
 from joey.system.filenames import quoted
-from joey.system.hosts import host_of, is_this_machine, matches_host
+from joey.system.hosts import host_of, is_private, is_this_machine, matches_host
 
 
 def judge(actions: Sequence[Action], settings: Settings, workspace: Workspace, *, headless: bool = False) -> Verdict:
@@ -51,6 +52,8 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
             return [_server_part(server, tool, settings)]
         case VisitUrl(url):
             return [_page_part(url, settings)]
+        case FetchUrl(url):
+            return [_fetch_part(url, settings)]
         case RunCode(tool, origin):
             allowed: Decision = "allow" if tool in settings.custom.allow else settings.custom.others
             return [_plain(tool, allowed, f"running a custom tool (from {origin})")]
@@ -100,6 +103,19 @@ def _page_part(url: str, settings: Settings) -> VerdictPart:
         return _plain(url, settings.pages.local, "opening a page of this machine")
     listed = settings.pages.elsewhere != "deny" and any(matches_host(host, each) for each in settings.pages.allow)
     return _plain(url, "allow" if listed else settings.pages.elsewhere, f"opening pages of {host}")
+
+
+def _fetch_part(url: str, settings: Settings) -> VerdictPart:
+    """A page that Joey itself fetches. A server of this machine or of a private network trusts whoever reaches it, so
+    nothing but its own name on the list allows it."""
+    host = host_of(url)
+    if not host:
+        return VerdictPart(url, "deny", "only http and https addresses can be fetched")
+    inside = is_this_machine(host) or is_private(host)
+    allow, elsewhere = settings.pages.allow, settings.pages.elsewhere
+    listed = host in allow if inside else any(matches_host(host, each) for each in allow)
+    doing = f"fetching from {host}{', which is this machine or a private network,' if inside else ''}"
+    return _plain(url, "allow" if listed and elsewhere != "deny" else elsewhere, doing)
 
 
 def _server_part(server: str, tool: str | None, settings: Settings) -> VerdictPart:

@@ -11,6 +11,7 @@ from typing import Any
 from joey.actions import (
     Action,
     CallServer,
+    FetchUrl,
     ReadPath,
     RunCode,
     RunCommand,
@@ -44,6 +45,8 @@ def _for_action(action: Action, parts: Sequence[VerdictPart]) -> Iterator[Permis
         case VisitUrl(url):
             here = is_this_machine(host_of(url))
             yield Permission("local_pages") if here else Permission("pages", host_of(url))
+        case FetchUrl(url):
+            yield Permission("pages", host_of(url))
         case RunCode(tool):
             yield Permission("custom_tool", tool)
         case SwitchMode():

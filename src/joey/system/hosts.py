@@ -26,6 +26,17 @@ def is_this_machine(host: str) -> bool:
     return name == "localhost" or name.endswith(".localhost") or is_loopback(name)
 
 
+def is_private(host: str) -> bool:
+    """Whether a host is written as an address that is not one of the internet's, in whatever form of an address."""
+    if not host.strip("[]"):
+        return False
+    try:
+        return not ipaddress.ip_address(host.strip("[]").partition("%")[0]).is_global
+    except ValueError:
+        # 10.1, 0xa000001: a resolver takes these for addresses.
+        return all(part.isdigit() or part.startswith("0x") for part in host.lower().rstrip(".").split("."))
+
+
 def is_loopback(address: str) -> bool:
     """Whether an IP address leads back to this machine. 0.0.0.0 does, too: that is where servers say they listen."""
     try:

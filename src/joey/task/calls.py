@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from joey.actions import Action, ReadPath, VisitUrl, WidenSandbox, WritePath
+from joey.actions import Action, FetchUrl, ReadPath, VisitUrl, WidenSandbox, WritePath
 from joey.commands import Answer
 from joey.events import ToolCallFinished
 from joey.messages import ToolResult, ToolUseBlock
@@ -173,6 +173,7 @@ class Grants:
         """What a call may do while it runs; `rules` are those that hold by then."""
         return Permissions(
             may_visit=lambda url: rules().allows(VisitUrl(url)),
+            may_fetch=lambda url: rules().allows(FetchUrl(url)),
             may_widen=lambda need: self._may_widen(call_id, need, rules()),
             guarded=is_guarded,
             approved_by=lambda: self._approved_by(call_id, rules().policy),

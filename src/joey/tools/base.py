@@ -40,7 +40,15 @@ ApprovedBy: TypeAlias = Literal["user", "rule", "sandbox"]
 run because a full sandbox holds them."""
 
 Feature: TypeAlias = Literal[
-    "todo_list", "image_generation", "slash_commands", "skills", "codebase_index", "mcp_resources", "browser"
+    "todo_list",
+    "image_generation",
+    "slash_commands",
+    "skills",
+    "codebase_index",
+    "mcp_resources",
+    "browser",
+    "web_fetch",
+    "web_search",
 ]
 """A part of Joey that can be missing or switched off, and the tools that need it with it."""
 
@@ -75,6 +83,8 @@ class Permissions:
 
     may_visit: Callable[[str], bool] = lambda _url: False
     """Whether a page of this address may be opened without asking."""
+    may_fetch: Callable[[str], bool] = lambda _url: False
+    """The same for a page that is fetched without a browser."""
     may_widen: Callable[[str], bool] = lambda _need: False
     """Whether a command may have this beyond its sandbox without asking."""
     guarded: Callable[[str], bool] = lambda _path: False

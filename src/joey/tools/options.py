@@ -34,6 +34,8 @@ class BuiltinOptions:
     """The Chromium that browser_action starts; None looks for one."""
     browser_sandbox: bool = True
     """Whether the browser is started in its own sandbox. As root it cannot be."""
+    search_url: str | None = None
+    """Where web_search asks."""
     image_endpoint: ImageEndpoint | None = None
     """Who makes images."""
     library: Library | None = None

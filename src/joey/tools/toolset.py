@@ -31,6 +31,8 @@ _FEATURE_OFF: dict[Feature, str] = {
     "skills": "There are no skills here.",
     "codebase_index": "This Python's SQLite has no full-text search (FTS5), which the index needs.",
     "mcp_resources": "No MCP server offers resources.",
+    "web_fetch": "Reading web pages is switched off.",
+    "web_search": "No endpoint for searching the web is set.",
     "browser": "There is no browser to drive (`joey doctor` says what is missing), or the model takes no images.",
 }
 DEFAULT_FEATURES: frozenset[Feature] = frozenset({"todo_list"})

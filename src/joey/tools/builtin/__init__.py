@@ -31,6 +31,8 @@ from joey.tools.builtin.search_replace import SearchReplace
 from joey.tools.builtin.skill import LoadSkill
 from joey.tools.builtin.switch_mode import SwitchModeTool
 from joey.tools.builtin.update_todo_list import UpdateTodoList
+from joey.tools.builtin.web_fetch import WebFetch
+from joey.tools.builtin.web_search import WebSearch
 from joey.tools.builtin.write_to_file import WriteToFile
 from joey.tools.display import Display
 from joey.tools.options import BuiltinOptions
@@ -66,6 +68,8 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
         SearchFiles(),
         SwitchModeTool(),
         UpdateTodoList(),
+        WebFetch(),
+        WebSearch(options.search_url or ""),
         WriteToFile(),
     )
 
