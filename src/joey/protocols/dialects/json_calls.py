@@ -278,7 +278,7 @@ class _Value:
             self.vessel = None
 
     def _finish(self, call: OpenCall, given: JsonValue) -> None:
-        for repair in self._reader.repairs:
+        for repair in sorted(self._reader.repairs):
             call.repair(repair)
         for key in self._spec.id:
             if given.get(key) not in (None, ""):

@@ -126,7 +126,7 @@ class NamedJsonReader:
         if reader.fault is not None and not reader.done:
             yield from self._skip(call, reader.fault)
             return
-        for repair in reader.repairs:
+        for repair in sorted(reader.repairs):
             call.repair(repair)
         yield from self._end(call, reader.value)
 

@@ -318,7 +318,7 @@ class Element:
         if problem:
             self._end_call(call, problem)
         else:
-            repairs = tuple(self._reader.repairs)
+            repairs = tuple(sorted(self._reader.repairs))
             self.finished[call.call_id] = arguments
             self.out.append(ToolCallFinished(call.call_id, call.name, arguments, call.source, repairs))
 

@@ -103,7 +103,7 @@ class RelaxedReader:
         self._space = space_without(stops) if relaxed else JSON_SPACE
         self.pause_after_string = False
         self.fault: str | None = None
-        self.repairs: list[str] = []
+        self.repairs: list[str] = []  # in no order: a piece is looked through for one fault after another
         self.value: JsonValue = None
         self.where: ArgumentPath = ()
         self.accepted = 0
