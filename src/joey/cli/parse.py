@@ -51,7 +51,7 @@ from joey.system.outlet import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 
-_PROTOCOL_HELP = f"one of: {', '.join(protocols.names())}, auto, or a dialect that `joey protocols` lists"
+_PROTOCOL_HELP = f"one of: {', '.join(protocols.names())}, yaml_xml, auto, or a dialect that `joey protocols` lists"
 _AUTO = "auto"
 
 

@@ -62,9 +62,11 @@ def _list(as_json: bool) -> int:
             {"name": name, "engine": each.dialect.engine, "models": each.dialect.models}
             for name, each in dialects.items()
         ]
-        print(json.dumps({"protocols": list(protocols.names()), "dialects": rows}, ensure_ascii=False, indent=2))
+        print(
+            json.dumps({"protocols": [*protocols.names(), "yaml_xml"], "dialects": rows}, ensure_ascii=False, indent=2)
+        )
         return 0
-    print(f"Joey's own: {', '.join(protocols.names())}\n\nDialects of open models:")
+    print(f"Joey's own: {', '.join(protocols.names())}, yaml_xml\n\nDialects of open models:")
     width = max(map(len, dialects))
     for name, each in dialects.items():
         print(f"  {name:{width}}  {each.dialect.engine:10}  {each.dialect.models}")

@@ -108,7 +108,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "protocol",
         TEXT,
-        "how the model calls tools: native, xml, json_mix, morph_xml, a dialect (`joey protocols`), or auto: its own",
+        "how the model calls tools: native, xml, json_mix, morph_xml, yaml_xml, a dialect (`joey protocols`), or auto",
         variable="JOEY_PROTOCOL",
         flag=Flag("--protocol", ("interactive", "run", "scratch"), "NAME"),
     ),

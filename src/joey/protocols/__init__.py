@@ -7,8 +7,8 @@
 
 `parse` does it for a whole reply. The table is open: `register` adds a protocol of your own.
 
-Beside Joey's own protocols there are the dialects of open models (`dialects`), which `get` knows by name as well. They
-are loaded when the first one is asked for: most programs need none of them.
+Beside Joey's own protocols there are the dialects of open models (`dialects`), and `yaml_xml`, which `get` knows by
+name as well. They are loaded when the first one is asked for: most programs need none of them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from joey.chunks import Chunk
@@ -60,6 +61,8 @@ def get(name: str) -> Protocol:
     """The protocol of this name."""
     if name in _PROTOCOLS:
         return _PROTOCOLS[name]
+    if name == "yaml_xml":
+        return _yaml_xml()
     dialects = _dialects()
     if name not in dialects:
         near = difflib.get_close_matches(str(name), _PROTOCOLS, n=1) or difflib.get_close_matches(
@@ -87,6 +90,13 @@ def likely_dialects(
 def _dialects() -> Mapping[str, Protocol]:
     """The dialects, imported with the first call: their table costs more than the rest of this package."""
     found: Mapping[str, Protocol] = importlib.import_module("joey.protocols.dialects.protocol").PROTOCOLS
+    return found
+
+
+@cache
+def _yaml_xml() -> Protocol:
+    """Read and written like a dialect: by those who ask for it."""
+    found: Protocol = importlib.import_module("joey.protocols.yaml_xml.protocol").YamlXmlProtocol()
     return found
 
 

@@ -1,0 +1,1 @@
+"""Calls as YAML in an element named after the tool."""

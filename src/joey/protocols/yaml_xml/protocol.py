@@ -1,0 +1,80 @@
+"""YAML in XML: a call is an element named after the tool, its arguments are YAML in it.
+
+    <write_to_file>
+    path: a.py
+    content: |
+      print("hi")
+    </write_to_file>
+
+How a call is read stands in `parser`, how one is written in `writer`; here is how the protocol is taught.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import ClassVar
+
+from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.protocols.base import OnError, Protocol
+from joey.protocols.morph_xml.protocol import MorphXmlProtocol
+from joey.protocols.yaml_xml.parser import YamlXmlParser
+from joey.protocols.yaml_xml.writer import write_call
+from joey.toolspec import ToolSpec
+
+_INTRODUCTION = """\
+# Tools
+
+To use a tool, write an element named after it, with its arguments inside as YAML:
+
+<tool_name>
+argument_name: value
+long_text: |
+  Every line of it is indented by two spaces.
+  <b>Tags and quotes</b> need nothing else.
+</tool_name>
+
+Rules:
+- Use only the tools listed here, and only their arguments, each once. Close the element on a line of its own.
+- Write text of several lines as a block: a bar behind the key, then its lines, all indented by two spaces.
+- Put text of one line in double quotes if it holds a colon, a hash or quotes.
+- A tool without arguments is <tool_name/>.
+- What you write around the calls is read by the user. The results come with the next message: do not make them up."""
+
+
+class YamlXmlProtocol(Protocol):
+    """Calls as YAML in elements in the text."""
+
+    name: ClassVar[str] = "yaml_xml"
+
+    def describe(self, tools: Sequence[ToolSpec]) -> str:
+        return "\n\n".join([_INTRODUCTION, *map(_describe_tool, tools)]) if tools else ""
+
+    def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> YamlXmlParser:
+        return YamlXmlParser(tools, on_error)
+
+    def encode_call(self, call: ToolUseBlock, tools: Sequence[ToolSpec] = ()) -> Block:
+        return TextBlock(write_call(call.name, dict(call.arguments)))
+
+    def encode_results(
+        self, results: Sequence[ToolResultBlock], calls: Sequence[ToolUseBlock] = ()
+    ) -> tuple[Block, ...]:
+        return MorphXmlProtocol().encode_results(results, calls)
+
+    def reminder(self, tools: Sequence[ToolSpec]) -> str:
+        example = _example(tools[0]) if tools else "<tool_name>\nargument_name: value\n</tool_name>"
+        names = ", ".join(tool.name for tool in tools)
+        return (
+            "A tool is called by an element named after it, with its arguments inside as YAML, and closed on a line of "
+            f"its own:\n\n{example}\n\nTools: {names}."
+        )
+
+
+def _describe_tool(tool: ToolSpec) -> str:
+    heading = f"## {tool.name}\n\n{tool.description.strip()}".rstrip()
+    schema = json.dumps(tool.schema, ensure_ascii=False)
+    return f"{heading}\n\nArguments, as JSON Schema: {schema}\n\nExample:\n\n{_example(tool)}"
+
+
+def _example(tool: ToolSpec) -> str:
+    return write_call(tool.name, dict(tool.example_call))
