@@ -38,7 +38,7 @@ async def test_killed_before_a_system_call_nothing_is_lost_or_done_twice() -> No
     tally = Tally()
     total = await kills.at_every_call(Setting("json_mix", sandbox="off"), tally, every=60, offset=30)
     assert not tally.faults
-    assert tally.kills == len(range(31, total + 1, 60)) > 0
+    assert tally.tasks == len(range(31, total + 1, 60)) and 0 < tally.kills <= tally.tasks
 
 
 @long
