@@ -23,7 +23,7 @@ from chaos.scenario import STEPS, TASK, Model
 from chaos.starter import Forked, Starter, started
 from joey import protocols
 from joey.journal.journal import read_journal
-from joey.journal.replay import replay
+from joey.journal.replay import TaskState, replay
 from joey.messages import Message
 from joey.testing.server import LocalServer
 
@@ -120,7 +120,15 @@ class Run:
         return bool(self.journal and self.journal.read_bytes().count(b"\n"))
 
     def messages(self) -> list[Message]:
-        return replay(read_journal(self.journal)).messages if self.opened and self.journal else []
+        return self._state.messages
+
+    @property
+    def is_over(self) -> bool:
+        return self._state.ended is not None
+
+    @property
+    def _state(self) -> TaskState:
+        return replay(read_journal(self.journal)) if self.opened and self.journal else TaskState()
 
     async def finish(self, starter: Starter | None = None) -> list[str]:
         """Resume until the end, and what is not true then."""

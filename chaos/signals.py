@@ -123,7 +123,7 @@ async def _two_at_once(run: Run) -> list[str]:
     first = asyncio.ensure_future(ended(process))
     await _waits(run)
     others = await asyncio.gather(*[run.resume() for _ in range(4)])
-    refused = await asyncio.gather(*[_while_it_runs(each, first) for each in others])
+    refused = await asyncio.gather(*[_while_it_runs(each, run) for each in others])
     found = [
         f"another process was let in: {each.out[-200:]}" for each in refused if each is not None and each.code == 0
     ]
@@ -133,7 +133,7 @@ async def _two_at_once(run: Run) -> list[str]:
     return found + await run.check()
 
 
-async def _while_it_runs(other: asyncio.subprocess.Process, first: asyncio.Future[Ended]) -> Ended | None:
-    """How another process ended; None if the first had ended by then."""
+async def _while_it_runs(other: asyncio.subprocess.Process, run: Run) -> Ended | None:
+    """How another process ended; None if the task had come to its end by then. Whoever came later may have it."""
     last = await ended(other)
-    return None if first.done() else last
+    return None if run.is_over else last
