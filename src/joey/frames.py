@@ -50,8 +50,8 @@ def framed(name: str, text: str, /, **attributes: str) -> str:
 
 
 def enclosed(name: str, text: str, /, **attributes: str) -> str:
-    """Words of somebody else in the result of a tool, in a frame of a name that is not ours: they cannot close it. Marks
-    of ours in them are broken when the result enters the conversation."""
+    """Words of somebody else in the result of a tool, in a frame whose name is not ours: they cannot close it. Marks of
+    ours in them are broken when the result enters the conversation."""
     inner = re.sub(rf"<(?=\\*{_UNSEEN}/{_UNSEEN}{name}\b)", r"<\\", text, flags=re.IGNORECASE)
     named = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items())
     return f"<{name}{named}>\n{inner}\n</{name}>"

@@ -76,7 +76,7 @@ async def test_its_resources_are_read(servers: McpServers, context: ToolContext)
     assert first.has_resources and offer() is first, "the same object as long as nothing changed"
     servers.servers[0]._become("ready", "")
     assert offer() is not first
-    resource, _ = offer().builtin
+    resource, *_ = offer().builtin
     assert "- kit: kit://notes/first" in resource.description
     params = resource.params(server_name="kit", uri="kit://notes/first")
     assert (await resource.run(params, context)).text == "the first note"

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from joey.actions import CallServer, WritePath
 from joey.app.calls import CallRunner
-from joey.mcp import catalogue as catalogue_module
 from joey.mcp.catalogue import Catalogue
 from joey.mcp.listing import ListedTool, ServerListing, fixed_tools
 from joey.mcp.offer import offers
@@ -136,9 +135,44 @@ def test_in_text_protocols_tools_are_reached_through_use_mcp_tool() -> None:
 
 def test_too_many_definitions_are_named_instead_of_listed() -> None:
     heavy = [replace(WRITER, name=f"t{n}", description="words " * 300) for n in range(100)]
-    (spec,) = toolset(still(*heavy)).specs
-    assert spec.name == "use_mcp_tool" and "- t99: words" in spec.description
-    assert len(spec.description) < catalogue_module._TEXT_LIMIT + 2_000
+    find, spec = toolset(still(*heavy)).specs
+    assert find.name == "find_mcp_tools" and "Server files: 100 tools" in find.description
+    assert spec.name == "use_mcp_tool" and "- t99" in spec.description and "words" not in spec.description
+
+
+VERBS = ("create", "delete", "list", "update", "close", "assign", "label", "merge", "archive", "export")
+NOUNS = ("issue", "pull_request", "branch", "release", "comment", "project", "milestone", "user", "team", "webhook")
+
+
+def many(count: int) -> list[ListedTool]:
+    """Tools as servers of forges have them: each with some words and a schema of eight arguments."""
+    names = [f"{verb}_{noun}{suffix}" for suffix in ("", "_in_organization") for verb in VERBS for noun in NOUNS]
+    fields = {f"argument_{n}": {"type": "string", "description": "What it is for, in a few words."} for n in range(8)}
+    schema = {"type": "object", "properties": fields, "required": ["argument_0"]}
+    return [ListedTool(name, f"{name.replace('_', ' ').capitalize()}. " * 3, schema) for name in names[:count]]
+
+
+def cost(servers: McpServers, *, in_text: bool = False) -> int:
+    """About how many tokens the tools take in each request."""
+    specs = toolset(servers, in_text=in_text).specs
+    return sum(len(json.dumps([spec.name, spec.description, spec.schema])) for spec in specs) // 4
+
+
+@pytest.mark.parametrize("in_text", [False, True])
+def test_two_hundred_tools_cost_no_more_than_twenty(in_text: bool) -> None:
+    few, all_of_them = cost(still(*many(20)), in_text=in_text), cost(still(*many(200)), in_text=in_text)
+    assert few > 3000 and all_of_them < few, (few, all_of_them)
+
+
+async def test_a_tool_that_is_not_listed_is_found_with_its_schema(context: ToolContext) -> None:
+    servers = still(*many(200))
+    call = ToolUseBlock("c", "find_mcp_tools", {"query": "assign pull requests"})
+    found = (await run(servers, context, call)).text
+    first, *_ = found.split("\n")
+    assert first == "server_name: files, tool_name: assign_pull_request" and '"argument_7"' in found
+    assert found.count("server_name: ") == 8 and "Call one with use_mcp_tool" in found
+    nothing = await run(servers, context, ToolUseBlock("c", "find_mcp_tools", {"query": "zebra"}))
+    assert "No tool was found for 'zebra'" in nothing.text
 
 
 def test_disabled_tools_are_not_offered() -> None:

@@ -275,7 +275,8 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
     profile = choose_profile(config.value("task.prompt"), abilities.context_window)
     prices = Prices(known.extended({label: {"price": _FREE}}) if provider.name == LOCAL else known)
     reasoning = reasoning_of(config, label, known.facts(label), abilities)
-    mcp = mcp_offers(servers, in_text=protocol.in_text) if servers and servers.servers else None
+    budget = config.value("mcp.tool_budget")
+    mcp = mcp_offers(servers, in_text=protocol.in_text, budget=budget) if servers and servers.servers else None
     sees, given = abilities.images, setup.given.tools
     editor = setup.given.editor if config.value("editor.buffers") else None
     return TaskConfig(

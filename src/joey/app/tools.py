@@ -212,10 +212,10 @@ def _with_mcp(
     return build_toolset(mode, (*builtin, *offer.builtin), mcp=offer.tools, custom=custom, choices=choices)
 
 
-def mcp_offers(servers: McpServers, *, in_text: bool) -> Callable[[], McpOffer]:
+def mcp_offers(servers: McpServers, *, in_text: bool, budget: int) -> Callable[[], McpOffer]:
     from joey.mcp.offer import offers  # loads a validator of JSON Schemas: only for those who have servers
 
-    return offers(servers, in_text=in_text)
+    return offers(servers, in_text=in_text, budget=budget)
 
 
 def library_flaws(library: Library, *, skills: bool) -> list[str]:

@@ -477,6 +477,12 @@ KEYS: tuple[Key, ...] = (
         "how many turns a minute all workers of the fleet together take with one provider and key",
         in_project="never",
     ),
+    Key(
+        "mcp.tool_budget",
+        COUNT,
+        "tokens that the tools of MCP servers may take in each request; beyond, the model searches for them",
+        10_000,
+    ),
     Key("web.fetch", SWITCH, "offer web_fetch, which reads web pages; each host needs approval", True),
     Key(
         "web.search_url",

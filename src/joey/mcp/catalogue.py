@@ -17,18 +17,19 @@ from joey.mcp.servers import McpServers, Server
 from joey.mcp.tool import McpTool
 from joey.system.filenames import quoted, unquoted
 
-BUDGET = 100_000
-"""Characters of tool definitions that may be listed one by one; beyond, tools are named and asked for by use_mcp_tool.
-A fifth to a quarter of that many tokens are gone from every request before the user has written a word."""
-_TEXT_LIMIT = 40_000
+BUDGET = 10_000
+"""Tokens of tool definitions that every request may carry; beyond, tools are searched for (find_mcp_tools)."""
+_CHARACTERS_A_TOKEN = 4
+_MAX_NAMES = 6_000
+"""Characters of names that are listed where schemas are not."""
 _MAX_RESOURCES = 100
 _STATES = {"ready": "", "starting": " (starting: its tools may not be known yet)"}
 
 
 class Catalogue:
-    def __init__(self, servers: McpServers, *, in_text: bool = False) -> None:
+    def __init__(self, servers: McpServers, *, in_text: bool = False, budget: int = BUDGET) -> None:
         """`in_text`: the protocol writes calls as text; there the servers' tools are called through use_mcp_tool."""
-        self._servers, self._in_text = servers, in_text
+        self._servers, self._in_text, self._budget = servers, in_text, budget
         pairs = [(server, tool) for server in servers.servers for tool in _wanted(server)]
         names = McpNames((server.name, tool.name) for server, tool in pairs)
         self.problems: list[tuple[str, str]] = [
@@ -45,14 +46,16 @@ class Catalogue:
         self._by_pair = {(tool.server.name, tool.tool.name): tool for tool in made}
         self.tools = tuple(made)
         self.size = sum(_size(tool) for tool in made)
-        self.one_by_one = not in_text and self.size <= BUDGET
+        self.searched = self.size > budget * _CHARACTERS_A_TOKEN
+        """Whether there are too many tools to send all their schemas."""
+        self.one_by_one = not in_text and not self.searched
         """Whether each tool is listed for the model by itself."""
         for each in made:
             each.listed = self.one_by_one
 
     def now(self) -> Catalogue:
         """The same, as it is now."""
-        return Catalogue(self._servers, in_text=self._in_text)
+        return Catalogue(self._servers, in_text=self._in_text, budget=self._budget)
 
     @property
     def needs_use_mcp_tool(self) -> bool:
@@ -88,22 +91,30 @@ class Catalogue:
 
     @property
     def text(self) -> str:
-        """The servers and their tools, as fully as there is room for."""
-        text = ""
-        for detail in (3, 2, 1):
-            text = "\n".join(line for server in self._servers.servers for line in self._lines(server, detail))
-            if len(text) <= _TEXT_LIMIT:
-                return text
-        return f"{text[:_TEXT_LIMIT]}\n… (more tools than can be listed; a wrong name is answered with all of them)"
+        """The servers and their tools with their schemas; where these are too many, the names, or what there is."""
+        if self.searched:
+            return "find_mcp_tools finds the tools of these servers, with their schemas.\n" + self.names_text
+        return "\n".join(line for server in self._servers.servers for line in self._lines(server, detailed=True))
 
-    def _lines(self, server: Server, detail: int) -> Iterator[str]:
+    @property
+    def names_text(self) -> str:
+        """The servers and the names of their tools, or how many there are."""
+        text = "\n".join(line for server in self._servers.servers for line in self._lines(server, detailed=False))
+        return text if len(text) <= _MAX_NAMES else self.counts
+
+    @property
+    def counts(self) -> str:
+        servers = self._servers.servers
+        lines = (f"Server {each.name}: {len(self.tool_names(each.name))} tools" for each in servers)
+        return "\n".join(lines)
+
+    def _lines(self, server: Server, *, detailed: bool) -> Iterator[str]:
         tools = [tool for tool in self.tools if tool.server is server]
         yield f"Server {server.name}{_STATES.get(server.state, ' (not running)')}"
         for tool in tools:
-            words = tool.description if detail == 3 else tool.description.partition("\n")[0][:120]
             name = neutral(quoted(tool.tool.name))
-            yield f"- {name}: {words}" if detail > 1 and words else f"- {name}"
-            if detail == 3:
+            yield f"- {name}: {tool.description}" if detailed and tool.description else f"- {name}"
+            if detailed:
                 yield in_prompt(f"  schema of its arguments: {json.dumps(tool.schema, ensure_ascii=False)}")
 
     @property

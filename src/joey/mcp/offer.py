@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from joey.mcp.access_mcp_resource import AccessMcpResource
-from joey.mcp.catalogue import Catalogue
+from joey.mcp.catalogue import BUDGET, Catalogue
+from joey.mcp.find_mcp_tools import FindMcpTools
 from joey.mcp.servers import McpServers
 from joey.mcp.use_mcp_tool import UseMcpTool
 from joey.tools.base import Tool
@@ -18,27 +19,31 @@ class McpOffer:
     version: int
     """The version of the servers this was made from: as long as it is theirs, nothing has changed."""
     builtin: tuple[Tool[Any], ...]
-    """use_mcp_tool and access_mcp_resource."""
+    """use_mcp_tool, find_mcp_tools and access_mcp_resource."""
     tools: tuple[Tool[Any], ...]
     """The servers' own."""
     has_resources: bool
 
 
-def make_offer(servers: McpServers, *, in_text: bool) -> McpOffer:
+def make_offer(servers: McpServers, *, in_text: bool, budget: int = BUDGET) -> McpOffer:
     """What the servers offer now."""
     version = servers.version
-    catalogue = Catalogue(servers, in_text=in_text)
-    builtin = (AccessMcpResource(catalogue), UseMcpTool(catalogue, listed=catalogue.needs_use_mcp_tool))
+    catalogue = Catalogue(servers, in_text=in_text, budget=budget)
+    builtin = (
+        AccessMcpResource(catalogue),
+        FindMcpTools(catalogue, listed=catalogue.searched),
+        UseMcpTool(catalogue, listed=catalogue.needs_use_mcp_tool),
+    )
     return McpOffer(version, builtin, catalogue.tools, catalogue.has_resources)
 
 
-def offers(servers: McpServers, *, in_text: bool) -> Callable[[], McpOffer]:
+def offers(servers: McpServers, *, in_text: bool, budget: int = BUDGET) -> Callable[[], McpOffer]:
     """What the servers offer, at any time: the same object until something changed."""
     made: list[McpOffer] = []
 
     def offer() -> McpOffer:
         if not made or made[-1].version != servers.version:
-            made[:] = [make_offer(servers, in_text=in_text)]
+            made[:] = [make_offer(servers, in_text=in_text, budget=budget)]
         return made[-1]
 
     return offer
