@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from joey.chunks import StopChunk
-from joey.cli.parse import as_json
+from joey.app.parsing import reply_as_json
 from joey.events import ToolCallDelta
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import Reply, collect, get
@@ -65,7 +65,7 @@ def test_recorded_replies_are_read_as_recorded_or_better() -> None:
     wrong = []
     for row in rows():
         tools = [ToolSpec.read({"name": tool["name"], "parameters": tool["schema"]}) for tool in row["tools"]]
-        content = as_json(replies(row["text"], tools, row["chunks"]), ())["content"]
+        content = reply_as_json(replies(row["text"], tools, row["chunks"]), ())["content"]
         got = [{key: part[key] for key in ("type", "text", "name", "input") if key in part} for part in content]
         name = row["id"].removeprefix("yaml_xml/")
         if got != row["expected"]["content"] and not any(re.fullmatch(pattern, name) for pattern, _ in BETTER):
