@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from joey.chunks import StopChunk
 from joey.app.parsing import reply_as_json
+from joey.chunks import StopChunk
 from joey.events import ToolCallDelta
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import Reply, collect, get
