@@ -73,7 +73,10 @@ _served: dict[tuple[str, str, str], ServedModel] = {}
 
 
 def look_again(label: str, config: Config) -> None:
-    """Ask the model's server what it runs, if it is one that says so. It may take a while: not in the event loop."""
+    """Ask the model's server what it runs, if it is one that says so and nobody chose a protocol. It may take a while:
+    not in the event loop."""
+    if config.value("protocol") not in (None, AUTO):
+        return
     provider, _, model = label.partition("/")
     if provider in _SERVERS and (address := _address(provider, label, config)):
         key = key_for(label) or os.environ.get(ENDPOINTS[provider].key_variable)
