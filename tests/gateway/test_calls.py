@@ -180,6 +180,34 @@ async def test_what_a_model_makes_up_as_the_result_of_its_call_is_left_out() -> 
     assert (got.calls, got.text) == ([("list_files", {})], "")
 
 
+BARE = '{"name": "write_file", "arguments": {"path": "a.py", "lines": 3}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BARE,
+        f"```json\n{BARE}\n```",
+        "<write_file><path>a.py</path><lines>3</lines></write_file>",
+        '[TOOL_CALLS][{"name": "write_file", "arguments": {"path": "a.py", "lines": 3}}]',
+    ],
+)
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_reply_that_is_nothing_but_a_call_without_its_markers_is_that_call(wire: str, text: str) -> None:
+    for stream in (True, False):
+        got = await collected(upstream(text), wire, stream=stream)
+        assert (got.calls, got.text) == ([("write_file", {"path": "a.py", "lines": 3})], "")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "Joey"}', "```sh\nls\n```", f"This is how:\n{BARE}", f"{BARE}\nis how it is written.", "[1] See"]
+)
+async def test_a_reply_that_only_looks_like_a_call_stays_the_text_it_is(text: str) -> None:
+    for stream in (True, False):
+        got = await collected(upstream(text), stream=stream)
+        assert (got.calls, got.text, got.stop) == ([], text, "stop")
+
+
 async def test_usage_is_that_of_all_attempts() -> None:
     got = await post(upstream(call_text("ls"), LIST))
     assert got.json()["usage"]["prompt_tokens"] == 200

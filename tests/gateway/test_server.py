@@ -238,7 +238,7 @@ async def test_a_slow_model_does_not_look_like_a_dead_one(wire: str) -> None:
 
 async def test_clients_take_turns_and_see_their_place() -> None:
     order: list[str] = []
-    slow = [reply(f"{number}", faults=Faults(latency=0.05)) for number in range(5)]
+    slow = [reply("0", faults=Faults(latency=0.4)), *(reply(f"{number}") for number in range(4))]
     async with client_of(upstream(*slow, slots=1), keep_alive=0.02) as client:
 
         async def ask(agent: str) -> str:
@@ -248,7 +248,7 @@ async def test_clients_take_turns_and_see_their_place() -> None:
             return got.text
 
         first = [asyncio.create_task(ask("greedy")) for _ in range(4)]
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
         other = await ask("modest")
         await asyncio.gather(*first)
     assert order.index("modest") == 1, "one request of another client is behind the one that runs, and no other"

@@ -15,15 +15,17 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from joey.chunks import Chunk, ReasoningChunk, TextChunk, ToolCallChunk
-from joey.gateway.formats import json_in
+from joey.events import ToolCallFinished
+from joey.gateway.formats import fence_around, json_in
 from joey.gateway.pieces import Piece, ReplyEnd, TextEnd, TextPiece
-from joey.gateway.reading import CallCounts, PieceReader
+from joey.gateway.reading import CallCounts, FindCalls, PieceReader
 from joey.gateway.refusal import Refusal, from_provider
 from joey.gateway.request import ClientRequest
 from joey.gateway.seal import Seal
 from joey.gateway.thinking import ThinkSplitter
 from joey.gateway.upstream import CHARACTERS_PER_TOKEN, Upstream, estimate
 from joey.providers import ModelRequest, ProviderError
+from joey.task.rescue import calls_in_text
 from joey.usage import Usage
 
 _MAX_KEPT = 200_000
@@ -92,12 +94,14 @@ class Exchange:
                 single=upstream.ends_with_first_call(request),
                 may_retry=left > 0,
                 holding=must_call and left > 0,
+                find_calls=self._calls_in(request),
             )
             before = len(outcome.wrote)
             last: Piece | None = None
             async for piece in self._ask(request, prepared, reader, outcome):
                 last = piece
                 yield piece
+            reader.rescue()
             useless = bool(reader.rejected) or (must_call and reader.stop != "length")
             if left and useless and reader.can_retry:
                 prepared = upstream.again(
@@ -113,6 +117,16 @@ class Exchange:
                 raise Refusal("upstream", "the model made no call, although the tool choice requires one")
             yield reader.end()
             return
+
+    def _calls_in(self, request: ClientRequest) -> FindCalls | None:
+        specs = request.callable_tools.specs
+
+        def find(text: str) -> tuple[ToolCallFinished, ...]:
+            fenced = fence_around(text)
+            found = calls_in_text(text if fenced is None else fenced, specs)
+            return found.calls if found is not None and not found.around else ()
+
+        return find if specs and request.format is None else None
 
     async def _ask(
         self, request: ClientRequest, prepared: ModelRequest, reader: PieceReader, outcome: Outcome

@@ -27,6 +27,12 @@ def format_instruction(wanted: ReplyFormat) -> str:
     )
 
 
+def fence_around(text: str) -> str | None:
+    """What stands in a code fence that is the whole text; None if it is not."""
+    found = _FENCE.fullmatch(text.strip())
+    return found[1] if found else None
+
+
 def json_in(text: str) -> str | None:
     """The JSON value that a reply consists of, without a code fence or words around it; None if there is none."""
     fenced = _FENCE.search(text)

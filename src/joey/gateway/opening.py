@@ -21,7 +21,7 @@ from joey.providers import LOCAL, EngineOptions, NetworkError, Provider, open_mo
 from joey.providers.catalogue import Abilities, Api, abilities_of
 from joey.providers.decoding.shapes import count, mapping, text
 from joey.providers.discovery import Server, find_models
-from joey.providers.local.weights import installed_models
+from joey.providers.local.weights import installed_models, model_file
 
 KEY_VARIABLE = "JOEY_UPSTREAM_KEY"
 AUTO = "auto"
@@ -133,7 +133,9 @@ def _abilities(model: str, chosen: UpstreamChoice, probed: Probed) -> Abilities:
 
 
 def _made(chosen: UpstreamChoice, provider: Provider, model: str, name: str, probed: Probed) -> Upstream:
-    protocol = choose_protocol(provider, model, chosen.protocol, probed.template)
+    # A model on this machine has a short name here; the name of its file says which model it is.
+    known = model_file(model).name if provider.name == LOCAL else model
+    protocol = choose_protocol(provider, known, chosen.protocol, probed.template)
     slots = chosen.slots or probed.slots or Upstream.slots
     shown = name or model.removesuffix(".gguf").rpartition("/")[2]
     return Upstream(provider, model, protocol, shown, slots, window=chosen.window, aliases=chosen.aliases)

@@ -14,8 +14,9 @@ open block is written as it comes, those behind it wait for its end. White space
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from joey.events import (
     ReasoningDelta,
@@ -51,6 +52,8 @@ from joey.schema.repair import ArgumentRepair
 from joey.usage import Usage
 from joey.wire import JsonObject, JsonValue
 
+FindCalls: TypeAlias = Callable[[str], Sequence[ToolCallFinished]]
+_LIKE_A_CALL = re.compile(r"[{\[<]|```")
 _MADE_UP = re.compile(r"call_\d+(_\d+)?")
 
 
@@ -94,15 +97,20 @@ class PieceReader:
         single: bool = False,
         may_retry: bool = False,
         holding: bool = False,
+        find_calls: FindCalls | None = None,
     ) -> None:
         """`single` is for one call at most. `result_mark` is what a result begins with: a model that writes it behind a
-        call makes up its answer. `holding` holds pieces back from the beginning, until a call begins."""
+        call makes up its answer. `holding` holds pieces back from the beginning, until a call begins. `find_calls` is
+        for a text that begins like a call: small models write calls without markers, or as another model does."""
         self._tools = tools
         self._result_mark = result_mark
         self._single = single
         self._may_retry = may_retry
         self._holding = holding
         self._ready: list[Piece] = []
+        self._find_calls = find_calls
+        self._looks_like_call = False
+        self._begun = False
         self._new_id = new_id
         self._seal = seal
         self._blocks: list[_Block] = []
@@ -158,6 +166,31 @@ class PieceReader:
         if self._may_retry and not self._holding and self.can_retry:
             self._holding = True
             self._ready, self._out = self._out, []
+
+    def _suspect(self, begun: str) -> None:
+        """A reply that begins like a call without markers is held until it is known whether it is one."""
+        if self._find_calls is not None and not self._begun and _LIKE_A_CALL.match(begun):
+            self._looks_like_call = True
+            if not self._holding:
+                self._holding = True
+                self._ready, self._out = self._out, []
+        self._begun = True
+
+    def rescue(self) -> bool:
+        """Take the text for the calls that are written in it, if it is nothing else; whether there are any."""
+        if not self._looks_like_call or self._find_calls is None or not self.can_retry:
+            return False
+        text = "".join(piece.text for piece in self._out if isinstance(piece, TextPiece))
+        calls = self._find_calls(text)
+        if not calls:
+            return False
+        self._out, self._blocks, self._space = [], [], ""
+        self.rejected.clear()
+        for number, call in enumerate(calls):
+            made = replace(call, call_id=f"call_{number}", repairs=(*call.repairs, "written as text"))
+            self._read(ToolCallStarted(made.call_id, made.name))
+            self._read(made)
+        return True
 
     def _release(self) -> None:
         if self._holding:
@@ -276,6 +309,7 @@ class PieceReader:
             if not begun:
                 return
             text, self._space = self._space, ""
+            self._suspect(begun)
             self._open("text")
         self._add(self._blocks[-1], TextPiece(text))
 

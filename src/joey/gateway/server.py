@@ -32,7 +32,8 @@ from joey.gateway.wires.base import ReadingContext, Wire
 from joey.gateway.wires.chat import ChatWire
 from joey.gateway.wires.messages import MessagesWire
 from joey.gateway.wires.responses import ResponsesWire
-from joey.providers import Provider, open_model
+from joey.providers import LOCAL, Provider, open_model
+from joey.providers.local.weights import model_file
 from joey.wire import JsonObject
 
 WIRES: tuple[Wire, ...] = (ChatWire(), ResponsesWire(), MessagesWire())
@@ -199,8 +200,10 @@ def upstream_of(model: str | Provider | Upstream, *, name: str = "", protocol: s
     if isinstance(model, Upstream):
         return model
     provider, known = (model, name or "model") if isinstance(model, Provider) else open_model(model)
-    slots = 1 if provider.name == "local" else Upstream.slots
-    return Upstream(provider, known, choose_protocol(provider, known, protocol), name or known, slots)
+    is_local = provider.name == LOCAL
+    file_name = model_file(known).name if is_local else known
+    spoken = choose_protocol(provider, file_name, protocol)
+    return Upstream(provider, known, spoken, name or known, 1 if is_local else Upstream.slots)
 
 
 def refused(wire: Wire, refusal: Refusal) -> Response:

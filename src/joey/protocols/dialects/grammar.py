@@ -145,7 +145,7 @@ class _Maker:
         return " ".join(parts)
 
     def _json_arguments(self, tool: ToolSpec) -> str:
-        values = JsonRules(self._rules, tool.schema, name=tool.name)
+        values = JsonRules(self._rules, tool.schema, name=tool.name, custom=tool.custom)
         return self._rules.rule(f"{tool.name}-arguments", _object(values, tool.schema))
 
     def _arguments(self, tool: ToolSpec) -> str:

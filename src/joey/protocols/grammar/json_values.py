@@ -13,6 +13,9 @@ What the schema says becomes part of the grammar as far as a grammar can say it 
     minLength       0 or 1; other lengths and `pattern`, `format` are the validator's
     minimum, maximum (and exclusive ones)     of integers; for numbers only whether they may be negative, or zero
 
+One argument may be a text in a language of its own (`CustomForm`): its grammar then takes the place of the string's, as
+far as `lark` can translate it.
+
 What it cannot say (`not`, `if`, `patternProperties`, `uniqueItems`, keys of a map that must differ) is left out: the
 grammar then admits more than the schema, and the call is checked as every other is.
 
@@ -32,8 +35,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from joey.protocols.grammar.gbnf import EMPTY, GrammarRules, Way, either, literal, matcher, moves, one_of, optional
+from joey.protocols.grammar.lark import custom_text
 from joey.schema.kinds import KINDS, is_a, type_of
 from joey.schema.references import joined, properties, required, resolve, without
+from joey.toolspec import CustomForm
 from joey.wire import JsonObject, JsonValue
 
 _MAX_ITEMS = 12
@@ -99,8 +104,17 @@ def is_filled(branch: Branch) -> bool:
 class JsonRules:
     """Rules for JSON values under one root schema. `avoid` is what no string may hold, as it stands there."""
 
-    def __init__(self, rules: GrammarRules, root: JsonObject, avoid: Sequence[str] = (), name: str = "json") -> None:
+    def __init__(
+        self,
+        rules: GrammarRules,
+        root: JsonObject,
+        avoid: Sequence[str] = (),
+        name: str = "json",
+        custom: CustomForm | None = None,
+    ) -> None:
+        """`custom` has the grammar of one argument that is a text in a language of its own."""
         self._rules = rules
+        self._custom = custom
         self._root = root
         self._avoid = avoid
         self._name = name
@@ -250,7 +264,7 @@ class JsonRules:
 
     def members(self, declared: Mapping[str, JsonValue], required: Sequence[str], name: str) -> str:
         """An object of these properties, in their order. State: the next property, and whether a comma comes first."""
-        pairs = [(key, f"{self.key(key)} {self.value(schema, key)}") for key, schema in declared.items()]
+        pairs = [(key, f"{self.key(key)} {self._member(key, schema)}") for key, schema in declared.items()]
 
         def ways(state: tuple[int, bool]) -> list[Way[tuple[int, bool]]]:
             at, begun = state
@@ -261,6 +275,13 @@ class JsonRules:
             return found if key in required else [*found, (EMPTY, (at + 1, begun))]
 
         return f'"{{" {self._rules.automaton(f"{self._name}-{name}-members", (0, False), ways)}'
+
+    def _member(self, key: str, schema: JsonValue) -> str:
+        if self._custom is not None and key == self._custom.argument and not self._avoid:
+            text = custom_text(self._custom, self._rules, self._name)
+            if text is not None:
+                return text
+        return self.value(schema, key)
 
     def _any(self) -> str:
         """Any JSON value."""

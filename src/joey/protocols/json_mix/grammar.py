@@ -64,7 +64,7 @@ def _name(tool: ToolSpec) -> str:
 
 
 def _arguments(tool: ToolSpec, rules: GrammarRules) -> str:
-    values = JsonRules(rules, tool.schema, name=tool.name)
+    values = JsonRules(rules, tool.schema, name=tool.name, custom=tool.custom)
     declared, required = properties_of(tool.schema)
     if declared:
         body = values.members(declared, required, "arguments")
