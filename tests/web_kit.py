@@ -14,8 +14,12 @@ from typing import Any, Self
 import httpx2
 import pytest
 
+from joey.journal.records import MessageAdded, RunBegan, RunEnded, TaskEnded, TaskOpened, TurnEnded
+from joey.journal.store import TaskStore
+from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.testing.script import Scripted
 from joey.testing.server import LocalServer
+from joey.usage import Usage
 from joey.web.api import Api
 from joey.web.guard import Access
 from joey.web.server import serving
@@ -163,3 +167,21 @@ class WebKits:
         api = await self._open.enter_async_context(serving(workspace, Access(TOKEN), bound, used))
         await self._open.enter_async_context(client)
         return WebKit(self._folder, model, api, port, client)
+
+
+def long_task(folder: Path, turns: int, size: int = 200) -> Path:
+    """A task of so many turns, each with a call and its result."""
+    store = TaskStore(folder)
+    with store.open("long") as written:
+        written.append(TaskOpened("long", "A long task", str(folder), "code", "anthropic/claude-sonnet-5-5", "native"))
+        written.append(MessageAdded(Message("user", (TextBlock("A long task"),))))
+        for n in range(turns):
+            use = ToolUseBlock(f"c{n}", "read_file", {"path": f"f{n}.py"})
+            written.append(MessageAdded(Message("assistant", (TextBlock(f"Step {n}."), use))))
+            written.append(TurnEnded(Usage(100 + n, 10), 0.001))
+            written.append(RunBegan(f"c{n}", "read_file"))
+            result = ToolResult((TextBlock("x" * size),))
+            written.append(RunEnded(f"c{n}", "read_file", result))
+            written.append(MessageAdded(Message("user", (ToolResultBlock(f"c{n}", result.content),))))
+        written.append(TaskEnded("completed", "Done."))
+    return store.journal_path("long")

@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from joey.journal.records import ChildOpened, MessageAdded, RunBegan, RunEnded, TaskEnded, TaskOpened, TurnEnded
+from joey.journal.records import ChildOpened, MessageAdded
 from joey.journal.replay import replay
 from joey.journal.store import TaskStore
-from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.messages import Message, TextBlock
 from joey.testing.script import Faults, reply
-from joey.usage import Usage
 from joey.web.history import piece_before
 from joey.web.index import JournalIndex, read_between
 from joey_process import call, done
-from web_kit import Stream, WebKit, WebKits, listening, until
+from web_kit import Stream, WebKit, WebKits, listening, long_task, until
 
 WRITE = reply("I write **it**.", call("w", "write_to_file", path="a.txt", file_text="hello\n"))
 QUESTION = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "red"}, {"text": "blue"}]))
@@ -185,26 +184,8 @@ async def test_a_reply_is_parsed_step_by_step(kits: WebKits) -> None:
 # History
 
 
-def journal(folder: Path, turns: int, size: int = 200) -> Path:
-    """A task of so many turns, each with a call and its result."""
-    store = TaskStore(folder)
-    with store.open("long") as written:
-        written.append(TaskOpened("long", "A long task", str(folder), "code", "anthropic/claude-sonnet-5-5", "native"))
-        written.append(MessageAdded(Message("user", (TextBlock("A long task"),))))
-        for n in range(turns):
-            use = ToolUseBlock(f"c{n}", "read_file", {"path": f"f{n}.py"})
-            written.append(MessageAdded(Message("assistant", (TextBlock(f"Step {n}."), use))))
-            written.append(TurnEnded(Usage(100 + n, 10), 0.001))
-            written.append(RunBegan(f"c{n}", "read_file"))
-            result = ToolResult((TextBlock("x" * size),))
-            written.append(RunEnded(f"c{n}", "read_file", result))
-            written.append(MessageAdded(Message("user", (ToolResultBlock(f"c{n}", result.content),))))
-        written.append(TaskEnded("completed", "Done."))
-    return store.journal_path("long")
-
-
 def test_an_index_says_what_the_whole_journal_says(tmp_path: Path) -> None:
-    path = journal(tmp_path, 7)
+    path = long_task(tmp_path, 7)
     index = JournalIndex(path)
     assert index.update() and not index.update()
     state = replay(record for _, record in read_between(path, 0, index.size))
@@ -214,7 +195,7 @@ def test_an_index_says_what_the_whole_journal_says(tmp_path: Path) -> None:
 
 
 def test_an_index_reads_on_where_it_was(tmp_path: Path) -> None:
-    path = journal(tmp_path, 2)
+    path = long_task(tmp_path, 2)
     index = JournalIndex(path)
     index.update()
     with TaskStore(tmp_path).open("long") as written:
@@ -228,7 +209,7 @@ def test_an_index_reads_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_the_pieces_of_a_history_are_the_whole_of_it(tmp_path: Path) -> None:
-    index = JournalIndex(journal(tmp_path, 100))
+    index = JournalIndex(long_task(tmp_path, 100))
     index.update()
     found: list[dict[str, Any]] = []
     place: int | None = index.size
@@ -245,7 +226,7 @@ async def test_a_task_of_5000_messages_opens_like_an_empty_one(kits: WebKits) ->
     kit = await kits.start([done()])
     small = await kit.start()
     await kit.status(small, "completed")
-    journal(kit.folder / "home/.local/state/joey/tasks", 2_500)
+    long_task(kit.folder / "home/.local/state/joey/tasks", 2_500)
     few = len((await kit.client.get(f"/api/v1/tasks/{small}")).content)
     answer = (await kit.client.get("/api/v1/tasks/long")).json()
     assert answer["task"]["turns"] == 2_500 and answer["older"]
@@ -254,7 +235,7 @@ async def test_a_task_of_5000_messages_opens_like_an_empty_one(kits: WebKits) ->
 
 
 def test_long_results_are_cut_in_the_middle(tmp_path: Path) -> None:
-    index = JournalIndex(journal(tmp_path, 1, size=50_000))
+    index = JournalIndex(long_task(tmp_path, 1, size=50_000))
     index.update()
     events = piece_before(index, "long", index.size).events
     block = next(event for event in events if event["type"] == "tool_run_finished")["result"]["content"][0]

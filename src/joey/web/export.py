@@ -73,7 +73,7 @@ def _data(store: TaskStore, task_id: str) -> dict[str, Any]:
     tools = {tool.name: builtin_display(tool.name) for tool in builtin_tools()}
     return {
         "task": {**Listed(task_id, index).summary, "text": index.opened.text},
-        "events": piece_before(index, task_id, _ALL, _ALL).events,
+        "events": piece_before(index, task_id, index.size, _ALL).events,
         "children": _children(store, index, 0),
         "turns": timeline(read_between(index.path, 0, index.size)),
         "tools": {name: {"subject": each.subject, "role": each.role} for name, each in tools.items()},
@@ -96,6 +96,6 @@ def _children(store: TaskStore, index: JournalIndex, depth: int) -> dict[str, An
             own = _read(store, child)
         except UsageError:
             continue  # it was deleted: the call that started it has its result
-        found[child] = piece_before(own, child, _ALL, _ALL).events
+        found[child] = piece_before(own, child, own.size, _ALL).events
         found |= _children(store, own, depth + 1)
     return found

@@ -18,7 +18,7 @@ from joey.messages import ToolResult, ToolResultBlock
 from joey.web.index import JournalIndex, read_between
 from joey.wire import encode
 
-TURNS = 30
+TURNS = 20
 MAX_TEXT = 12_000
 
 

@@ -15,7 +15,7 @@ export async function request(path, method = "GET", body = undefined) {
     throw new Error("The server does not answer; is `joey web` still running?");
   }
   const data = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(data.error || `The server answered ${answer.status}.`);
+  if (!answer.ok) throw Object.assign(new Error(data.error || `The server answered ${answer.status}.`), { status: answer.status });
   return data;
 }
 
@@ -29,7 +29,7 @@ export function listen(taskId, place, handlers) {
   const source = new EventSource(`${ROOT}/events?${query}`);
   for (const [name, handle] of Object.entries(handlers)) {
     if (name === "open" || name === "error") source.addEventListener(name, handle);
-    else source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
+    else source.addEventListener(name, (event) => handle(JSON.parse(event.data), event.lastEventId));
   }
   return source;
 }

@@ -91,14 +91,14 @@ export class TaskView {
   listen(place) {
     this.source?.close();
     this.source = listen(this.id, place, {
-      events: (events) => { for (const event of events) this.take(event); this.draw(); this.scroll(); },
+      events: (events, at) => { this.task.run = at.split(".")[0]; for (const event of events) this.take(event); this.draw(); this.scroll(); },
       tasks: (change) => {
         this.app.update(change);
         const mine = this.app.list.tasks.get(this.id);
         if (mine) { this.task = { ...this.task, ...mine }; this.draw(); }
         else if (change.gone.includes(this.id)) location.hash = "#/";
       },
-      idle: () => { this.pending.clear(); this.transcript.view.live = false; this.draw(); },
+      idle: () => { this.task.run = null; this.pending.clear(); this.transcript.view.live = false; this.draw(); },
       reset: () => attempt(() => this.load()),
       open: () => this.app.connected(true),
       error: () => this.app.connected(false),
@@ -255,8 +255,10 @@ export class TaskView {
     const images = this.images;
     if (this.task.run && !text && !images.length) return undefined;
     return attempt(async () => {
-      if (this.task.run) await this.command({ type: "say", text, images }, false);
-      else await post(`/tasks/${this.id}/resume`, { text, images });
+      const resume = () => post(`/tasks/${this.id}/resume`, { text, images });
+      // It may have ended a moment ago.
+      if (this.task.run) await this.command({ type: "say", text, images }, false).catch((error) => { if (error.status !== 409) throw error; return resume(); });
+      else await resume();
       this.clear();
       this.follows = true;
     });

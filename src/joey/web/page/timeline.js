@@ -80,7 +80,7 @@ export function renderOverview(tasks) {
   const end = Math.max(...shown.map((each) => each.changed));
   const scale = (WIDTH - 250) / Math.max(end - start, 1);
   const height = shown.length * 22 + 24;
-  const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", role: "img", "aria-label": `When ${shown.length} tasks ran` });
+  const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", role: "group", "aria-label": `When ${shown.length} tasks ran` });
   shown.forEach((task, row) => {
     const kind = { waiting: "wait", running: "model", error: "tool bad" }[task.status] ?? "tool";
     const words = `${task.title}: ${duration(task.changed - task.started)}, ${task.turns} turns ${money(task.cost)}`;
