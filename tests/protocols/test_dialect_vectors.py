@@ -40,3 +40,38 @@ def test_what_qwen_coder_really_writes_is_a_call() -> None:
     assert [call.name for call in reply.calls] == ["write_to_file"] and reply.text == ""
     other = [{"name": "another_tool"}]
     assert parse(f"So: {stream['text']}", protocol="qwen2_5_coder", tools=other).calls == ()
+
+
+CLINE_NAMES = {
+    "LS": "list_files", "Grep": "search_files", "Bash": "execute_command", "Read": "read_file",
+    "Write": "write_to_file", "WebFetch": "web_fetch", "AccessMCPResource": "access_mcp_resource",
+    "PlanModeRespond": "plan_mode_respond", "LoadMcpDocumentation": "load_mcp_documentation",
+    "AttemptCompletion": "attempt_completion", "BrowserAction": "browser_action", "NewTask": "new_task",
+    "MultiEdit": "replace_in_file",
+}  # fmt: skip
+CLINE_BETTER = {
+    "v3-048": "a close tag inside a value is text",
+    "v3-049": "Cline's older form is the protocol `xml`",
+    "v3-050": "Cline's older form is the protocol `xml`",
+}
+
+
+def test_the_function_calls_form_is_read_as_cline_read_it() -> None:
+    """Cline gives its tools other names than the prompt does, leaves out unknown ones, and trims values."""
+    lines = (ROOT / "cline" / "xml_cline_v3.jsonl").read_text(encoding="utf-8").splitlines()
+    tools = [{"name": name} for name in CLINE_NAMES]
+    for case in map(json.loads, lines):
+        if case["id"] in CLINE_BETTER:
+            continue
+        for pieces in ([case["text"]], list(case["text"])):
+            reply = parse(pieces, protocol="function_calls", tools=tools)
+            made = [call for call in reply.calls if call.name in CLINE_NAMES]
+            wanted = [block for block in case["expected"] if block["type"] == "tool_use" and not block["partial"]]
+            assert [CLINE_NAMES[call.name] for call in made] == [block["name"] for block in wanted], case["id"]
+            for call, block in zip(made, wanted, strict=True):
+                values = {str(value).strip() for value in call.arguments.values()}
+                assert {value for key, value in block["params"].items() if key != "recursive"} <= values, case["id"]
+            text = "".join(block["content"] for block in case["expected"] if block["type"] == "text")
+            shown = "".join(reply.text.split())
+            is_whole = "<function_calls>" not in case["text"] or "</function_calls>" in case["text"]
+            assert (shown == "".join(text.split())) if is_whole else shown.startswith("".join(text.split())), case["id"]
