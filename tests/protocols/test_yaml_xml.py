@@ -112,6 +112,20 @@ def test_a_block_grows_line_by_line() -> None:
     assert parser.arguments("call_1") == {"text": "one\ntwo <b>"}
 
 
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("text: |\n  hello</save>", "hello"),
+        ("text: |\n  a</save> b\n</save>", "a</save> b\n"),
+        ("text: |\n  a</save>\npath: x\n</save>", "a</save>\n"),
+        ("text: |-\n  a\n\n</save>", "a"),
+        ("text: |\n</save>", ""),
+    ],
+)
+def test_where_a_block_and_its_call_end(body: str, text: str) -> None:
+    assert [call.arguments["text"] for call in replies(f"<save>\n{body}", [SAVE]).calls] == [text]
+
+
 def test_a_call_that_was_cut_is_malformed() -> None:
     for stop in ("length", "end"):
         reply = collect(read(get("yaml_xml").parser([SAVE]), ["<save>\npath: a\n", StopChunk(stop)]))
