@@ -124,13 +124,17 @@ def _usual(label: str, abilities: Abilities, found: _Evidence) -> ProtocolChoice
     name = resolve_protocol(supports_native=abilities.tools if found.calls_are_read is None else found.calls_are_read)
     if provider == LOCAL:
         why = "measured to be best for it" if model in CATALOGUE else "it shows no dialect of its own"
+        why = _no_text(found) if found.dialect else why
         return _with_grammar(provider, ProtocolChoice(name, why))
     if name == WITHOUT_NATIVE_CALLS:
         return ProtocolChoice(name, "it takes no tools")
     if found.dialect and not found.is_text:
-        why = f"the markers of its own dialect, {found.dialect}, are tokens that a server leaves out of the text"
-        return ProtocolChoice(NATIVE, why)
+        return ProtocolChoice(NATIVE, _no_text(found))
     return ProtocolChoice(name, "its server reads its calls")
+
+
+def _no_text(found: _Evidence) -> str:
+    return f"the markers of its own dialect, {found.dialect}, are tokens that are left out of the text"
 
 
 def _is_own(label: str) -> bool:
@@ -162,12 +166,12 @@ def _of_file(path: Path) -> _Evidence:
 
 
 def _found(template: str, model: str) -> _Evidence:
-    detect = importlib.import_module("joey.protocols.detect").detect  # its table costs more than all other protocols
-    best: Detected | None = next(iter(detect(template=template, model=model.strip())), None)
+    detect = importlib.import_module("joey.protocols.detect")  # its table costs more than all other protocols
+    best: Detected | None = next(iter(detect.detect(template=template, model=model.strip())), None)
     if best is None:
         return _Evidence()
     shown = " ".join(best.evidence[0].split()) if best.evidence else ""
-    source = "its chat template" if template else "its name"
+    source = "its chat template" if template and detect.from_template(template) else "its name"
     return _Evidence(best.name, f"{source} has `{shown}`", not _OWN_TOKENS.search(_written(best.name)))
 
 
