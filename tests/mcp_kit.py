@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+
+import uvicorn
 
 from joey.mcp.catalogue import Catalogue
 from joey.mcp.config import ServerConfig
@@ -63,3 +66,27 @@ async def call(servers: McpServers, server: str, tool: str, context: ToolContext
     checked = found.checked(arguments)
     assert not isinstance(checked, str), checked
     return await found.run(checked, context)
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the test run's."""
+        yield
+
+
+@asynccontextmanager
+async def serving(app: Any, port: int = 0) -> AsyncIterator[int]:
+    """The app on a port of this machine, until the block ends; then it is gone at once, as if killed."""
+    listening = socket.create_server(("127.0.0.1", port))
+    server = _Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
+    work = asyncio.create_task(server.serve([listening]))
+    try:
+        await until(lambda: server.started, what="the app is served")
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = server.force_exit = True
+        for connection in list(server.server_state.connections):
+            getattr(connection, "transport").abort()  # noqa: B009 - not in the annotations
+        await asyncio.gather(work, return_exceptions=True)
+        listening.close()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -19,7 +16,7 @@ from starlette.routing import Route
 from joey.mcp.config import ServerConfig
 from joey.mcp.servers import McpServers
 from joey.tools.base import ToolContext
-from mcp_kit import call, kit_config, running, until
+from mcp_kit import call, kit_config, running, serving, until
 from mcp_kit_server import make_server
 
 
@@ -27,30 +24,6 @@ def http_config(port: int, transport: Any = "streamable-http", **fields: Any) ->
     path = "sse" if transport == "sse" else "mcp"
     url = f"http://127.0.0.1:{port}/{path}"
     return replace(kit_config(), transport=transport, url=url, command="", args=(), **fields)
-
-
-class _Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Signals are the test run's."""
-        yield
-
-
-@asynccontextmanager
-async def serving(app: Any, port: int = 0) -> AsyncIterator[int]:
-    """The app on a port of this machine, until the block ends; then it is gone at once, as if killed."""
-    listening = socket.create_server(("127.0.0.1", port))
-    server = _Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
-    work = asyncio.create_task(server.serve([listening]))
-    try:
-        await until(lambda: server.started, what="the app is served")
-        yield listening.getsockname()[1]
-    finally:
-        server.should_exit = server.force_exit = True
-        for connection in list(server.server_state.connections):
-            getattr(connection, "transport").abort()  # noqa: B009 - not in the annotations
-        await asyncio.gather(work, return_exceptions=True)
-        listening.close()
 
 
 def app_of(transport: str) -> Any:

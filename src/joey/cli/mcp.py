@@ -5,6 +5,7 @@
   joey mcp add git -- uvx mcp-server-git          add a program; --env NAME=VALUE sets its environment
   joey mcp add docs --url https://…/mcp           add a remote server; --type sse, --header NAME=VALUE
   joey mcp remove git
+  joey mcp login docs                             sign in to a remote server in the browser; `logout` forgets it
 
 `add` and `remove` edit your own file (~/.config/joey/mcp.json), or with --project the project's (.joey/mcp.json). A
 project's .roo/mcp.json and .mcp.json are read too. Servers of a project start only after `joey tools --trust` in its
@@ -68,6 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow", action="append", default=[], metavar="TOOL", help="tool that needs no approval; * is all"
     )
     add.add_argument("--project", action="store_true", help="add it to this project instead of your own file")
+    login = commands.add_parser("login", help="sign in to a remote server in the browser")
+    login.add_argument("name", help="name of the server")
+    login.add_argument("--no-browser", action="store_true", help="only print the address to open")
+    logout = commands.add_parser("logout", help="forget a sign-in")
+    logout.add_argument("name", help="name of the server")
     remove = commands.add_parser("remove", help="remove a server")
     remove.add_argument("name", help="name of the server")
     remove.add_argument("--project", action="store_true", help="remove it from this project instead of your own file")
@@ -79,10 +85,53 @@ def run(args: argparse.Namespace) -> int:
             return _add(args)
         case "remove":
             return _remove(args)
+        case "login":
+            return _login(args.name, browser=not args.no_browser)
+        case "logout":
+            return _logout(args.name)
         case "test":
             return _test(args.name)
         case _:
             return _list(as_json=getattr(args, "json", False))
+
+
+# Signing in
+
+
+def _remote(name: str) -> ServerConfig:
+    enabled = {server.name: server for server in configured_servers(Path.cwd()).enabled}
+    if name not in enabled:
+        raise UsageError(
+            f"there is no MCP server {name!r} that may be used here; there are: {', '.join(enabled) or 'none'}"
+        )
+    if enabled[name].transport == "stdio":
+        raise UsageError(f"{name} is a program on this machine; only servers at an address have a sign-in")
+    return enabled[name]
+
+
+def _login(name: str, *, browser: bool) -> int:
+    import asyncio
+    import webbrowser
+
+    from joey.mcp.login import log_in
+
+    def show(url: str) -> None:
+        opened = browser and webbrowser.open(url)
+        print(
+            "The browser opens. If it does not, open this address:" if opened else "Open this address:", url, sep="\n"
+        )
+
+    tools = asyncio.run(log_in(_remote(name), show))
+    print(f"signed in to {name}; it has {tools} tools")
+    return 0
+
+
+def _logout(name: str) -> int:
+    from joey.mcp.oauth import sign_out
+
+    gone = sign_out(_remote(name).url)
+    print(f"signed out of {name}" if gone else f"there is no sign-in for {name}")
+    return 0 if gone else 1
 
 
 # Listing

@@ -20,23 +20,26 @@ _MAX_SIGNS = 2_000_000
 
 
 _HINTS = {
-    401: ": it wants to know who calls; a token in its headers says so (docs/guides/mcp.md)",
+    401: ": it wants to know who calls; sign in with `joey mcp login {name}`, or send a token in its headers",
     403: ": it does not let this caller in; look at the token in its headers",
     404: ": there is no server at this address",
 }
 
 
-def http_client(config: ServerConfig, words: ErrorOutput) -> httpx2.AsyncClient:
-    """Reading has no limit in time: every request has one of its own, and a stream may be silent for hours."""
+def http_client(config: ServerConfig, words: ErrorOutput, auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
+    """`auth` signs the requests (joey.mcp.oauth). Reading has no limit in time: every request has one of its own, and a
+    stream may be silent for hours."""
 
     async def looked_at(response: httpx2.Response) -> None:
         if response.is_error and response.request.method == "POST":
-            words.note(f"it answered HTTP {response.status_code}{_HINTS.get(response.status_code, '')}")
+            hint = _HINTS.get(response.status_code, "").format(name=config.name)
+            words.note(f"it answered HTTP {response.status_code}{hint}")
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Limited(response.stream, words)
 
     return httpx2.AsyncClient(
         headers=dict(config.headers),
+        auth=auth,
         timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
         event_hooks={"response": [looked_at]},
     )

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 import anyio
 import mcp_types as types
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.client import Client
 from mcp.client.session import IncomingMessage
 from mcp.client.sse import sse_client
@@ -31,6 +32,7 @@ from joey.mcp.config import ServerConfig
 from joey.mcp.errors import CallError, ErrorOutput
 from joey.mcp.http import http_client
 from joey.mcp.listing import ListedPrompt, ListedResource, ListedTool, ServerListing, fixed_tools
+from joey.mcp.oauth import stored_auth
 from joey.mcp.stdio import stdio_transport
 from joey.wire import JsonObject
 
@@ -54,9 +56,12 @@ for _name in ("mcp", "client"):
 
 @asynccontextmanager
 async def open_session(
-    config: ServerConfig, words: ErrorOutput, on_change: Callable[[], None]
+    config: ServerConfig, words: ErrorOutput, on_change: Callable[[], None], auth: OAuthClientProvider | None = None
 ) -> AsyncIterator[McpSession]:
-    """Connect and shake hands. `on_change` is called when the server says that its lists have changed."""
+    """Connect and shake hands. `on_change` is called when the server says that its lists have changed; `auth` signs the
+    requests, by default with the tokens of an earlier sign-in."""
+    if config.transport != "stdio" and auth is None:
+        auth = await stored_auth(config)
     ended, problems = asyncio.Event(), list[str]()
 
     async def heard(message: IncomingMessage) -> None:
@@ -64,7 +69,7 @@ async def open_session(
             on_change()
 
     client = Client(
-        _watched(_transport(config, words), ended, problems),
+        _watched(_transport(config, words, auth), ended, problems),
         cache=None,
         read_timeout_seconds=config.timeout,
         client_info=types.Implementation(name="joey", version=__version__),
@@ -268,17 +273,22 @@ def _template(template: types.ResourceTemplate) -> ListedResource:
 # The way there
 
 
-def _transport(config: ServerConfig, words: ErrorOutput) -> AbstractAsyncContextManager[Any]:
+def _transport(
+    config: ServerConfig, words: ErrorOutput, auth: OAuthClientProvider | None
+) -> AbstractAsyncContextManager[Any]:
     if config.transport == "stdio":
         return stdio_transport(config, words)
     if config.transport == "sse":
-        return sse_client(config.url, httpx_client_factory=lambda *_, **__: http_client(config, words))
-    return _streamable_http(config, words)
+        return sse_client(config.url, httpx_client_factory=lambda *_, **__: http_client(config, words, auth))
+    return _streamable_http(config, words, auth)
 
 
 @asynccontextmanager
-async def _streamable_http(config: ServerConfig, words: ErrorOutput) -> AsyncIterator[Any]:
-    async with http_client(config, words) as client, streamable_http_client(config.url, http_client=client) as streams:
+async def _streamable_http(
+    config: ServerConfig, words: ErrorOutput, auth: OAuthClientProvider | None
+) -> AsyncIterator[Any]:
+    client = http_client(config, words, auth)
+    async with client, streamable_http_client(config.url, http_client=client) as streams:
         yield streams
 
 
