@@ -96,11 +96,13 @@ def test_servers_of_others_are_not_asked_and_hostile_ones_say_nothing(tmp_path: 
 def test_a_file_without_a_dialect_and_a_model_in_the_box_are_held_to_xml(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = chosen(f"local/{SMOL}", tmp_path, tools=False)
+    (tmp_path / "other.gguf").symlink_to(SMOL)
+    other = chosen(f"local/{tmp_path}/other.gguf", tmp_path, tools=False)
     assert (other.name, other.grammar, other.why) == ("xml", "llama.cpp", "it shows no dialect of its own")
     monkeypatch.setenv("JOEY_MODELS", str(MODELS))
-    boxed = chosen("local/smol-135m", tmp_path, tools=False)
-    assert (boxed.name, boxed.why) == ("xml", "measured to be best for it")
+    for name in ("smol-135m", str(SMOL)):
+        boxed = chosen(f"local/{name}", tmp_path, tools=False)
+        assert (boxed.name, boxed.why) == ("xml", "measured to be best for it")
 
 
 async def test_a_task_on_such_a_server_teaches_the_dialect_sends_its_grammar_and_reads_it(tmp_path: Path) -> None:

@@ -123,8 +123,8 @@ def _usual(label: str, abilities: Abilities, found: _Evidence) -> ProtocolChoice
     provider, _, model = label.partition("/")
     name = resolve_protocol(supports_native=abilities.tools if found.calls_are_read is None else found.calls_are_read)
     if provider == LOCAL:
-        why = "measured to be best for it" if model in CATALOGUE else "it shows no dialect of its own"
-        why = _no_text(found) if found.dialect else why
+        why = "measured to be best for it" if _is_tuned(model) else "it shows no dialect of its own"
+        why = _no_text(found) if found.dialect and not found.is_text else why
         return _with_grammar(provider, ProtocolChoice(name, why))
     if name == WITHOUT_NATIVE_CALLS:
         return ProtocolChoice(name, "it takes no tools")
@@ -140,7 +140,12 @@ def _no_text(found: _Evidence) -> str:
 def _is_own(label: str) -> bool:
     """Whether somebody runs this model themselves, and it is none that Joey was tuned for."""
     provider, _, model = label.partition("/")
-    return provider in _SERVERS or (provider == LOCAL and model not in CATALOGUE)
+    return provider in _SERVERS or (provider == LOCAL and not _is_tuned(model))
+
+
+def _is_tuned(model: str) -> bool:
+    """Whether it is one that `joey local install` fetches, by its name or by its file."""
+    return model in CATALOGUE or any(Path(model).name == each.path().name for each in CATALOGUE.values())
 
 
 def _evidence(config: Config, label: str, template: str) -> _Evidence:
