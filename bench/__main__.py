@@ -12,7 +12,7 @@ from bench.table import Table, together
 
 BENCHMARKS = (
     "install", "startup", "parsing", "text_protocols", "dialects", "search", "search_quality", "indexing",
-    "checkpoints", "commands", "loop", "turns", "gateway",
+    "checkpoints", "commands", "loop", "turns", "gateway", "fleet",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -232,7 +233,9 @@ def task_faults(fleet: Fleet, task: FleetTask, entries: Sequence[Entry], folder:
     traces = Counter((work / LOG).read_text().split()) if (work / LOG).exists() else Counter[str]()
     found += [f"the trace {word!r} is there {count} times" for word, count in traces.items() if count > 1]
     name = task.id.partition(".")[2]
-    (work / LOG).unlink(missing_ok=True)
+    shutil.rmtree(work / ".git")
+    for ours in (LOG, "README"):
+        (work / ours).unlink(missing_ok=True)
     problem = next(each for each in entries if each.task.name == name).task.problem(Result(work, task.message))
     return [*found, *([f"check: {problem}"] if problem else [])]
 

@@ -67,7 +67,7 @@ TURNS = sa.Table(
     "joey_turn",
     tables,
     sa.Column("workflow", sa.Text, primary_key=True),
-    sa.Column("step", sa.Integer, primary_key=True),
+    sa.Column("step", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("turns", sa.Integer, nullable=False),
     sa.Column("cost", sa.Float, nullable=False),
 )
@@ -164,9 +164,7 @@ def _opened(url: str | None, folder: Path) -> tuple[sa.Engine, str]:
     parsed = parsed.set(drivername="postgresql+psycopg")
     text = parsed.render_as_string(hide_password=False)
     kept = {"connect_timeout": 10, "keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 3}
-    engine = sa.create_engine(
-        parsed, pool_size=5, max_overflow=15, pool_pre_ping=True, connect_args={**kept, "application_name": "joey"}
-    )
+    engine = sa.create_engine(parsed, pool_size=5, max_overflow=15, connect_args={**kept, "application_name": "joey"})
     return engine, text
 
 

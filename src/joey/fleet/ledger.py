@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
@@ -26,6 +26,7 @@ from joey.fleet.spec import TaskSpec
 State: TypeAlias = Literal["queued", "running", "asks", "done"]
 MAX_DEATHS = 20
 """How many workers may die over a task before it is given up: it may be what kills them."""
+_FIRST_DELAY, _MAX_DELAY = 0.1, 2.0
 _AT_ONCE = 500
 """Rows that are looked up with one statement."""
 
@@ -100,6 +101,21 @@ class TurnPermit:
     wait: float = 0.0
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def patiently(work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """What a worker reads and writes: while the database is away, it waits. Everything here may be done again."""
+    delay = _FIRST_DELAY
+    while True:
+        try:
+            return work(*arguments, **options)
+        except (sa.exc.OperationalError, sa.exc.InterfaceError):
+            time.sleep(delay)
+            delay = min(_MAX_DELAY, delay * 2)
+
+
 def workflow_of(task: str, attempt: int, leg: int) -> str:
     return f"{task}/{attempt}.{leg}"
 
@@ -110,6 +126,9 @@ class Ledger:
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self.database = database
         self._engine = database.engine
+        # One statement is one round trip then; SQLite has none to save, and its transactions are set up otherwise.
+        reading = {} if database.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        self._reading = database.engine.execution_options(**reading)
         self._clock = clock
 
     # Batches and tasks
@@ -145,7 +164,7 @@ class Ledger:
         return found
 
     def task(self, task_id: str) -> FleetTask | None:
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             row = connection.execute(sa.select(TASKS).where(TASKS.c.id == task_id)).first()
         return _task(row) if row else None
 
@@ -154,7 +173,7 @@ class Ledger:
         query = sa.select(TASKS).order_by(TASKS.c.id)
         query = query.where(TASKS.c.batch == batch) if batch else query
         query = query.where(TASKS.c.state.in_(list(states))) if states else query
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             return [_task(row) for row in connection.execute(query)]
 
     def batches(self) -> list[BatchLine]:
@@ -162,7 +181,7 @@ class Ledger:
         what = sa.case((TASKS.c.state == "done", TASKS.c.outcome), else_=TASKS.c.state)
         counted = sa.select(TASKS.c.batch, what, sa.func.count()).group_by(TASKS.c.batch, what)
         counts: dict[str, dict[str, int]] = {}
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             for batch, state, count in connection.execute(counted):
                 counts.setdefault(batch, {})[state] = count
             rows = connection.execute(sa.select(BATCHES).order_by(BATCHES.c.created.desc())).all()
@@ -189,8 +208,7 @@ class Ledger:
     ) -> None:
         """Write down what a turn took and changed. Raises NotOwnerError."""
         with self._engine.begin() as connection:
-            key = (TURNS.c.workflow == task.workflow) & (TURNS.c.step == step)
-            before = connection.execute(sa.select(TURNS.c.turns, TURNS.c.cost).where(key)).first() or (0, 0.0)
+            before = self._turn_before(connection, task.workflow, step, turns, cost)
             values: dict[str, Any] = {
                 "turns": TASKS.c.turns + turns - before[0],
                 "cost": TASKS.c.cost + cost - before[1],
@@ -199,9 +217,6 @@ class Ledger:
             if commit is not None:
                 values["head"] = commit[0]
             self._owned(connection, task, values)
-            row = self.database.insert(TURNS).values(workflow=task.workflow, step=step, turns=turns, cost=cost)
-            again = row.on_conflict_do_update(index_elements=["workflow", "step"], set_={"turns": turns, "cost": cost})
-            connection.execute(again)
             if cost != before[1]:
                 spent = sa.update(BATCHES).where(BATCHES.c.name == task.batch)
                 connection.execute(spent.values(spent=BATCHES.c.spent + cost - before[1]))
@@ -209,6 +224,18 @@ class Ledger:
                 sha, parent, pack = commit
                 kept = self.database.insert(COMMITS).values(task=task.journal, sha=sha, parent=parent, pack=pack)
                 connection.execute(kept.on_conflict_do_nothing())
+
+    def _turn_before(
+        self, connection: sa.Connection, workflow: str, step: int, turns: int, cost: float
+    ) -> tuple[int, float]:
+        """Write down a turn; what was written down for it before, by somebody who did not come to record its step."""
+        row = self.database.insert(TURNS).values(workflow=workflow, step=step, turns=turns, cost=cost)
+        if connection.execute(row.on_conflict_do_nothing().returning(TURNS.c.workflow)).first() is not None:
+            return 0, 0.0
+        there = (TURNS.c.workflow == workflow) & (TURNS.c.step == step)
+        before = connection.execute(sa.select(TURNS.c.turns, TURNS.c.cost).where(there)).one()
+        connection.execute(sa.update(TURNS).where(there).values(turns=turns, cost=cost))
+        return before.turns, before.cost
 
     def note_base(self, task: FleetTask, base: str) -> None:
         with self._engine.begin() as connection:
@@ -244,7 +271,7 @@ class Ledger:
 
     def commits(self, journal: str, head: str) -> list[tuple[str, bytes]]:
         """The commits of a task up to one of them, the oldest first, each with what it adds."""
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             rows = connection.execute(sa.select(COMMITS).where(COMMITS.c.task == journal)).all()
         by_sha = {row.sha: row for row in rows}
         chain: list[tuple[str, bytes]] = []
@@ -307,12 +334,12 @@ class Ledger:
 
         With a rate, a turn takes the next free time: the row is a bucket of one token, which all workers share."""
         now = self._clock()
-        limits = sa.select(TASKS.c.cancel, BATCHES.c.max_cost, BATCHES.c.spent).join(
-            BATCHES, BATCHES.c.name == TASKS.c.batch
-        )
-        with self._engine.connect() as connection:
-            row = connection.execute(limits.where(TASKS.c.id == task.id)).one()
-            until = connection.scalar(sa.select(PACES.c.not_before).where(PACES.c.place == place)) or 0.0
+        held = sa.select(PACES.c.not_before).where(PACES.c.place == place).scalar_subquery()
+        limits = sa.select(TASKS.c.cancel, BATCHES.c.max_cost, BATCHES.c.spent, held.label("until"))
+        limits = limits.join(BATCHES, BATCHES.c.name == TASKS.c.batch).where(TASKS.c.id == task.id)
+        with self._reading.connect() as connection:
+            row = connection.execute(limits).one()
+        until = row.until or 0.0
         if row.cancel:
             return TurnPermit(cancelled=True)
         if row.max_cost is not None and row.spent >= row.max_cost:
@@ -357,17 +384,17 @@ class Ledger:
         )
         query = sa.select(WORKERS, sa.func.coalesce(running.c.running, 0).label("running"))
         query = query.outerjoin(running, running.c.worker == WORKERS.c.id).order_by(WORKERS.c.started)
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             return [WorkerLine(*row) for row in connection.execute(query)]
 
     def worker_ids(self) -> list[str]:
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             return list(connection.scalars(sa.select(WORKERS.c.id)))
 
     def to_cancel(self, worker: str) -> list[str]:
         """The tasks that this worker runs and somebody cancelled."""
         mine = (TASKS.c.worker == worker) & (TASKS.c.state == "running") & TASKS.c.cancel
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             return list(connection.scalars(sa.select(TASKS.c.id).where(mine)))
 
     def release(self, worker: str, *, died: bool) -> list[str]:

@@ -63,6 +63,12 @@ def joined(turns: Iterable[RecordedTurn]) -> dict[str, str]:
     return {journal: "".join(pieces) for journal, pieces in whole.items()}
 
 
+def called_tools(turn: RecordedTurn) -> set[str]:
+    """The names of the tools that were begun in a turn."""
+    lines = (line for text in turn.journals.values() for line in text.splitlines())
+    return {str(json.loads(line)["name"]) for line in lines if line.startswith('{"type":"run_began"')}
+
+
 class JournalFiles:
     """The journals of a task and its subtasks on this machine, and how much of each is recorded."""
 

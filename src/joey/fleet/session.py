@@ -36,8 +36,8 @@ from joey.events import (
     RetryScheduled,
     TaskFinished,
 )
-from joey.fleet.ledger import FleetTask, Ledger, TurnPermit
-from joey.fleet.recorded import JournalFiles, RecordedTurn, joined
+from joey.fleet.ledger import FleetTask, Ledger, TurnPermit, patiently
+from joey.fleet.recorded import JournalFiles, RecordedTurn, called_tools, joined
 from joey.fleet.repositories import Commit, Mirror
 from joey.journal.journal import JournalError
 from joey.journal.store import TaskStore
@@ -48,6 +48,8 @@ from joey.task.task import TaskHandle
 from joey.wire import encode
 
 _BUSY_WAIT = 0.5
+_QUIET_GROUPS = ("read", "always", "modes")
+"""Tools of these change no files."""
 _MAX_HOLD = 300.0
 
 
@@ -117,6 +119,8 @@ class Session:
         self._run: asyncio.Task[TaskFinished] | None = None
         self._at_gate, self._go = asyncio.Event(), asyncio.Event()
         self._limit_place = ""
+        self._quiet: set[str] = set()
+        """The tools that change no files."""
         self._stopping: Suspended | None = None
 
     # Opening
@@ -153,6 +157,8 @@ class Session:
         self._files.know(self._task.journal)
         self._handle = await self._stack.enter_async_context(open_task(setup, prompt, self._watch))
         model = self._handle.config.model
+        offered = self._handle.config.tools(self._handle.config.mode(self._handle.state.mode)).offered
+        self._quiet = {each.tool.name for each in offered if each.tool.group in _QUIET_GROUPS}
         self._limit_place = limit_place(model.full_name, setup.config.base_url_for(model.full_name))
         seconds = setup.config.value("limits.timeout")
         self._run = asyncio.create_task(run_within(self._handle, seconds))
@@ -160,11 +166,12 @@ class Session:
     def _prepare_clone(self, mirror: Mirror, continues: bool) -> None:
         if not self._base:
             self._base = self._head = mirror.resolve(self._task.spec.commit)
-            self._setting.ledger.note_base(self._task, self._base)
+            patiently(self._setting.ledger.note_base, self._task, self._base)
         if continues and (self._workspace / ".git").exists():
             return
         mirror.resolve(self._base)
-        mirror.unpack(self._setting.ledger.commits(self._task.journal, self._head), self._ref)
+        commits = patiently(self._setting.ledger.commits, self._task.journal, self._head)
+        mirror.unpack(commits, self._ref)
         mirror.clone(self._base, self._head, self._workspace)
 
     @property
@@ -188,8 +195,9 @@ class Session:
         reached.cancel()
         outcome, message = await self._ended() if self._run.done() else ("", "")
         taken = await asyncio.to_thread(self._files.take)
-        commit = await asyncio.to_thread(self._commit, step)
+        commit = await asyncio.to_thread(self._commit, step) if outcome or self._may_have_changed(taken) else None
         await asyncio.to_thread(
+            patiently,
             self._setting.ledger.record_turn,
             self._task, step, turns=taken.turns, cost=taken.cost,
             commit=(commit.sha, commit.parent, commit.pack) if commit else None,
@@ -210,6 +218,11 @@ class Session:
             await self._stack.aclose()
         return finished.outcome, finished.message
 
+    def _may_have_changed(self, turn: RecordedTurn) -> bool:
+        """Whether the turn made a call that does more than read. What runs in the background is seen with a later turn,
+        at the latest with the last."""
+        return any(name not in self._quiet for name in called_tools(turn))
+
     def _commit(self, step: int) -> Commit | None:
         if self._mirror is None:
             return None
@@ -228,7 +241,9 @@ class Session:
         while True:
             if self._stopping is not None:
                 raise self._stopping
-            permit = await asyncio.to_thread(setting.ledger.permit, self._task, self._limit_place, setting.per_minute)
+            permit = await asyncio.to_thread(
+                patiently, setting.ledger.permit, self._task, self._limit_place, setting.per_minute
+            )
             if permit.cancelled and self._handle is not None:
                 self._handle.send(Cancel("cancelled by the user"))
                 await asyncio.sleep(0)
@@ -250,7 +265,7 @@ class Session:
         if isinstance(event, RequestDelayed) or (isinstance(event, RetryScheduled) and event.rate_limited):
             # Written down beside the task: it must not wait for the database.
             asyncio.get_running_loop().run_in_executor(
-                None, self._setting.ledger.hold_back, self._limit_place, event.seconds
+                None, patiently, self._setting.ledger.hold_back, self._limit_place, event.seconds
             )
 
     async def _answer_to(self, request: Request) -> Answer:

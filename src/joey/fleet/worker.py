@@ -28,7 +28,7 @@ from joey.errors import JoeyError
 from joey.fleet.database import Database, FleetError
 from joey.fleet.engine import Engine, QueueClient
 from joey.fleet.fleet import Fleet, add_scheduled
-from joey.fleet.ledger import FleetTask, Ledger, NotOwnerError, WorkerLine
+from joey.fleet.ledger import FleetTask, Ledger, NotOwnerError, WorkerLine, patiently
 from joey.fleet.liveness import Locks, locks_of
 from joey.fleet.recorded import RecordedTurn
 from joey.fleet.session import Reply, Session, WorkerSetting
@@ -150,7 +150,7 @@ class Worker:
     # The steps
 
     async def begin(self, task_id: str, workflow: str) -> dict[str, Any] | None:
-        task = await asyncio.to_thread(self._ledger.own, task_id, workflow, self.id)
+        task = await asyncio.to_thread(patiently, self._ledger.own, task_id, workflow, self.id)
         return None if task is None else {"question": task.question, "answer": task.answer}
 
     async def turn(
@@ -174,10 +174,10 @@ class Worker:
     async def _open(
         self, task_id: str, workflow: str, begun: dict[str, Any], before: Sequence[dict[str, Any]]
     ) -> Session:
-        task = await asyncio.to_thread(self._ledger.own, task_id, workflow, self.id)
+        task = await asyncio.to_thread(patiently, self._ledger.own, task_id, workflow, self.id)
         if task is None:
             raise NotOwnerError(f"task {task_id} is not to run any more")
-        earlier = await asyncio.to_thread(self._queue.turns, task.id, task.attempt, task.leg - 1)
+        earlier = await asyncio.to_thread(patiently, self._queue.turns, task.id, task.attempt, task.leg - 1)
         recorded = [*earlier, *map(RecordedTurn.decoded, before)]
         reply = Reply(begun["question"], begun["answer"]) if begun["question"] and not before else None
         session = Session(self._setting, task, recorded, reply)
@@ -196,11 +196,11 @@ class Worker:
         def enqueue(connection: sa.Connection, next_workflow: str, spec: TaskSpec) -> None:
             self._queue.enqueue(connection, next_workflow, spec, delay=spec.answer_hours * 3600)
 
-        await asyncio.to_thread(self._ledger.park, task_id, workflow, request, enqueue)
+        await asyncio.to_thread(patiently, self._ledger.park, task_id, workflow, request, enqueue)
         self._options.report(f"{task_id}  waits for an answer")
 
     async def finish(self, task_id: str, workflow: str, outcome: str, message: str) -> None:
-        await asyncio.to_thread(self._ledger.finish, task_id, workflow, outcome, message)
+        await asyncio.to_thread(patiently, self._ledger.finish, task_id, workflow, outcome, message)
         self._options.report(f"{task_id}  {outcome}")
 
     async def add_scheduled(self, at: str, context: str) -> None:
