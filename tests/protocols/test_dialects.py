@@ -131,3 +131,20 @@ def test_a_value_that_was_not_closed_ends_before_the_line_of_the_calls_close() -
     text = "<tool_call>\n<function=save>\n<parameter=text>\nA\n</function>\n</tool_call>"
     calls = collect(read(get("qwen3_coder").parser([WRITE]), list(text))).calls
     assert [(call.arguments, bool(call.repairs)) for call in calls] == [({"text": "A"}, True)]
+
+
+@pytest.mark.parametrize("name", ["hermes", "jamba", "kimi_k2", "mistral_v11", "harmony", "llama3_json", "xlam"])
+def test_constants_are_read_as_python_writes_them(name: str) -> None:
+    call = ToolUseBlock("call00001", "ping", {"on": True, "off": False, "rest": None})
+    text = dialect(name).encode_calls([call], TOOLS).text
+    text = text.replace("true", "True").replace("false", "False").replace("null", "None")
+    (made,) = collect(read(get(name).parser(TOOLS), list(text))).calls
+    assert made.arguments == call.arguments and made.repairs
+
+
+def test_a_message_to_a_tool_may_leave_out_its_section() -> None:
+    text = dialect("muse_glimmer").encode_calls([ToolUseBlock("c1", "get_weather", {"city": "Paris"})], TOOLS).text
+    text = text.replace("<atem:function_calls>\n", "").replace("</atem:function_calls>", "")
+    assert [call.arguments for call in collect(read(get("muse_glimmer").parser(TOOLS), list(text))).calls] == [
+        {"city": "Paris"}
+    ]

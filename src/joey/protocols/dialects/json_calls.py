@@ -143,6 +143,7 @@ class _Value:
         self._sink, self._source, self._spec, self._repair = sink, source, spec, repair
         self._bare, self._blank = bare, blank
         self._reader = RelaxedReader(duplicates=True, repair=True, stops="")
+        self._reader.python = True
         self._reader.pause_after_string = True  # until it is named: of two names the first counts
         self._call_value: JsonValue = None
         self._begun = False

@@ -117,9 +117,8 @@ class MessageReader:
             yield from reader.read("", header)
         elif isinstance(reader, TaggedReader) and self._section_close:
             found, end = yield from self._source.after_space(self._sections)
-            self._sink.markup(header + self._source.take(end))
-            if found is not None:
-                yield from self._section(reader)
+            self._sink.markup(header + (self._source.take(end) if found is not None else ""))
+            yield from self._section(reader)
         else:
             call = OpenCall(self._sink)
             call.markup(header)

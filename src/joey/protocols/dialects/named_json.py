@@ -92,6 +92,7 @@ class NamedJsonReader:
         """The arguments and what closes the call."""
         source = self._source
         reader = RelaxedReader(duplicates=True, repair=True, stops="")
+        reader.python = True
         call.snapshot = lambda: reader.snapshot() or {}
 
         def quick(piece: str) -> bool:

@@ -41,6 +41,7 @@ MAX_DEPTH = 200
 _VALUE, _FIRST_ITEM, _ITEM, _FIRST_KEY, _KEY, _COLON, _AFTER, _DONE = range(8)
 _NONE, _STRING, _WORD, _SLASH, _LINE, _BLOCK, _FENCE = range(7)
 
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
 _EXPECTED = {
     _VALUE: "a value",
     _FIRST_ITEM: "a value or ']'",
@@ -84,6 +85,7 @@ class RelaxedReader:
         "found",
         "pause_after_string",
         "paused",
+        "python",
         "relaxed",
         "repair",
         "repairs",
@@ -102,6 +104,8 @@ class RelaxedReader:
         A reader with stops also returns after a bracket that leaves at most two of them open."""
         self._space = space_without(stops) if relaxed else JSON_SPACE
         self.pause_after_string = False
+        self.python = False
+        """Whether True, False and None are what Python means by them, and not words."""
         self.fault: str | None = None
         self.repairs: list[str] = []  # in no order: a piece is looked through for one fault after another
         self.value: JsonValue = None
@@ -397,6 +401,9 @@ class RelaxedReader:
             self._put_key(word, position)
         elif atom:
             self._put_atom(word, position)
+        elif self.python and word in _PYTHON:
+            self._put_atom(_PYTHON[word], position)
+            self._note("constants as Python writes them")
         else:
             self.paused = self.pause_after_string
             self.found.append((tuple(self._path), word, False, position))
