@@ -30,6 +30,7 @@ from joey.journal.journal import read_journal
 from joey.journal.records import RunBegan
 from joey.journal.replay import replay
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from joey.modes.files import load_modes
 from joey.task import wording
 from joey.task.approvals import SKIPPED
 from joey.testing.script import Failure, Faults, reply
@@ -484,3 +485,24 @@ async def test_the_journal_says_that_a_call_began_before_it_touches_anything(tmp
     assert [r.call_id for r in records if isinstance(r, RunBegan)] == ["w", "done"]
     finished = [event for event in kit.events if isinstance(event, ToolRunFinished)]
     assert finished[0].result.text
+
+
+async def test_a_subtask_has_the_role_and_the_tools_of_an_agent_file(tmp_path: Path) -> None:
+    agents = tmp_path / "project" / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    front = "---\nname: reviewer\ndescription: Reviews.\ntools: Read, Grep\n---\n"
+    (agents / "reviewer.md").write_text(f"{front}You review and change nothing.")
+    loaded = load_modes(tmp_path / "project", tmp_path / "user", trusted=True)
+    write = call("w", "write_to_file", path="x", file_text="y")
+    script = [
+        reply(call("s", "new_task", mode="reviewer", message="Look.")),
+        reply(write),
+        done("d1", "Fine."),
+        done("d2"),
+    ]
+    kit = Kit(tmp_path, script, modes={mode.slug: mode for mode in loaded.modes})
+    assert (await kit.run()).outcome == "completed"
+    assert "reviewer: Reviews." in kit.provider.requests[0].system
+    assert "You review and change nothing." in kit.provider.requests[1].system
+    assert "not allowed in reviewer mode" in str(kit.provider.requests[2].messages[-1])
+    assert "Result:\\nFine." in str(kit.sent) and not (kit.workspace / "x").exists()

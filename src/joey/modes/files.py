@@ -2,8 +2,8 @@
 
 | whose     | where |
 |-----------|-------|
-| user's    | `custom_modes.yaml` and `modes/*.{yaml,yml,json,toml}` in the user's folder |
-| project's | `.roomodes` (YAML or JSON) and `.joey/modes/*.{yaml,yml,json,toml}` in the workspace |
+| user's    | `agents/*.md`, `custom_modes.yaml` and `modes/*.{yaml,yml,json,toml}` in the user's folder |
+| project's | `.claude/agents/*.md`, `.joey/agents/*.md`, `.roomodes` (YAML or JSON) and `.joey/modes/*` |
 
 A file holds one mode, or several in a list under `customModes`, with the keys that Roo Code's mode files have. Of two
 modes with one slug the later place in the table wins, and within a file the first. One bad entry is reported with its
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from joey.modes.agents import read_agent_file
 from joey.modes.builtin import BUILTIN_MODES
 from joey.modes.documents import ModeEntry, ModeFileError, read_entries
 from joey.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin, is_pattern
@@ -84,14 +85,19 @@ def _admitted(
 
 def mode_files(workspace: Path, user: Path) -> Iterator[tuple[Origin, Path]]:
     """The mode files there are, the strongest last."""
+    yield from (("user", path) for path in _in_folder(user / "agents", (".md",)))
     yield from (("user", path) for path in _existing([user / "custom_modes.yaml"]))
     yield from (("user", path) for path in _in_folder(user / "modes"))
+    for agents in (workspace / ".claude" / "agents", project_folder(workspace) / "agents"):
+        yield from (("project", path) for path in _in_folder(agents, (".md",)))
     yield from (("project", path) for path in _existing([workspace / ".roomodes"]))
     yield from (("project", path) for path in _in_folder(project_folder(workspace) / "modes"))
 
 
 def read_mode_file(path: Path, origin: Origin) -> tuple[list[Mode], list[Problem]]:
-    """The good modes of one file, and what is wrong with the others."""
+    """The good modes of one file, and what is wrong with the others. An agent (`.md`) is a mode, too."""
+    if path.suffix == ".md":
+        return read_agent_file(path, origin)
     try:
         entries = read_entries(path)
     except ModeFileError as error:
@@ -113,10 +119,10 @@ def _existing(paths: Iterable[Path]) -> list[Path]:
     return [path for path in paths if path.exists() and not path.is_dir()]  # a pipe is there, and reported
 
 
-def _in_folder(folder: Path) -> list[Path]:
+def _in_folder(folder: Path, suffixes: tuple[str, ...] = _SUFFIXES) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in _existing(folder.iterdir()) if path.suffix in _SUFFIXES)
+    return sorted(path for path in _existing(folder.iterdir()) if path.suffix in suffixes)
 
 
 class _Check:
