@@ -64,8 +64,9 @@ def write_files(folder: Path, files: Mapping[str, str | None]) -> None:
 
 
 def _changed(folder: Path, files: Mapping[str, str]) -> str | None:
-    """The first thing in the folder that is not as it was; what Python leaves behind does not count."""
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    """The first thing in the folder that is not as it was; a repository and what Python leaves behind do not count."""
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    found = {str(path) for path in paths if path.suffix != ".pyc" and path.parts[0] != ".git"}
     if other := sorted(found ^ set(files)):
         return f"{other[0]} was {'added' if other[0] in found else 'removed'}"
     changed = (name for name, text in files.items() if (folder / name).read_bytes() != text.encode())

@@ -42,6 +42,14 @@ def test_an_answer_does_not_count_when_files_were_changed_or_added(task: Eval, t
     assert task.problem(Result(tmp_path, task.solution.says)) == f"{changed} was changed"
 
 
+def test_a_repository_in_the_folder_is_no_change(tmp_path: Path) -> None:
+    task = QUESTIONS[0]
+    task.lay_out(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    assert task.problem(Result(tmp_path, task.solution.says)) is None
+
+
 def test_the_harder_tasks_are_all_new() -> None:
     assert sum(entry.half == "new" for entry in ENTRIES) == 24
     assert len({entry.task.name for entry in ENTRIES}) == len(ENTRIES) == 72
