@@ -32,7 +32,7 @@ from chaos.reference import LOG, ReferencePlayer, prompt_for
 from joey import protocols
 from joey.app.settings import NO_SOURCES
 from joey.fleet.fleet import Fleet, open_fleet
-from joey.fleet.ledger import FleetTask
+from joey.fleet.ledger import FleetTask, patiently
 from joey.fleet.recorded import joined
 from joey.fleet.repositories import Mirror
 from joey.fleet.spec import TaskSpec
@@ -146,7 +146,7 @@ async def under_fire(fire: Fire, tally: Tally) -> None:
                     await _shoot(fire, fleet, machine, server, tally)
                 finally:
                     await asyncio.to_thread(machine.stop)
-                tasks = fleet.ledger.tasks()
+                tasks = patiently(fleet.ledger.tasks)
                 tally.tasks += len(tasks)
                 for task in tasks:
                     tally.faults += [f"{task.id}: {each}" for each in task_faults(fleet, task, entries, folder)]
@@ -174,7 +174,7 @@ async def _shoot(fire: Fire, fleet: Fleet, machine: Machine, server: Postgres | 
     killed = 0
     while time.monotonic() < deadline:
         await asyncio.sleep(chance.uniform(0.2, 0.6))
-        done = sum(task.state == "done" for task in await asyncio.to_thread(fleet.ledger.tasks)) / total
+        done = sum(task.state == "done" for task in await asyncio.to_thread(patiently, fleet.ledger.tasks)) / total
         if done == 1:
             break
         if killed < fire.kills and done >= 0.02 + 0.9 * killed / fire.kills:

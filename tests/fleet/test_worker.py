@@ -31,6 +31,7 @@ from joey.errors import UsageError
 from joey.fleet import results
 from joey.fleet.database import PACES
 from joey.fleet.fleet import Fleet
+from joey.fleet.repositories import Mirror
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.server import LocalServer, ReceivedRequest
 
@@ -102,10 +103,9 @@ async def test_a_question_waits_without_a_slot_and_its_answer_continues_on_anoth
     with served.open("two" if served.url else "one") as fleet:
         await served.work_until(fleet, lambda: all_done(fleet))
         assert states(fleet) == {"b.x": "completed", "b.y": "completed"}
-        files = {name: fleet.database.tasks / f"b.{name}" / "work" for name in ("x", "y")}
-        assert (files["x"] / "a.txt").read_text() == "one\n"
-        assert (files["x"] / "b.txt").read_text() == "two\n"
-        assert not (files["y"] / "b.txt").exists()
+        assert files_of(fleet, "b.x") == {"a.txt": "one\n", "b.txt": "two\n"}
+        assert files_of(fleet, "b.y") == {"a.txt": "one\n"}
+        assert not (fleet.database.tasks / "b.x" / "work").exists()
         assert any("not here" in line for line in journal_lines(fleet, fleet.task("b.y")))
         assert [task.turns for task in fleet.ledger.tasks()] == [3, 3]
     assert served.server is not None and len(served.server.requests) == 6
@@ -129,9 +129,17 @@ async def test_a_killed_worker_is_noticed_and_no_recorded_turn_is_done_again(ser
             task = fleet.task("b.x")
             assert (task.outcome, task.turns, task.deaths) == ("completed", 3, 1)
             assert len(server.requests) == 3
-            assert (fleet.database.tasks / "b.x" / "work" / "trace.txt").read_text() == "x\n"
+            assert files_of(fleet, "b.x")["trace.txt"] == "x\n"
             assert any("worker" in line and "is gone" in line for line in served.reports)
             assert sum('"type":"task_ended"' in line for line in journal_lines(fleet, task)) == 1
+
+
+def files_of(fleet: Fleet, task_id: str) -> dict[str, str]:
+    """The files of a task's result."""
+    task = fleet.task(task_id)
+    mirror = Mirror.of(task.spec.repository, fleet.database.folder / "mirrors")
+    names = mirror.git("ls-tree", "-r", "--name-only", task.head).split()
+    return {name: mirror.git("show", f"{task.head}:{name}") for name in names}
 
 
 async def worker_process(kit: FleetKit) -> asyncio.subprocess.Process:

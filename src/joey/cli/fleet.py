@@ -158,6 +158,7 @@ def tasks_in(args: argparse.Namespace) -> tuple[str, list[TaskSpec]]:
 
 def _run(args: argparse.Namespace) -> int:
     from joey.fleet.embedded import Children, counts_in_words, watch_until_done
+    from joey.fleet.ledger import patiently
 
     with _fleet() as fleet:
         batch = _added(fleet, args)
@@ -166,7 +167,7 @@ def _run(args: argparse.Namespace) -> int:
         progress = Progress()
         try:
             tasks = watch_until_done(
-                lambda: fleet.ledger.tasks(batch), lambda: _batch(fleet, batch), children, progress.show
+                lambda: patiently(fleet.ledger.tasks, batch), lambda: _batch(fleet, batch), children, progress.show
             )
         except KeyboardInterrupt:
             print(
@@ -181,7 +182,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _batch(fleet: Fleet, name: str) -> BatchLine:
-    return next(each for each in fleet.ledger.batches() if each.name == name)
+    from joey.fleet.ledger import patiently
+
+    return next(each for each in patiently(fleet.ledger.batches) if each.name == name)
 
 
 class Progress:

@@ -164,6 +164,7 @@ def _opened(url: str | None, folder: Path) -> tuple[sa.Engine, str]:
     parsed = parsed.set(drivername="postgresql+psycopg")
     text = parsed.render_as_string(hide_password=False)
     kept = {"connect_timeout": 10, "keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 3}
+    kept["tcp_user_timeout"] = 10_000  # for what was sent when the line was cut; the system would try for 15 minutes
     engine = sa.create_engine(parsed, pool_size=5, max_overflow=15, connect_args={**kept, "application_name": "joey"})
     return engine, text
 

@@ -30,8 +30,11 @@ from joey.system.folders import make_private
 
 GRACE = 6.0
 """Seconds after connecting in which nobody is taken for dead: longer than others need to connect again."""
-_KEEPALIVES = {"tcp_keepalives_idle": 3, "tcp_keepalives_interval": 1, "tcp_keepalives_count": 3}
-"""The server's, in seconds: a machine that is cut off is noticed after six. The usual would be two hours."""
+_KEEPALIVES = {
+    "tcp_keepalives_idle": 3, "tcp_keepalives_interval": 1, "tcp_keepalives_count": 3, "tcp_user_timeout": 6000
+}  # fmt: skip
+"""The server's, in seconds and milliseconds: a machine that is cut off is noticed after six seconds. The usual would be
+two hours. The last is for an answer that was on its way, during which no keepalives are sent."""
 
 
 class Locks(Protocol):

@@ -10,7 +10,7 @@ import threading
 import time
 
 from joey.fleet.fleet import Fleet
-from joey.fleet.worker import Worker, WorkerOptions
+from joey.fleet.worker import EXIT_TAKEN_OVER, Worker, WorkerOptions
 from joey.system.signals import handled_signals
 
 
@@ -29,7 +29,10 @@ async def serve(fleet: Fleet, slots: int, per_minute: float | None, *, attached:
     if attached:
         threading.Thread(target=_wait_for_end, args=(loop, worker), daemon=True).start()
     with handled_signals(stop):
-        return await worker.run()
+        code = await worker.run()
+    if code == EXIT_TAKEN_OVER:
+        os._exit(code)
+    return code
 
 
 def _wait_for_end(loop: asyncio.AbstractEventLoop, worker: Worker) -> None:

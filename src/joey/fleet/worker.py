@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import socket
 import threading
 import time
@@ -36,6 +37,7 @@ from joey.fleet.spec import TaskSpec
 from joey.task.unexpected import write_down
 
 _LOOK_EVERY = 0.5
+_STOP_SECONDS = 20.0
 EXIT_TAKEN_OVER = 75
 """What a worker exits with that was cut off, and whose tasks are others' by now: it can be started again."""
 
@@ -87,14 +89,17 @@ class Worker:
         self._options.report(f"worker {self.id} works, {self._options.slots} tasks at once")
         await self._stopped.wait()
         over.set()
-        await asyncio.gather(*(session.suspend() for session in [*self._sessions.values()]), return_exceptions=True)
+        suspended = [asyncio.create_task(session.suspend()) for session in [*self._sessions.values()]]
+        if suspended:
+            await asyncio.wait(suspended, timeout=_STOP_SECONDS)
+        if self._taken_over:
+            return EXIT_TAKEN_OVER  # what waits for the database may wait long; whoever called this ends the process
         await asyncio.to_thread(watcher.join)
-        if not self._taken_over:
-            await asyncio.to_thread(self._hand_back)
+        await asyncio.to_thread(self._hand_back)
         await asyncio.to_thread(engine.stop)
         loop.set_default_executor(ThreadPoolExecutor())  # the engine's own was the loop's, and ended with it
         locks.close()
-        return EXIT_TAKEN_OVER if self._taken_over else 0
+        return 0
 
     def stop(self) -> None:
         self._stopped.set()
@@ -201,7 +206,15 @@ class Worker:
 
     async def finish(self, task_id: str, workflow: str, outcome: str, message: str) -> None:
         await asyncio.to_thread(patiently, self._ledger.finish, task_id, workflow, outcome, message)
+        if outcome == "completed":
+            await asyncio.to_thread(self._remove_clone, task_id)
         self._options.report(f"{task_id}  {outcome}")
+
+    def _remove_clone(self, task_id: str) -> None:
+        """The result is in the database; the clone of a task that was not completed stays, for people to look at."""
+        task = patiently(self._ledger.task, task_id)
+        if task is not None and not task.spec.folder:
+            shutil.rmtree(self._setting.folder / task.journal / "work", ignore_errors=True)
 
     async def add_scheduled(self, at: str, context: str) -> None:
         added = await asyncio.to_thread(add_scheduled, Fleet(self._database, self._queue), at, context)
