@@ -208,6 +208,14 @@ async def test_a_reply_that_only_looks_like_a_call_stays_the_text_it_is(text: st
         assert (got.calls, got.text, got.stop) == ([], text, "stop")
 
 
+async def test_a_model_that_makes_up_a_result_instead_of_a_call_is_asked_again() -> None:
+    for stream in (True, False):
+        model = upstream("<tool_response>There is a.py.</tool_response>", LIST)
+        got = await collected(model, stream=stream)
+        assert (got.calls, got.text) == ([("list_files", {})], "")
+        assert "in place of a call" in requests_of(model)[1].messages[-1].content[0].text
+
+
 async def test_usage_is_that_of_all_attempts() -> None:
     got = await post(upstream(call_text("ls"), LIST))
     assert got.json()["usage"]["prompt_tokens"] == 200

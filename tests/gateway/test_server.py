@@ -270,6 +270,18 @@ async def test_a_client_that_goes_away_ends_the_request_upstream() -> None:
     assert [each["state"] for each in listed] == ["done", "gone"]
 
 
+async def test_clients_that_wait_with_several_requests_are_served_in_turn() -> None:
+    line, served = WaitingLine(1), list[str]()
+
+    async def ask(client: str) -> None:
+        async with line.turn(client, lambda _place: None):
+            served.append(client)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(ask(client) for client in "aaabbb"))
+    assert "".join(served) == "ababab"
+
+
 async def test_too_many_in_line_are_sent_away() -> None:
     line = WaitingLine(1, max_waiting=1)
     release = asyncio.Event()

@@ -132,6 +132,7 @@ def test_a_client_is_started_with_files_of_its_own_and_nothing_of_the_users(clie
         config = tomllib.loads((tmp_path / "codex/config.toml").read_text())
         catalogue = json.loads(Path(config["model_catalog_json"]).read_text())
         assert catalogue["models"][0]["context_window"] == 16384
+        assert config["model_providers"]["joey"]["stream_idle_timeout_ms"] > 300_000
 
 
 @pytest.mark.parametrize("client", CLIENTS)

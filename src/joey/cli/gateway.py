@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--protocol",
         metavar="NAME",
         help="how the model calls tools: native, json_mix, xml, morph_xml, a dialect, or auto: its own (default: "
-        "native where the server takes tools and no grammar, else its own)",
+        "native where the server takes tools and no grammar, json_mix for models on this machine, else its own)",
     )
     parser.add_argument(
         "--grammar", metavar="FORM", help="how the upstream takes grammars: llama.cpp, vllm, vllm-guided, off or auto"

@@ -79,6 +79,7 @@ name = "Joey gateway"
 base_url = {json.dumps(f"{served.url}/v1")}
 wire_api = "responses"
 env_key = "JOEY_GATEWAY_KEY"
+stream_idle_timeout_ms = {_CODEX_TIMEOUT}
 """
     files = {"codex/config.toml": config, "codex/catalog.json": json.dumps(_catalogue(served), indent=1) + "\n"}
     variables = {"CODEX_HOME": str(home), "JOEY_GATEWAY_KEY": served.key}
@@ -110,6 +111,8 @@ def _catalogue(served: Served) -> dict[str, object]:
     return {"models": [entry]}
 
 
+_CODEX_TIMEOUT = 3_600_000
+"""Codex does not count comments as a sign of life, and gives up while a slow model reads its prompt."""
 _CODEX_PROMPT = (
     "You are a coding agent in the user's terminal. Read files and run commands with the tools before you answer; "
     "change files with apply_patch. Work until the request is done, then say briefly what you did."

@@ -302,16 +302,27 @@ class PieceReader:
         if not (self._blocks and self._blocks[-1].kind == "text" and not self._blocks[-1].done):
             self._space += text
             begun = self._space.lstrip()
-            if self.finished_calls and self._result_mark and begun:
-                self.is_done = begun.startswith(self._result_mark)
-                if self.is_done or self._result_mark.startswith(begun):
-                    return
+            if self._made_up(begun):
+                return
             if not begun:
                 return
             text, self._space = self._space, ""
             self._suspect(begun)
             self._open("text")
         self._add(self._blocks[-1], TextPiece(text))
+
+    def _made_up(self, begun: str) -> bool:
+        """Whether this text is, or may become, a result that the model made up: behind its call, or instead of one."""
+        mark = self._result_mark
+        if not mark or not begun or not (self.finished_calls or (self._may_retry and not self._begun)):
+            return False
+        if begun.startswith(mark):
+            self.is_done = True
+            if not self.finished_calls:
+                self.rejected.append("A result was written in place of a call. Results come from the tools")
+                self._hold()
+            return True
+        return mark.startswith(begun)
 
     def _open(self, kind: str) -> _Block:
         held, self._space = self._space, ""

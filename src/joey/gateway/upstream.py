@@ -24,7 +24,7 @@ from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock, ToolU
 from joey.protocols import Parser, Protocol, debug
 from joey.protocols.first_call import FirstCallOnly
 from joey.protocols.resolve import AUTO, NATIVE
-from joey.providers import ModelRequest, Provider, ReasoningOptions
+from joey.providers import LOCAL, ModelRequest, Provider, ReasoningOptions
 from joey.system.outlet import unfiltered
 from joey.task.history import HistoryEncoder
 from joey.toolspec import ToolChoice, ToolSpec
@@ -42,12 +42,17 @@ TEXT_DEFAULT = "json_mix"
 
 def choose_protocol(provider: Provider, model: str, wanted: str | None = None, template: str = "") -> Protocol:
     """The protocol to speak with a model: the one that was chosen; native calls where the server takes them and no
-    grammar; else the model's own dialect, by its template and name; else one that any model can be taught."""
+    grammar; else the model's own dialect, by its template and name; else one that any model can be taught.
+
+    The small models in the box do better with that than with the dialect of their template, which they hardly learnt.
+    """
     abilities = provider.abilities(model)
     if wanted and wanted != AUTO:
         return protocols.get(wanted)
     if abilities.tools and not provider.takes_grammar and wanted != AUTO:
         return protocols.get(NATIVE)
+    if provider.name == LOCAL and wanted is None:
+        return protocols.get(abilities.dialect or TEXT_DEFAULT)
     likely = protocols.likely_dialects(template=template or provider.chat_template, model=model)
     return protocols.get(abilities.dialect or next(iter(likely), TEXT_DEFAULT))
 
