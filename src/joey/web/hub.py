@@ -22,6 +22,8 @@ from joey.web.follow import Follower, frame
 from joey.web.table import Listed, TaskTable
 
 LOOK_AT_WATCHED = 0.08
+MORE_FOR_EACH = 0.003
+"""The more pages watch, the larger and fewer the pieces they are sent: what a piece costs is mostly that it is one."""
 LOOK_AT_ALL = 0.8
 _HEARTBEAT = 15.0
 _MAX_WAITING = 500
@@ -64,7 +66,7 @@ class Hub:
                 next_all = loop.time() + LOOK_AT_ALL
             else:
                 self._look_at_watched()
-            await asyncio.sleep(LOOK_AT_WATCHED)
+            await asyncio.sleep(LOOK_AT_WATCHED + MORE_FOR_EACH * len(self._watchers))
 
     def look_at_all(self) -> None:
         changed, gone = self._table.refresh()
