@@ -43,6 +43,22 @@ async def test_a_task_is_started_approved_answered_and_continued(kits: WebKits) 
     assert words == ["Write a file", "blue", "now nicer"]
 
 
+async def test_what_a_subtask_hands_back_waits_for_the_user(kits: WebKits) -> None:
+    start = reply(call("s", "new_task", mode="code", message="Look at it"))
+    kit = await kits.start([start, done("Looked."), done("All done.")])
+    task_id = await kit.start()
+    await kit.answer(task_id, yes=True)
+    _, request = await until_request(kit, task_id, "completion_requested")
+    assert request["task"] != task_id and request["result"] == "Looked."
+    await kit.answer(task_id, yes=True)
+    assert (await kit.status(task_id, "completed"))["turns"] == 2
+    shown = (await kit.get(f"/tasks/{task_id}"))["events"]
+    child = next(event["child_id"] for event in shown if event["type"] == "subtask_opened")
+    within = (await kit.get(f"/tasks/{child}"))["events"]
+    assert [event["text"] for event in within if event["type"] == "user_words"] == ["Look at it"]
+    assert [each["id"] for each in (await kit.get("/tasks"))["tasks"]] == [task_id]
+
+
 async def until_request(kit: WebKit, task_id: str, kind: str) -> tuple[str, dict[str, Any]]:
     for _ in range(1000):
         found = await kit.request(task_id)

@@ -41,9 +41,14 @@ class Listed:
     def status(self) -> str:
         """`waiting`: for an answer; `ready`: done, and the next message is the user's; `running`; or how it ended."""
         if self.follower is not None:
-            waits = [_waits(each) for each in self.follower.pending.values()]
+            waits = [self._waits(each) for each in self.follower.pending.values()]
             return "waiting" if "waiting" in waits else "ready" if waits else "running"
         return self.index.ended.outcome if self.index.ended else "interrupted"
+
+    def _waits(self, request: dict[str, Any]) -> str:
+        """Nobody has to accept the result of a task, but a plan, and what a subtask hands back."""
+        is_result = request["type"] == "completion_requested" and not request.get("plan")
+        return "ready" if is_result and request["task"] == self.task_id else "waiting"
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -67,10 +72,6 @@ class Listed:
             "cost": index.cost,
             "todos": encode(index.todos),
         }
-
-
-def _waits(request: dict[str, Any]) -> str:
-    return "ready" if request["type"] == "completion_requested" and not request.get("plan") else "waiting"
 
 
 class TaskTable:

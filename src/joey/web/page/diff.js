@@ -63,7 +63,8 @@ function drawn(rows, mode) {
       body.append(el("tr", { class: row.kind }, el("td", { class: "ln" }, String(row.before ?? "")), el("td", { class: "ln" }, String(row.after ?? "")), el("td", { class: "mark" }, mark), el("td", { class: "t" }, row.text)));
     }
   }
-  return el("table", { class: wide ? "diff split" : "diff" }, body);
+  const columns = wide ? el("colgroup", {}, ["narrow", "", "narrow", ""].map((each) => el("col", { class: each }))) : null;
+  return el("table", { class: wide ? "diff split" : "diff" }, columns, body);
 }
 
 export function renderDiff(path, diff, cut) {

@@ -92,7 +92,7 @@ export class TaskList {
 }
 
 export function waitsFor(task) {
-  return { approval_requested: "needs approval", question_requested: "has a question", completion_requested: "has a plan", continue_requested: "asks to continue" }[task.waits_for] ?? "waits";
+  return { approval_requested: "needs approval", question_requested: "has a question", completion_requested: "has a plan or a result", continue_requested: "asks to continue" }[task.waits_for] ?? "waits";
 }
 
 function rank(name) {

@@ -31,8 +31,9 @@ function argumentsOf(request) {
 
 // `answer(fields)` sends an answer to this request.
 export class RequestPanel {
-  constructor(request, answer, profiles) {
+  constructor(request, answer, profiles, ofSubtask) {
     this.request = request;
+    this.ofSubtask = ofSubtask;
     this.answer = answer;
     this.profiles = profiles || [];
     this.since = performance.now();
@@ -106,10 +107,24 @@ export class RequestPanel {
   }
 
   completion_requested() {
-    if (!this.request.plan) return;
+    if (!this.request.plan) { this.result(); return; }
     const picks = this.profiles.filter((each) => each !== "plan").map((each) => this.choice(profileName(each), "", () => ({ yes: true, profile: each }), each === "ask" ? "primary" : ""));
     this.node.append(el("h2", {}, "Carry out this plan?"), el("p", { class: "reason" }, "Choose what Joey may do without asking; or write below what to change in the plan."),
       el("div", { class: "buttons" }, picks));
+  }
+
+  result() {
+    if (!this.ofSubtask) {
+      this.node.classList.add("done");
+      this.node.append(el("p", { class: "reason" }, "Joey is done. Write what to do next, or"), this.choice("Accept", "y", () => ({ yes: true })));
+      return;
+    }
+    this.field.placeholder = "What the subtask should do differently";
+    this.field.setAttribute("aria-label", "What the subtask should do differently");
+    const back = () => this.field.value.trim() && this.give({ text: this.field.value.trim() });
+    this.onSend = back;
+    this.node.append(el("h2", {}, "The subtask is done"), renderMarkdown(this.request.result), el("div", { class: "answers" }, this.field,
+      el("div", { class: "buttons" }, this.choice("Accept", "y", () => ({ yes: true }), "primary"), button("Send back", back))));
   }
 
   get isEmpty() { return !this.node.childElementCount; }

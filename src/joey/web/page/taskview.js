@@ -143,7 +143,7 @@ export class TaskView {
     if (!this.task || !this.transcript) return;
     const { task } = this;
     document.title = `${task.title || task.id} · Joey`;
-    const state = this.pending.size ? ([...this.pending.values()].some((each) => each.type !== "completion_requested" || each.plan) ? "waiting" : "ready") : task.run ? "running" : task.status;
+    const state = this.pending.size ? ([...this.pending.values()].some((each) => each.type !== "completion_requested" || each.plan || each.task !== this.id) ? "waiting" : "ready") : task.run ? "running" : task.status;
     const key = JSON.stringify([task.title, task.folder, state, task.mode, task.model, task.profile, this.profiles]);
     if (key !== this.drawnHead) {
       this.drawnHead = key;
@@ -162,7 +162,7 @@ export class TaskView {
     const request = [...this.pending.values()][0];
     if (this.shownRequest === request) return;
     this.shownRequest = request;
-    this.request = request ? new RequestPanel(request, (fields) => this.answer(fields), this.profiles ?? ["ask", "edits"]) : null;
+    this.request = request ? new RequestPanel(request, (fields) => this.answer(fields), this.profiles ?? ["ask", "edits"], request.task !== this.id) : null;
     this.panel.replaceChildren(...(this.request && !this.request.isEmpty ? [this.request.node] : []));
     this.scroll();
   }
@@ -195,7 +195,7 @@ export class TaskView {
       if (!inside.has(parent)) inside.set(parent, []);
       inside.get(parent).push(node);
     }
-    const branch = (parent) => (inside.get(parent) ?? []).map((node) => el("li", {}, button(node.querySelector("summary").textContent, () => { node.open = true; node.scrollIntoView({ block: "start" }); }, { class: "quiet small" }), inside.has(node) ? el("ul", {}, branch(node)) : null));
+    const branch = (parent) => (inside.get(parent) ?? []).map((node) => el("li", {}, button(node.querySelector("summary .who").textContent, () => { node.open = true; node.scrollIntoView({ block: "start" }); }, { class: "quiet small" }), inside.has(node) ? el("ul", {}, branch(node)) : null));
     return el("ul", { class: "tree" }, branch(null));
   }
 

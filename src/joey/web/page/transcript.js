@@ -14,6 +14,7 @@ export class Transcript {
     this.taskId = taskId;
     this.view = view;
     this.registry = registry;
+    this.briefed = registry.size === 0; // the first words of a subtask are the model's
     registry.set(taskId, this);
     this.node = el("div", { class: "transcript" });
     this.cards = new Map();
@@ -42,8 +43,9 @@ export class Transcript {
 
   words(text, images = []) {
     if (!text && !images.length) return null;
-    const node = el("div", { class: "you" }, el("span", { class: "who" }, "You"), el("div", { class: "md plain" }, text), images.map(imageOf));
+    const node = el("div", { class: "you" }, el("span", { class: "who" }, this.briefed ? "You" : "Task"), el("div", { class: "md plain" }, text), images.map(imageOf));
     this.turn = null;
+    this.briefed = true;
     return this.add(node);
   }
 
