@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from joey.commands import Answer, Cancel, Say
-from joey.events import ApprovalAnswered, ApprovalRequested, Request, TaskFinished, TextDelta, ToolCallDelta
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    Request,
+    TaskFinished,
+    TextDelta,
+    ToolCallDelta,
+    UserMessageQueued,
+)
 from joey.journal.journal import JournalError
 from joey.journal.live import INBOX, LIVE, Inbox, LiveFeed, LiveReader, send_command
 from joey.task.task import TaskHandle
@@ -87,7 +95,8 @@ async def test_an_answer_for_another_run_is_dropped(tmp_path: Path) -> None:
     async with waiting_for_approval(tmp_path) as (kit, task, reader):
         send_command(folder(kit, task), "another", Answer(lines(reader)[-1]["request_id"], yes=True))
         send_command(folder(kit, task), reader.run, Say("still there?"))
-        await until(lambda: task.state.queued)
+        await until(lambda: any(isinstance(event, UserMessageQueued) for event in kit.events))
+        await asyncio.sleep(0.1)
         assert not any(isinstance(event, ApprovalAnswered) for event in kit.events)
 
 
