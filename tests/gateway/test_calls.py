@@ -216,6 +216,15 @@ async def test_a_model_that_makes_up_a_result_instead_of_a_call_is_asked_again()
         assert "in place of a call" in requests_of(model)[1].messages[-1].content[0].text
 
 
+async def test_the_second_attempt_of_a_model_held_to_a_grammar_can_only_be_a_call() -> None:
+    model = upstream(call_text("ls"), LIST, grammar=True)
+    assert (await collected(model)).calls == [("list_files", {})]
+    required = upstream(LIST, grammar=True)
+    await collected(required, tool_choice="required")
+    first, second = requests_of(model)
+    assert first.grammar != second.grammar == requests_of(required)[0].grammar
+
+
 async def test_usage_is_that_of_all_attempts() -> None:
     got = await post(upstream(call_text("ls"), LIST))
     assert got.json()["usage"]["prompt_tokens"] == 200

@@ -143,11 +143,15 @@ class Upstream:
     def again(
         self, request: ModelRequest, wrote: str, rejected: Sequence[str], tools: Sequence[ToolSpec]
     ) -> ModelRequest:
-        """The request after a reply that is of no use: with that reply, and what is wrong with it."""
+        """The request after a reply that is of no use: with that reply, and what is wrong with it. A model that
+        tried to call a tool, and is held to a grammar, can this time do nothing else."""
         problem = f"{rejected[0].rstrip('.')}. " if rejected else "The reply must be a call of a tool. "
         note = Message("user", (TextBlock(f"{problem}{self.protocol.reminder(tools)}"),))
         reply = (Message("assistant", (TextBlock(wrote),)),) if wrote.strip() else ()
-        return replace(request, messages=(*request.messages, *reply, note))
+        grammar = request.grammar
+        if grammar is not None and tools:
+            grammar = self.protocol.grammar(tools, ToolChoice("required"))
+        return replace(request, messages=(*request.messages, *reply, note), grammar=grammar)
 
     async def count(self, request: ModelRequest) -> tuple[int, bool]:
         """The tokens of a request, and whether that is exact: counted by the model's own server."""
