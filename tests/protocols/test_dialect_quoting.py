@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from joey.chunks import StopChunk
 from joey.messages import ToolUseBlock
 from joey.protocols import collect, get
 from joey.protocols.dialects.protocol import DialectProtocol
@@ -86,6 +87,14 @@ def test_a_call_ends_reasoning_that_is_never_closed(name: str) -> None:
     assert think is not None
     assert names(dialect(name), f"{think[0]}I call it.{written(name)}") == ["run"]
     assert names(dialect(name).with_options(prompt_tail=think[0]), f"I call it.{written(name)}") == ["run"]
+
+
+@pytest.mark.parametrize("name", [name for name in DIALECTS if DIALECTS[name].frame.call_ends_think])
+def test_a_thought_that_was_cut_by_its_length_stays_one(name: str) -> None:
+    think = DIALECTS[name].frame.think
+    assert think is not None
+    pieces = [f"{think[0]}maybe {written(name)} or not, bec", StopChunk("length")]
+    assert collect(read(dialect(name).parser(TOOLS), pieces)).calls == ()
 
 
 @pytest.mark.parametrize("name", [name for name in DIALECTS if not isinstance(DIALECTS[name].calls, Channels)])

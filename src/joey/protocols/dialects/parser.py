@@ -162,10 +162,10 @@ class DialectParser(SteppedParser):
 
     def _call_or_thought(self, opener: str, marks: ReasoningMarks) -> Wait[str | None]:
         """A call stands in reasoning. The closing marker, if it comes: then the call was a thought. If the reply ends
-        without it, the call is read again, as one that ended the reasoning."""
+        without it, and was not cut by its length, the call is read again, as one that ended the reasoning."""
         held = [opener]
         found = yield from self._source.until(marks.closing, held.append)
-        if found is None:
+        if found is None and self.stop_reason != "length":
             self._source.unread("".join(held))
         else:
             self.reasoning("".join(held))
