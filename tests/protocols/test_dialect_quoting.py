@@ -93,8 +93,8 @@ def test_a_call_ends_reasoning_that_is_never_closed(name: str) -> None:
 def test_a_thought_that_was_cut_by_its_length_stays_one(name: str) -> None:
     think = DIALECTS[name].frame.think
     assert think is not None
-    pieces = [f"{think[0]}maybe {written(name)} or not, bec", StopChunk("length")]
-    assert collect(read(dialect(name).parser(TOOLS), pieces)).calls == ()
+    text = f"{think[0]}maybe {written(name)} or not, bec"
+    assert collect(read(dialect(name).parser(TOOLS), [text, StopChunk("length")])).calls == ()
 
 
 @pytest.mark.parametrize("name", [name for name in DIALECTS if not isinstance(DIALECTS[name].calls, Channels)])
