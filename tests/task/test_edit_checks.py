@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from joey.policy.settings import Settings
 from joey.task.check_settings import CheckSettings
 from joey.task.edit_checks import about, with_files
 from joey.testing.script import Scripted, reply
-from task_kit import Kit, call, done
+from task_kit import Kit, call, done, yes
 
 LINT = "! grep -nH bad {*.py}"
 """Complains about each line with `bad` in it, as a linter does."""
@@ -84,10 +85,23 @@ async def test_what_is_found_is_offered_once_and_the_answer_is_kept(
     answers = CheckAnswers(tmp_path / "checks.json", tmp_path)
     settings = {"found": (LINT,), "remember": answers.keep}
     kit = checked(tmp_path, [write(1, "bad"), write(2, "x"), done()], settings=settings)
+    kit.user = lambda request: replace(yes(request), always=True, scope="project")
     await kit.run()
     offers = [each for each in kit.of(ApprovalRequested) if each.name == "checks_after_edits"]
     assert len(offers) == 1 and offers[0].shown[0].text == LINT
     assert codes(kit) == [1, 0] and answers.answer == (LINT,)
+
+
+@pytest.mark.parametrize(("accepts", "ran", "kept"), [(True, [1], None), (False, [], ())])
+async def test_a_yes_holds_for_the_task_and_a_no_for_good(
+    tmp_path: Path, accepts: bool, ran: list[int], kept: tuple[str, ...] | None
+) -> None:
+    answers = CheckAnswers(tmp_path / "checks.json", tmp_path)
+    settings = {"found": (LINT,), "remember": answers.keep}
+    kit = checked(tmp_path, [write(1, "bad"), done()], settings=settings)
+    kit.user = lambda request: replace(yes(request), yes=accepts or not isinstance(request, ApprovalRequested))
+    await kit.run()
+    assert codes(kit) == ran and answers.answer == kept
 
 
 async def test_with_nobody_there_nothing_is_offered(tmp_path: Path) -> None:

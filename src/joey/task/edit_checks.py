@@ -89,11 +89,14 @@ class EditChecks:
             return ()
         request_id, shown = self._requests.new_id("checks"), (ShownText("\n".join(settings.found)),)
         answer = await self._requests.ask(
-            ApprovalRequested(request_id, "", "checks_after_edits", {}, wording.CHECKS_OFFERED, shown)
+            ApprovalRequested(
+                request_id, "", "checks_after_edits", {}, wording.CHECKS_OFFERED, shown, ("these checks after edits",)
+            )
         )
         self._log.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
         chosen = settings.found if answer.yes else ()
-        settings.remember(chosen)
+        if not answer.yes or (answer.always and answer.scope == "project"):
+            settings.remember(chosen)
         return chosen
 
     async def _run(self, command: str, changed: Sequence[Path]) -> str | None:

@@ -53,8 +53,8 @@ UNSEEN_HOOKS = (
 
 
 CHECKS_OFFERED = (
-    "the files of this project name checks. With a yes they run in the sandbox after each turn that edits files, in "
-    "this and in later tasks of this folder, and the model gets their complaints. This is offered once"
+    "the files of this project name checks. With a yes they run in the sandbox after each turn that edits files, and "
+    "the model gets their complaints. A no is remembered"
 )
 
 
