@@ -106,9 +106,13 @@ $(SMOL): | .venv/.installed
 .venv/.postgresql: .venv/.installed
 	-@$(BIN)/python scripts/install_debian.py pg_ctlcluster "tests of fleets on PostgreSQL" && touch $@
 
+# Types at random into a real terminal.
+.venv/.tmux: .venv/.installed
+	-@$(BIN)/python scripts/install_debian.py tmux "tests in a real terminal" && touch $@
+
 # What the tests use besides Python packages, fetched and installed side by side.
 .PHONY: test-parts check-types check-rest
-test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/axe-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace .venv/.postgresql
+test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/axe-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace .venv/.postgresql .venv/.tmux
 
 test: .venv/.installed ## all tests
 	@$(MAKE) --no-print-directory --jobs=4 test-parts

@@ -379,7 +379,7 @@ async def test_without_a_terminal_it_is_lines_in_and_lines_out(tmp_path: Path) -
         out, err = await process.communicate(b"write it\ny\n\n/quit\n")
     assert (process.returncode, err) == (0, b"")
     assert (tmp_path / "a.txt").read_text() == "hello\n"
-    assert "✓ Result\nWrote a.txt.".encode() in out
+    assert "✓ Result\n| Wrote a.txt.".encode() in out
 
 
 @needs_tmux

@@ -44,7 +44,7 @@ async def test_it_names_the_command_and_the_file_and_writes_output_once(tmp_path
     ]
     kit, log = await log_of(tmp_path, *script)
     assert "● write_to_file  a.py" in log and "● execute_command  echo once; exit 3" in log
-    assert log.count("  once\n") == 1 and "✗ Command failed: exit code 3." in log
+    assert log.count("  | once\n") == 1 and "✗ Command failed: exit code 3." in log
     assert "✓ 1 line\n" in log, "the name of the file is no line of it"
     assert log.index("I begin.") < log.index("(turn 1:")
     assert "42" not in log, "the caller prints the result"
@@ -64,7 +64,7 @@ async def test_a_question_that_nobody_answers_has_no_answer(tmp_path: Path) -> N
     kit, log = await log_of(tmp_path, question, done())
     assert wording.UNANSWERED in str(kit.sent) and "<answer>" not in str(kit.sent)
     assert [event.text for event in kit.of(QuestionAnswered)] == [""]
-    assert "? Which?" in log and "Nobody answered." in log and "› red" not in log
+    assert "| Which?" in log and "Nobody answered." in log and "› red" not in log
 
 
 @pytest.mark.parametrize("code", [0, 7])

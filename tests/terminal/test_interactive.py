@@ -574,7 +574,7 @@ async def test_quitting_cancels_what_runs_and_keeps_it(tmp_path: Path) -> None:
         await pilot.press("ctrl+q")
         await pilot.pause()
         assert app.return_code == 0
-    assert of(app, TaskFinished) == [TaskFinished("cancelled", "the terminal was closed")]
+    assert of(app, TaskFinished) == [TaskFinished("cancelled", "Joey was closed")]
 
 
 # Commands

@@ -35,7 +35,7 @@ async def test_a_script_of_lines_answers_the_requests(tmp_path: Path) -> None:
     code, out, services = await piped(tmp_path, "write it\ny\nmore\n\n", WRITE, done("d1"), done("d2", "More."))
     assert code == 0
     assert (services.folder / "a.txt").read_text() == "hello\n"
-    assert out.index("> write it") < out.index("+hello") < out.index("Approve?") < out.index("✓ Result\nMore.")
+    assert out.index("> write it") < out.index("+hello") < out.index("Approve?") < out.index("✓ Result\n| More.")
     assert out.count("+hello") == 1, "what was shown with the question is not shown again"
 
 
@@ -60,7 +60,7 @@ async def test_commands_work_while_a_request_waits(tmp_path: Path) -> None:
 async def test_quitting_in_the_middle_keeps_the_task(tmp_path: Path) -> None:
     code, out, services = await piped(tmp_path, "write it\n/quit\ny\n", WRITE)
     assert code == 130
-    assert "Stopped: the terminal was closed" in out
+    assert "Stopped: Joey was closed" in out
     assert "nobody" not in out
     assert [task.status for task in services.tasks()] == ["cancelled"]
 
@@ -72,7 +72,7 @@ async def test_a_line_goes_on_after_a_backslash_and_a_task_is_taken_up_again(tmp
     code, out, second = await piped(tmp_path, "/resume\nand more\n\n", done("d2", "More."))
     assert code == 0
     assert "> write\nit\nI write it." in out
-    assert "✓ Result\nMore." in out
+    assert "✓ Result\n| More." in out
     assert "and more" in str(second.kit.sent[-1])
 
 
@@ -101,7 +101,7 @@ async def test_what_cannot_be_done_is_reported_and_the_next_line_is_read(tmp_pat
     (tmp_path / "project/big.png").write_text("not a image")
     code, out, _ = await piped(tmp_path, "look at ./big.png\n/resume nonsense\nhello\n\n", done())
     assert code == 0
-    assert "is not an image" in out and "there is no task 'nonsense'" in out and "✓ Result\nAll done." in out
+    assert "is not an image" in out and "there is no task 'nonsense'" in out and "✓ Result\n| All done." in out
 
 
 async def test_hostile_words_reach_the_terminal_as_signs(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
 from joey.events import ToolRunFinished
 from joey.messages import ToolResult
 from joey.task.task import TaskHandle
@@ -64,3 +66,9 @@ def test_help_is_aligned_and_names_what_else_can_be_typed(tmp_path: Path) -> Non
     begins = {line.index(what) for line, (what, _) in zip(lines, COMMANDS.values(), strict=False)}
     assert len(begins) == 1
     assert "/clear (/new)" in lines[-2] and "!" in lines[-1] and "@" in lines[-1]
+
+
+@pytest.mark.parametrize("name", ["approvals", "plan", "status", "diff"])
+def test_a_command_of_other_programs_is_answered_with_what_does_it_here(name: str, tmp_path: Path) -> None:
+    front = cast("Front", SimpleNamespace(session=Session(ScratchServices(tmp_path, []))))
+    assert run_command(front, f"/{name}").startswith(f"There is no /{name} here: ")

@@ -371,3 +371,37 @@ async def test_keys_that_come_at_once_are_taken_in_order(tmp_path: Path) -> None
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await pilot.pause()
         assert app.query_one(Prompt).text == "tHe!"
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        (["ctrl+a", "X"], "X" + "word " * 40 + "end"),
+        (["ctrl+a", "ctrl+e", "X"], "word " * 40 + "endX"),
+        (["ctrl+u"], ""),
+        (["ctrl+u", "a", "ctrl+y"], "a" + "word " * 40 + "end"),
+        (["ctrl+w"], "word " * 40),
+        (["ctrl+w", "ctrl+w", "ctrl+y"], "word " * 40),
+        (["alt+b", "X"], "word " * 40 + "Xend"),
+        (["alt+b", "ctrl+k"], "word " * 40),
+        (["ctrl+a", "alt+f", "ctrl+u"], " " + "word " * 39 + "end"),
+    ],
+)
+async def test_the_keys_of_a_shell_work_on_the_line_however_it_wraps(
+    tmp_path: Path, keys: list[str], text: str
+) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        prompt = app.query_one(Prompt)
+        prompt.insert("word " * 40 + "end")
+        await pilot.press(*keys)
+        assert prompt.text == text
+
+
+async def test_a_command_of_ones_own_shows_that_it_runs_and_how_to_stop_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, "!sleep 60")
+        assert "Esc to interrupt" in await until(pilot, "running sleep 60")
+        await pilot.press("escape")
+        await until(pilot, "running sleep 60", gone=True)

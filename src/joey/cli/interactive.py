@@ -61,7 +61,10 @@ def _plain(args: argparse.Namespace, folder: Path) -> int:
     services = Services(TaskOptions(folder, settings_in(args)))
     choices = services.first_choices(args.resume or None)
     plain = Plain(services, choices, sys.stdout, first=args.prompt or ("/tasks" if args.resume == PICK else ""))
-    return asyncio.run(plain.run(sys.stdin.fileno()))
+    code = asyncio.run(plain.run(sys.stdin.fileno()))
+    if plain.session.choices.resume and sys.stdin.isatty():
+        print(f"Resume this task with: joey --resume {plain.session.choices.resume}")
+    return code
 
 
 def _full_screen(args: argparse.Namespace, folder: Path) -> int:

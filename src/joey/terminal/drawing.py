@@ -108,7 +108,8 @@ def _todo_lines(todos: tuple[Todo, ...]) -> str:
 
 def _card(card: Card, look: Look) -> RenderableType:
     if card.state != "failed" and card.display.role == "result":
-        return draw_result(card.summary, look, proposed=card.state != "done", of_subtask=card.of_subtask)
+        head = result_heading(proposed=card.state != "done", of_subtask=card.of_subtask, is_plan=card.is_plan)
+        return Group(head, look.prose(card.summary))
     if card.state != "failed" and card.display.role == "question":
         return inked("? ", "bold yellow").append(visible(card.summary))
     if card.state == "done" and card.display.role == "todos":
@@ -116,10 +117,11 @@ def _card(card: Card, look: Look) -> RenderableType:
     return Group(headline(card), *(Padding(part, (0, 0, 0, 2)) for part in body(card, look)))
 
 
-def draw_result(text: str, look: Look, *, proposed: bool = False, of_subtask: bool = False) -> RenderableType:
-    """The result of a task, as the model reports it. One that is only `proposed` has not passed the checks yet."""
-    what = "Result of the subtask" if of_subtask else "Result"
-    return Group(inked(f"○ {what}", "bold yellow") if proposed else inked(f"✓ {what}", "bold green"), look.prose(text))
+def result_heading(*, proposed: bool = False, of_subtask: bool = False, is_plan: bool = False) -> Text:
+    """What stands above a result, as the model reports it. One that is `proposed` has not passed the checks yet."""
+    what = "Plan" if is_plan else "Result"
+    what = f"{what} of the subtask" if of_subtask else what
+    return inked(f"○ {what}", "bold yellow") if proposed else inked(f"✓ {what}", "bold green")
 
 
 def headline(card: Card) -> Text:

@@ -100,6 +100,8 @@ def run_command(front: Front, line: str) -> str:
 
 
 def _unknown(name: str, own: Mapping[str, str]) -> str:
+    if name in ELSEWHERE:
+        return f"There is no /{name} here: {ELSEWHERE[name]}."
     known = [*COMMANDS, *own, *ALIASES]
     near = [each for each in known if name and each.startswith(name)] or difflib.get_close_matches(name, known, n=3)
     hint = f" Did you mean {' or '.join(f'/{each}' for each in near[:3])}?" if near else " /help lists the commands."
@@ -251,7 +253,9 @@ def _copy(front: Front, which: str) -> str:
         return "Type /copy, or /copy 2 for the reply before the last one."
     found, back = front.replies(), int(which or 1)
     if len(found) < back:
-        return f"There is no reply to copy; there are {len(found)}." if found else "There is no reply to copy yet."
+        return (
+            f"There is no reply {back}: the number counts back, to {len(found)}." if found else "There is no reply yet."
+        )
     return front.copy_text(found[-back])
 
 
@@ -370,5 +374,16 @@ COMMANDS: dict[str, tuple[str, Command]] = {
 _MORE_HELP = "@ names a file, ! runs a command of yours; /help keys lists the keys."
 ALIASES = {"clear": "new", "exit": "quit", "sessions": "resume", "history": "tasks", "summarize": "compact"}
 """What the same commands are called elsewhere."""
+ELSEWHERE = {
+    "approvals": "Shift+Tab changes the profile, and /permissions lists what you allowed",
+    "plan": "Shift+Tab goes to the plan profile",
+    "profile": "Shift+Tab changes the approval profile",
+    "allow": "Shift+Tab changes the approval profile, and /permissions lists what you allowed",
+    "diff": "/undo shows the last change of files, and `!git diff` all of them",
+    "status": "the line below the input has it, and /cost the tokens",
+    "config": "`joey config` lists and sets settings",
+    "login": "`joey login` stores a key",
+}
+"""What other programs have a command for, and what does it here."""
 QUITTING = ("exit", "quit", ":q")
 """Whole messages that mean this program, and not the model."""

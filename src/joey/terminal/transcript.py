@@ -153,6 +153,8 @@ class Card(Entry):
     display: Display = field(default_factory=Display)
     known_summary: str = ""
     of_subtask: bool = False
+    is_plan: bool = False
+    """Whether the result that it reports is a plan, which is carried out once it is accepted."""
 
     @property
     def summary(self) -> str:
@@ -210,6 +212,8 @@ class Transcript:
         self._turn_began = 0
         self._subtasks: set[str] = set()
         self._retry: Entry | None = None
+        self._aborted: dict[str, str] = {}
+        """Why a task was stopped, as far as a line says so."""
 
     def is_subtask(self, task_id: str) -> bool:
         """Whether a task works for another one: its result is not yet that of what the user wanted."""
@@ -249,7 +253,7 @@ class Transcript:
                 return self._completed(task_id)
             case TaskFinished() | TaskAborted():
                 self.pending = [each for each in self.pending if each[0] != task_id]
-                return [*self._end(task_id), *self._noted(event)]
+                return [*self._end(task_id), *self._noted_end(task_id, event)]
             case _:
                 return self._request(task_id, event)
 
@@ -274,6 +278,14 @@ class Transcript:
     def _noted(self, event: Event) -> list[Entry]:
         note = note_on(event)
         return [self.add(Note(*note))] if note else []
+
+    def _noted_end(self, task_id: str, event: TaskFinished | TaskAborted) -> list[Entry]:
+        """That a task was stopped is one line: the next message continues it, so there is no end to report."""
+        if isinstance(event, TaskAborted):
+            self._aborted[task_id] = event.reason
+        elif event.outcome == "cancelled" and self._aborted.pop(task_id, None) == event.message:
+            return []
+        return self._noted(event)
 
     def _noted_again(self, event: RetryScheduled) -> list[Entry]:
         """A line about the next attempt takes the place of the one about the last, if nothing came in between."""
@@ -360,12 +372,21 @@ class Transcript:
 
     def _completed(self, task_id: str) -> list[Entry]:
         """The result that the model proposed last is one: it passed the checks."""
+        proposed = self._last_results(task_id)
+        for card in proposed:
+            card.state = "done"
+        return [*proposed]
+
+    def _mark_plan(self, task_id: str) -> list[Entry]:
+        proposed = self._last_results(task_id)
+        for card in proposed:
+            card.is_plan = True
+        return [*proposed]
+
+    def _last_results(self, task_id: str) -> list[Card]:
+        """The result that the model proposed last, if there is one."""
         cards = (card for (task, _), card in reversed(self._cards.items()) if task == task_id)
-        proposed = next((card for card in cards if card.display.role == "result"), None)
-        if proposed is None:
-            return []
-        proposed.state = "done"
-        return [proposed]
+        return [card for card in cards if card.display.role == "result"][:1]
 
     def _end(self, task_id: str) -> Iterable[Entry]:
         """Nothing of the task runs, waits or grows any more."""
@@ -390,7 +411,8 @@ class Transcript:
         match event:
             case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
                 self.pending.append((task_id, event))
-                return self._set_waiting(task_id, event)
+                plan = self._mark_plan(task_id) if isinstance(event, CompletionRequested) and event.plan else []
+                return [*plan, *self._set_waiting(task_id, event)]
             case ApprovalAnswered(request_id, approved, comment):
                 self._answered(task_id, request_id)
                 comment = own_words(comment)

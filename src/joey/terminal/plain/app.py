@@ -45,6 +45,10 @@ from joey.terminal.users_commands import is_command
 from joey.terminal.welcome import welcome
 
 _CHUNK = 65536
+_KEYS = """\
+  Enter     send; a backslash before it continues on the next line
+  /help     the commands; @FILE names a file, !COMMAND runs one of yours
+  Ctrl+C    stop what runs; Ctrl+D quits, and the task can be resumed"""
 
 
 class Plain:
@@ -146,13 +150,15 @@ class Plain:
         self._print(entry.ended or pieces.end())
 
     def _command(self, line: str) -> str | None:
-        """The reply of a `/` command; None: the line is something else."""
+        """The reply of a `/` command, or of `?`; None: the line is something else."""
+        if line == "?":
+            return _KEYS
         return run_command(self, line) if is_for_the_terminal(line, self.session.services.commands()) else None
 
     async def _with_task(
         self, text: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle, Conversation], Awaitable[None]]
     ) -> None:
-        talk = self._talk = Conversation(self._out, self._command)
+        talk = self._talk = Conversation(self._out, self._command, typed=True)
 
         def watch(task_id: str, event: Event) -> None:
             self.session.status = after(self.session.status, event)
@@ -216,7 +222,7 @@ class Plain:
         self._closing = True
         if self.session.task is not None and self._talk is not None:
             self._talk.close()
-            self.session.task.send(Cancel("the terminal was closed"))
+            self.session.task.send(Cancel("Joey was closed"))
 
 
 async def _read_to(task: TaskHandle, talk: Conversation, lines: LineSource) -> TaskFinished:

@@ -4,8 +4,8 @@ What happens is printed as in `lines`. A line that is typed answers the request 
 it is a message for the model. Which of the two it is depends on when it was read, and input is read all the time, so
 what was typed before a question was shown can never be the answer to it.
 
-    approval     y, n, a (don't ask again in this task) or p (in this project); "y words" and "n words" add a comment;
-                 any other words are a no with a comment
+    approval     y, n, 2 or a (don't ask again in this task), 3 or p (in this project); "y words" and "n words" add a
+                 comment; any other words are a no with a comment
     a question   the number of a suggestion, or an answer in words
     continuing   y, n, or a hint for the model
     the model is done   any words are the next message; an empty line accepts what it did
@@ -41,9 +41,11 @@ from joey.task.task import TaskHandle
 from joey.terminal.plain.writer import Writer
 
 _YES, _NO = ("y", "yes"), ("n", "no")
-_PLAN = {"y": "ask", "yes": "ask", "e": "edits", "edits": "edits"}
+_PLAN = {"y": "ask", "yes": "ask", "1": "ask", "e": "edits", "edits": "edits", "2": "edits"}
 """The profile with which a plan is carried out, by what is typed."""
-_ALWAYS: dict[str, Scope] = {"a": "task", "always": "task", "p": "project", "project": "project"}
+_ALWAYS: dict[str, Scope] = {
+    "2": "task", "a": "task", "always": "task", "3": "project", "p": "project", "project": "project",
+}  # fmt: skip
 _CHUNK = 65536
 
 
@@ -51,9 +53,14 @@ class Conversation:
     """What is shown and requested. `watch` goes into the task, `attend` names the task that gets the answers."""
 
     def __init__(
-        self, out: TextIO, command: Callable[[str], str | None] = lambda _line: None, *, grows: bool = False
+        self,
+        out: TextIO,
+        command: Callable[[str], str | None] = lambda _line: None,
+        *,
+        grows: bool = False,
+        typed: bool = False,
     ) -> None:
-        self._writer = Writer(out, grows=grows)
+        self._writer = Writer(out, grows=grows, typed=typed)
         self._writer.console.hang_up = self.hang_up
         self._command = command
         self._open: deque[Request] = deque()
@@ -154,18 +161,18 @@ class Conversation:
 def prompt_for(request: Request) -> str:
     match request:
         case ApprovalRequested():
-            lasting = ", [a] for this task, [p] for this project" if request.always else ""
-            return f"  Approve? [y]es{lasting}, [n]o, or why not: "
+            lasting = ", [2] always in this task, [3] always in this project folder" if request.always else ""
+            return f"Approve? [y]es{lasting}, [n]o, or why not: "
         case QuestionRequested(_, _, suggestions):
-            return "  Your answer, or a number: " if suggestions else "  Your answer: "
+            return "Your answer, or a number: " if suggestions else "Your answer: "
         case CompletionRequested(plan=True):
-            return "  Carry out the plan? [y]es and ask before changes, [e]dit without asking, or what to change: "
+            return "Carry out the plan? [y]es and ask before changes, [2] ask before commands only, or what to change: "
         case CompletionRequested(plain=True):
             return "> "
         case CompletionRequested():
-            return "  Enter accepts, or type what to change: "
+            return "Enter accepts, or type what to change: "
         case ContinueRequested():
-            return "  Continue? [y]es, [n]o, or a hint for the model: "
+            return "Continue? [y]es, [n]o, or a hint for the model: "
 
 
 def answer_to(request: Request, line: str) -> Answer:
@@ -192,7 +199,7 @@ def answer_to(request: Request, line: str) -> Answer:
 def _approval(request_id: str, line: str) -> Answer:
     if line.lower() in _ALWAYS:
         return Answer(request_id, yes=True, always=True, scope=_ALWAYS[line.lower()])
-    first, _, rest = line.partition(" ")
+    first, _, rest = ("yes" if line == "1" else line).partition(" ")
     word = first.rstrip(",.:;!").lower()
     if word in _YES:
         return Answer(request_id, yes=True, text=rest.strip())

@@ -1,10 +1,12 @@
 """A transcript as lines that are written once: for logs, pipes and plain terminals.
 
     › Add a test                         each entry when it is there, as `drawing` draws it
-    I add it.                            text and live output as they come
+    | I add it.                          text and live output as they come,
     ● execute_command  pytest -q         a call when it starts,
-      1 passed                           its output below,
+      | 1 passed                         its output below,
       ✓ Command executed.                and how it ended: ✓, or ✗ and why
+
+Words of others stand behind a bar (`margin`): only Joey writes at the beginning of a line.
 
 What a request showed (a diff) is not written again when the call ends. Other calls may write in between; then the
 headline is repeated, so that it is clear whose end this is. On a terminal that nobody types at (`grows`), what the
@@ -25,7 +27,9 @@ from rich.text import Text
 
 from joey.events import (
     ApprovalRequested,
+    CompletionAnswered,
     CompletionRequested,
+    ContinueAnswered,
     ContinueRequested,
     Event,
     QuestionRequested,
@@ -55,7 +59,8 @@ from joey.events import (
 from joey.messages import Shown
 from joey.system.visible import VisiblePieces, one_line, visible
 from joey.terminal.console import SafeConsole
-from joey.terminal.drawing import Look, draw, draw_request, draw_result, draw_shown, headline, inked, outcome
+from joey.terminal.drawing import Look, draw, draw_request, draw_shown, headline, inked, outcome, result_heading
+from joey.terminal.plain.margin import BAR, BELOW, INDENT, Margin, behind
 from joey.terminal.status import money
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
@@ -74,18 +79,19 @@ _WITHIN_A_REPLY = (
 _SECONDS_A_FRAME = 0.05
 _TAIL = 10
 """How many lines are seen of a text that grows."""
-_INDENT = "  "
 
 
 class Writer:
     """Writes what happens. `watch` goes into the task."""
 
-    def __init__(self, out: TextIO, *, grows: bool = False, results: bool = True) -> None:
-        """`results`: write the result of the task, too; otherwise the caller does."""
+    def __init__(self, out: TextIO, *, grows: bool = False, results: bool = True, typed: bool = False) -> None:
+        """`results`: write the result of the task, too; otherwise the caller does. `typed`: what the user sends was
+        typed here, and is on the terminal already."""
         self.console = SafeConsole(out, highlight=False, markup=False, emoji=False, soft_wrap=True)
         self._transcript = Transcript()
         self._look = Look()
         self._results = results
+        self._typed = typed
         self._growing = _Growing(self.console) if grows and self.console.is_terminal else None
         self._text, self._output = VisiblePieces(), VisiblePieces(drop_escapes=True)
         self._held = ""
@@ -95,6 +101,8 @@ class Writer:
         self._after_reply: Text | None = None
         """and the line about its turn."""
         self._open = False
+        self._margin = Margin(BAR, None)
+        """Where the open line stands."""
         self._started: Card | None = None
         """The call whose headline was written last, with nothing of others below it."""
         self._streamed = False
@@ -108,8 +116,6 @@ class Writer:
         changed = self._transcript.apply(task_id, event)
         if not isinstance(event, _WITHIN_A_REPLY):
             self._settle_reply(event)
-        if isinstance(event, TaskAborted):
-            self._reasons.add(event.reason)
         match event:
             case TextDelta(text) if not self._results:
                 self._reply.append(text)
@@ -135,13 +141,13 @@ class Writer:
             case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
                 self._write_request(event)
             case _:
-                self._write_entries(changed)
+                self._write_other(event, changed)
 
     def write(self, text: str, *, end: str = "\n") -> None:
         """Something that is no event: a prompt, a line of the program's own."""
         self._stop_growing()
         self._close_line()
-        self.console.print(Text(visible(text)), end=end)
+        self.console.print(self._own(Text(visible(text))), end=end)
 
     def close(self) -> None:
         """Nothing more comes: end what is open."""
@@ -162,9 +168,19 @@ class Writer:
             self._write(last)
 
     def _write_start(self, event: TaskStarted) -> None:
-        sign = "Subtask: " if event.parent_id else "› "
-        self._write(inked("Resuming: " if event.resumed else sign, "bold cyan").append(visible(event.text), "bold"))
+        if event.parent_id:
+            self._write(inked("Subtask:", "bold cyan"))
+            self._print(behind(Text(visible(event.text), "bold"), BELOW, BELOW, self._width))
+        elif event.resumed or not self._typed:
+            sign = inked("Resuming: " if event.resumed else "› ", "bold cyan")
+            self._write(sign.append(visible(event.text), "bold"))
         self._write(inked(one_line(f"({event.mode} mode, {event.model}, {event.protocol} calls)"), "dim"))
+
+    def _write_other(self, event: Event, changed: list[Entry]) -> None:
+        if isinstance(event, TaskAborted):
+            self._reasons.add(event.reason)
+        if not (self._typed and isinstance(event, (CompletionAnswered, ContinueAnswered))):
+            self._write_entries(changed)
 
     def _write_entries(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
@@ -176,14 +192,22 @@ class Writer:
     def _write_request(self, request: Request) -> None:
         if isinstance(request, CompletionRequested):
             if self._results and not request.plain:
-                self._write(draw_result(request.result, self._look))
+                self._write(result_heading(is_plan=request.plan))
+                self._print(behind(Text(visible(request.result)), BAR, BAR, self._width))
             return
         if isinstance(request, ContinueRequested):
             self._reasons.add(request.reason)
         if isinstance(request, ApprovalRequested):
             self._seen[request.call_id] = request.shown
-        for number, part in enumerate(draw_request(request, self._look)):
-            self._write(_indented(part, sign="? " if number == 0 else _INDENT))
+        head, *parts = draw_request(request, self._look)
+        if not isinstance(request, ApprovalRequested):  # words of others have no place of their own in the first line
+            parts = [head, *parts]
+            head = Text(
+                "The model has a question:" if isinstance(request, QuestionRequested) else "The task has stopped:"
+            )
+        self._write(inked("? ", "bold yellow").append_text(head) if isinstance(head, Text) else head)
+        for part in parts:
+            self._print(behind(part, BELOW, BELOW, self._width) if isinstance(part, Text) else part)
 
     # Calls
 
@@ -197,7 +221,7 @@ class Writer:
             if self._started is not card:
                 self._write_headline(card)
             self._streamed = True
-            self._stream(self._output.add(event.text), indent=_INDENT)
+            self._stream(self._output.add(event.text), BELOW, "dim")
         else:
             self._write_end(card)
 
@@ -211,25 +235,34 @@ class Writer:
             self._write_headline(card)
         seen = self._seen.pop(card.call_id, ())
         shown = [] if self._streamed else [draw_shown(each, self._look) for each in card.shown if each not in seen]
+        for text in shown:
+            self._print(behind(text, BELOW, BELOW, self._width))
         sign = inked("✗ ", "red") if card.state == "failed" else inked("✓ ", "green")
-        for text in (*shown, sign.append_text(outcome(card, self._look))):
-            self._write_below(text)
+        self._write_below(sign.append_text(outcome(card, self._look)))
         self._started = None
 
     # Lines
 
     def _write(self, what: RenderableType) -> None:
         self._started = None
-        self._print(what)
+        self._print(self._own(what) if isinstance(what, Text) else what)
 
     def _write_below(self, what: RenderableType) -> None:
-        """Below the headline of a call."""
-        self._print(_indented(what))
+        """Below the headline of a call: the first line is ours."""
+        self._print(behind(what, INDENT, BELOW, self._width) if isinstance(what, Text) else what)
 
     def _print(self, what: RenderableType) -> None:
         self._stop_growing()
         self._close_line()
         self.console.print(what)
+
+    def _own(self, text: Text) -> Text:
+        """A line of ours; what follows its first row is indented, so that nothing else looks like one."""
+        return behind(text, "", INDENT, self._width)
+
+    @property
+    def _width(self) -> int | None:
+        return self.console.width if self.console.is_terminal else None
 
     def _stream_text(self, text: str) -> None:
         """Empty lines around a text are left out: they wait until more text comes."""
@@ -237,16 +270,16 @@ class Writer:
         text = text if self._open else text.lstrip("\n")
         kept = text.rstrip("\n")
         self._held = text[len(kept) :]
-        self._stream(kept)
+        self._stream(kept, BAR)
 
-    def _stream(self, text: str, *, indent: str = "") -> None:
+    def _stream(self, text: str, mark: str, style: str = "") -> None:
         if not text:
             return
         self._stop_growing()
-        start = "" if self._open else indent
-        line, self._open = text.removesuffix("\n"), not text.endswith("\n")
-        drawn = inked(start + line.replace("\n", f"\n{indent}"), "dim" if indent else "")
-        self.console.print(drawn, end="" if self._open else "\n")
+        if not self._open:
+            self._margin = Margin(mark, self._width)
+        self._open = not text.endswith("\n")
+        self.console.print(inked(self._margin.add(text), style), end="")
 
     def _stop_growing(self) -> None:
         if self._growing:
@@ -256,17 +289,8 @@ class Writer:
         self._held = ""
         rest = self._text.end() + self._output.end()
         if rest or self._open:
-            self.console.print(Text(rest))
+            self.console.print(Text(self._margin.add(rest)))
         self._open = False
-
-
-def _indented(what: RenderableType, sign: str = _INDENT) -> RenderableType:
-    """In plain lines everything is a text: what wraps to a width is for screens."""
-    if not isinstance(what, Text):
-        return what
-    first, *more = what.split("\n", allow_blank=True)
-    lines = [inked(sign, "bold yellow").append_text(first), *(Text(_INDENT).append_text(line) for line in more)]
-    return Text("\n").join(lines)
 
 
 class _Tail(Look):

@@ -44,7 +44,7 @@ from joey.permissions import Granted
 from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import one_line, visible
 from joey.task.task import TaskHandle
-from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
+from joey.terminal.activity import FRAMES_A_SECOND, IDLE, Activity, draw_activity
 from joey.terminal.activity import after as activity_after
 from joey.terminal.attachments import ImageFile
 from joey.terminal.clipboard import Clipboard
@@ -413,7 +413,16 @@ class Interactive(SurvivingApp, TypeaheadApp):
     async def _run_users_command(self, line: str) -> None:
         entry = self.session.command_line.entry(line)
         self._touch(self.transcript.add(entry))
-        await self.session.command_line.run(entry, lambda _text: self._touch(entry))
+        running = Activity("running", f"running {one_line(entry.command)}", self.clock())
+        if self._activity.is_idle:
+            self._activity = running
+            self._show_activity()
+        try:
+            await self.session.command_line.run(entry, lambda _text: self._touch(entry))
+        finally:
+            if self._activity is running:
+                self._activity = IDLE
+                self._show_activity()
 
     def _answer(self, answer: Answer) -> None:
         if self.session.task is not None:
@@ -644,7 +653,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
     async def close(self) -> None:
         """End what runs, so that it can be resumed, and quit."""
         if self.session.task is not None and self._worker is not None:
-            self.session.task.send(Cancel("the terminal was closed"))
+            self.session.task.send(Cancel("Joey was closed"))
             await self._worker.wait()
         self._window_title.give_back()
         self.exit()

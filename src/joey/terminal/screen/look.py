@@ -116,7 +116,7 @@ def _keys(request: Request, *, of_subtask: bool) -> str:
             what = " the subtask's result, and the task goes on" if of_subtask else ""
             return f"Enter accepts{what} · or type what to change"
         case _:
-            return "y continues · n stops · or type a hint for the model"
+            return "y continues, or tries again · n stops · or type a hint for the model"
 
 
 def draw_attached(labels: Sequence[str]) -> Text:

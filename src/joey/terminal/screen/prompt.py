@@ -86,6 +86,11 @@ class History:
         return None
 
 
+def _word_before(line: str, column: int) -> int:
+    """Where the word begins that ends before the column, as Ctrl+W of a shell sees words."""
+    return len(line[:column].rstrip()) - len(line[:column].rstrip().rpartition(" ")[2])
+
+
 class Prompt(Survives, TextArea):
     """Where the user types."""
 
@@ -148,6 +153,7 @@ class Prompt(Survives, TextArea):
         self._draft = ""
         """What Esc brings back then."""
         self._is_below = False
+        self._cut = ""
         self._pasted = Pasted()
         self._vim = VimKeys(self, self._looked_back) if vim else None
         self.sent_before = History(sent_before)
@@ -179,7 +185,7 @@ class Prompt(Survives, TextArea):
             return True
         if self._chose(key) or (self._vim is not None and self._vim.took(key, character)):
             return True
-        return self._sent_or_broke(key) or self._looked_back(key) or self._wanted(key)
+        return self._sent_or_broke(key) or self._looked_back(key) or self._wanted(key) or self._as_in_a_shell(key)
 
     def _wanted(self, key: str) -> bool:
         if key == "question_mark" and not self.text:
@@ -188,6 +194,24 @@ class Prompt(Survives, TextArea):
             self.post_message(self.WantsEnd())
         elif key == "ctrl+v":
             self.post_message(self.WantsImage())
+        else:
+            return False
+        return True
+
+    def _as_in_a_shell(self, key: str) -> bool:
+        """Keys of readline: on the line that was typed, however it wraps; Ctrl+Y brings back what was cut last."""
+        row, column = self.cursor_location
+        line = self.document[row]
+        cut = {"ctrl+u": (0, column), "ctrl+k": (column, len(line)), "ctrl+w": (_word_before(line, column), column)}
+        if key in cut and (between := cut[key])[0] < between[1]:
+            self._cut = line[between[0] : between[1]]
+            self.delete((row, between[0]), (row, between[1]))
+        elif key == "ctrl+y":
+            self.insert(self._cut)
+        elif key in ("ctrl+a", "ctrl+e"):
+            self.move_cursor((row, 0 if key == "ctrl+a" else len(line)))
+        elif key in ("alt+b", "alt+f"):
+            (self.action_cursor_word_left if key == "alt+b" else self.action_cursor_word_right)()
         else:
             return False
         return True
