@@ -206,6 +206,8 @@ class Typist:
     def answer(self) -> None:
         screen = self.terminal.screen()
         if not self._is_empty(screen):
+            if "Enter answers" in screen:
+                self.terminal.keys("BSpace")  # the key was for the request before
             return
         if "y yes" in screen:
             yes = self.random.random() < 0.5
@@ -237,7 +239,7 @@ class Typist:
 
     def run(self) -> None:
         if not self._put_back and self._is_empty(self.terminal.screen()):
-            self.terminal.text(self.random.choice(("!echo mine", "/cost", "/jobs", "/new")))
+            self.terminal.text(self.random.choice(("!echo mine", "/cost", "/jobs", "/help")))
             self.terminal.keys("Enter")
 
     def search(self) -> None:
