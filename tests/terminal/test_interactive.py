@@ -662,7 +662,7 @@ async def test_lines_history_and_completion_in_the_input(tmp_path: Path) -> None
         await pilot.press("down")
         assert prompt.text == "x"
         prompt.text = ""
-        await pilot.press("slash", "h")
+        await pilot.press("slash", "h", "e")
         await until(pilot, "/help")
         await pilot.press("tab")
         assert prompt.text == "/help "
