@@ -87,9 +87,7 @@ class Lifecycle:
         except Exception as error:  # noqa: BLE001 - whatever it was, the conversation is as it was
             self._log.emit_last(ContextKept(self._log.write_down(error)))
         finally:
-            self.over = True
-            await self._absorb_cancel()
-            self._log.close()
+            await self._suspend()
 
     async def _outcome(self, work: Callable[[], Awaitable[TaskFinished]]) -> TaskFinished:
         try:
