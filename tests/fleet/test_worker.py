@@ -35,6 +35,8 @@ from joey.fleet.repositories import Mirror
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.server import LocalServer, ReceivedRequest
 
+ONE_DATABASE = pytest.mark.parametrize("kit", ["sqlite"], indirect=True)
+"""For what test_ledger.py tries on both."""
 MODEL = by_turn(write(1, "a.txt", "one\n"), run_command(2, "echo two >> b.txt"), done())
 
 
@@ -161,6 +163,7 @@ async def until(true: object, seconds: float = 60) -> None:
         await asyncio.sleep(0.05)
 
 
+@ONE_DATABASE
 async def test_a_batch_stops_at_its_budget_and_continues_with_another(served: FleetKit, tmp_path: Path) -> None:
     source = repository(tmp_path / "source", {"a.txt": "zero\n"})
     with served.open() as fleet:
@@ -174,6 +177,7 @@ async def test_a_batch_stops_at_its_budget_and_continues_with_another(served: Fl
         assert fleet.task("b.x").outcome == "completed"
 
 
+@ONE_DATABASE
 async def test_tasks_are_cancelled_in_the_queue_and_while_they_run(served: FleetKit, tmp_path: Path) -> None:
     source = repository(tmp_path / "source", {"a.txt": "zero\n"})
 
@@ -198,6 +202,7 @@ async def test_tasks_are_cancelled_in_the_queue_and_while_they_run(served: Fleet
             assert {task.journal for task in fleet.ledger.tasks()} == {"b.x.try2", "b.y.try2"}
 
 
+@ONE_DATABASE
 async def test_a_429_that_one_task_meets_holds_back_the_others(served: FleetKit, tmp_path: Path) -> None:
     source = repository(tmp_path / "source", {"a.txt": "zero\n"})
     answers = iter([Failure(429, "slow down", headers={"retry-after": "2"})])
