@@ -147,7 +147,7 @@ class Writer:
         """Something that is no event: a prompt, a line of the program's own."""
         self._stop_growing()
         self._close_line()
-        self.console.print(self._own(Text(visible(text))), end=end)
+        self.console.print(Text(visible(text)), end=end)
 
     def close(self) -> None:
         """Nothing more comes: end what is open."""
