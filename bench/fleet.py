@@ -173,6 +173,7 @@ def _idle(url: Callable[[], str | None], waiting: int) -> tuple[float, float]:
         fleet.add("b", [_spec(f"t{number}", Path(place), "http://127.0.0.1:1", 1) for number in range(waiting)])
         for task in fleet.ledger.tasks():
             fleet.ledger.own(task.id, task.workflow, "gone")
+            fleet.queue.cancel(task.workflow)  # the part that put the question is over
             fleet.ledger.park(
                 task.id, task.workflow, json.dumps({"type": "question_requested", "question": "?"}),
                 lambda at, name, spec: fleet.queue.enqueue(at, name, spec, delay=86_400),
