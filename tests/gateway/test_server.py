@@ -77,6 +77,8 @@ async def test_tokens_are_counted_for_messages() -> None:
         ({"host": "localhost", "origin": "http://localhost"}, 200),
         ({"host": "localhost", "origin": "http://evil.example"}, 403),
         ({"host": "localhost", "origin": "null"}, 403),
+        ({"host": "localhost", "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ({"host": "localhost", "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),
     ],
 )
 async def test_on_loopback_no_page_from_elsewhere_gets_in(headers: dict[str, str], status: int) -> None:

@@ -115,6 +115,49 @@ def test_upstreams_of_the_settings_have_names_and_aliases(tmp_path: Path, monkey
     assert (small.name, small.model, small.slots) == ("small", "qwen3:1b", 1)
 
 
+class _Listening(_Props):
+    """Keeps what it was sent."""
+
+    def __init__(self) -> None:
+        self.heads: list[bytes] = []
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.heads.append(await reader.readuntil(b"\r\n\r\n"))
+        again = asyncio.StreamReader()
+        again.feed_data(self.heads[-1])
+        await super().answer(again, writer)
+
+
+async def test_an_upstream_of_a_project_gets_no_key_of_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    project = tmp_path / "project"
+    (project / ".joey").mkdir(parents=True)
+    assert main(["tools", "--trust", "--workspace", str(project)]) == 0
+    listening = _Listening()
+    server = await asyncio.start_server(listening.answer, "127.0.0.1", 0)
+    entry = f'[upstreams."theirs"]\nmodel = "m"\nurl = "http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"\n'
+    for variable, line in (("MY_BANK_TOKEN", 'key_variable = "MY_BANK_TOKEN"\n'), ("JOEY_UPSTREAM_KEY", "")):
+        monkeypatch.setenv(variable, "secret")
+        (project / ".joey" / "config.toml").write_text(entry + line)
+        config = settings_in_force(project)
+        if line:
+            with pytest.raises(UsageError, match="key_variable counts in your own settings only"):
+                await asyncio.to_thread(open_upstreams, UpstreamChoice(), config)
+        else:
+            (theirs,) = await asyncio.to_thread(open_upstreams, UpstreamChoice(), config)
+            await theirs.provider.close()
+    server.close()
+    assert listening.heads and b"secret" not in b"".join(listening.heads)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "127.0.0.1:8080", "ftp://127.0.0.1"])
+def test_an_upstream_is_an_address_of_a_server(url: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="begins with http"):
+        open_upstreams(UpstreamChoice(url=url), settings_in_force(tmp_path))
+
+
 # Clients
 
 

@@ -37,7 +37,10 @@ async def ask(method: str, path: str, headers: dict[str, str], access: Access | 
         ("GET", "/api/v1/tasks", COOKIE, 200),
         ("GET", "/api/v1/tasks", BEARER, 200),
         ("POST", "/api/v1/tasks", BEARER, 200),
-        ("POST", "/api/v1/tasks", {**COOKIE, **OURS}, 200),
+        ("POST", "/api/v1/tasks", {**BEARER, **OURS}, 200),
+        # Another server of this machine was sent the cookie, and says what it wants:
+        ("POST", "/api/v1/tasks", {**COOKIE, **OURS}, 401),
+        ("DELETE", "/api/v1/tasks/x", {**COOKIE, **OURS}, 401),
         # A form or an image of another site, a link, a page that was rebound to this machine:
         ("POST", "/api/v1/tasks", COOKIE, 403),
         ("POST", "/api/v1/tasks", {**COOKIE, "origin": f"http://{HOST}", "content-type": "text/plain"}, 403),

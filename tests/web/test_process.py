@@ -27,8 +27,10 @@ async def test_it_prints_a_link_and_leaves_tasks_that_can_be_resumed(tmp_path: P
             assert (await client.get("/")).status_code == 401
             page = await client.get(f"/?token={found[2]}")
             assert page.status_code == 200 and "<title>Joey</title>" in page.text
+            assert (await client.get("/api/v1/tasks")).status_code == 200  # the cookie of the link is enough to read
+            client.headers["authorization"] = f"Bearer {found[2]}"
             started = await client.post("/api/v1/tasks", json={"text": "talk"}, headers={"origin": found[1]})
-            assert started.status_code == 201, started.text  # the cookie of the link is enough
+            assert started.status_code == 201, started.text
         process.terminate()
         assert await asyncio.wait_for(process.wait(), 30) == 0
     entry = TaskStore(joey.home / ".local/state/joey/tasks").find("last")

@@ -35,13 +35,18 @@ class Guard:
                 "forbidden", f"the host {host!r} is not this machine; use http://127.0.0.1 or http://localhost"
             )
         origin = headers.get("origin")
-        if origin is not None and _place(origin) != host.lower():
+        if (origin is not None and _place(origin) != host.lower()) or _is_foreign(headers):
             raise Refusal("forbidden", "requests of web pages from elsewhere are not answered")
         if self.key is not None and not hmac.compare_digest(_given_key(headers).encode(), self.key.encode()):
             raise Refusal("auth", "the key is missing or wrong; send the gateway's key as the API key")
 
     def _is_ours(self, host: str) -> bool:
         return is_this_machine(host) or host in self.hosts
+
+
+def _is_foreign(headers: Mapping[str, str]) -> bool:
+    """Whether a browser says that a page from elsewhere wants this, and not a person who followed a link."""
+    return headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
 
 
 def _place(origin: str) -> str:

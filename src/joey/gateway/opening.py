@@ -70,10 +70,19 @@ def open_upstreams(chosen: UpstreamChoice, config: Config) -> list[Upstream]:
 
 
 def _named(name: str, entry: Mapping[str, Any], config: Config) -> Upstream:
+    setting = config.settings[f"upstreams.{name}"]
     try:
-        return open_upstream(UpstreamChoice.read(entry), config, name)
+        choice = UpstreamChoice.read(entry)
+        return open_upstream(_without_key(choice) if setting.origin == "project" else choice, config, name)
     except UsageError as error:
-        raise UsageError(f"{config.settings[f'upstreams.{name}'].where}: {error}") from None
+        raise UsageError(f"{setting.where}: {error}") from None
+
+
+def _without_key(choice: UpstreamChoice) -> UpstreamChoice:
+    """An upstream of a project's file: a folder that is trusted may name a server, and gets no key of the user's."""
+    if choice.key_variable != KEY_VARIABLE:
+        raise UsageError("key_variable counts in your own settings only; move this upstream there, or remove the line")
+    return replace(choice, key_variable="")
 
 
 def in_the_box() -> str:
@@ -111,8 +120,10 @@ def _engine(chosen: UpstreamChoice, config: Config) -> EngineOptions:
 
 def _at(chosen: UpstreamChoice, url: str, name: str) -> Upstream:
     """A server by its address."""
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{url!r} is no address of a server; it begins with http:// or https://")
     address = url.rstrip("/") if url.rstrip("/").endswith("/v1") else f"{url.rstrip('/')}/v1"
-    key = os.environ.get(chosen.key_variable)
+    key = os.environ.get(chosen.key_variable) if chosen.key_variable else None
     model = chosen.model or _first_model(address, key)
     probed = probe(address, key) if chosen.api in (None, "chat") else Probed()
     grammar = probed.grammar or "off" if chosen.grammar in (None, AUTO) else chosen.grammar

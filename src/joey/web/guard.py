@@ -5,7 +5,9 @@
     Origin    a page of another site is refused whatever it wants, and whatever changes something must say that it comes
               from here. A link has no way to do that, so a link approves nothing.
     the token in the link that the terminal prints. It is exchanged for a cookie that scripts cannot read and other
-              sites cannot use; programs send it as `Authorization: Bearer …`.
+              sites cannot use, for reading. Cookies go to every port of a host name, so another server of this machine
+              may see it: what changes something needs the token itself (`Authorization: Bearer …`), which the page
+              keeps where only its own origin can read it.
 
 Answers carry a content security policy under which the page runs its own files only.
 """
@@ -48,7 +50,7 @@ HEADERS = {
 }
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _SAFE = frozenset(("GET", "HEAD"))
-_NO_TOKEN = "open the link that `joey web` printed: this page needs its token"  # noqa: S105 - words, no token
+_NO_TOKEN = "open the link that `joey web` printed: this needs its token"  # noqa: S105 - words, no token
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ class Guard:
         bearer = self._bears(headers)
         if (wrong := _foreign(scope["method"], headers, host)) and not (bearer and "origin" not in headers):
             return _refused(scope, 403, wrong)
-        if not (bearer or self._has_cookie(headers, host) or self._in_link(scope)):
+        reads = scope["method"] in _SAFE and (self._has_cookie(headers, host) or self._in_link(scope))
+        if not (bearer or reads):
             return _refused(scope, 401, _NO_TOKEN)
         return None
 

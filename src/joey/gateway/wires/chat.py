@@ -58,6 +58,8 @@ _ERRORS: dict[RefusalKind, tuple[str, str | None]] = {
 
 def openai_error(refusal: Refusal) -> JsonObject:
     kind, code = _ERRORS[refusal.kind]
+    if refusal.kind == "not_found" and refusal.param != "model":  # clients would say that the model is wrong
+        code = None
     return {"error": {"message": refusal.message, "type": kind, "param": refusal.param, "code": code}}
 
 

@@ -1,11 +1,14 @@
 // The server: requests, and one stream of events. The page knows nothing that is not in this API.
 
+import { remembered } from "./dom.js";
+
 const ROOT = "/api/v1";
 
 export async function request(path, method = "GET", body = undefined) {
   const options = { method, headers: { accept: "application/json" } };
   if (method !== "GET") {
     options.headers["content-type"] = "application/json";
+    options.headers.authorization = `Bearer ${remembered("token", "")}`;
     options.body = JSON.stringify(body ?? {});
   }
   let answer;

@@ -137,7 +137,9 @@ class App {
 async function begin() {
   const theme = remembered("theme", "");
   if (theme) document.documentElement.dataset.theme = theme;
-  // The token has done its work: the cookie stands for it, and the address need not show it.
+  // The cookie stands for the token in what is read; what changes something needs the token. The address need not show it.
+  const token = new URLSearchParams(location.search).get("token");
+  if (token) remember("token", token);
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
   try {
     const app = new App(await get("/meta"));
