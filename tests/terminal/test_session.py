@@ -8,10 +8,12 @@ from typing import cast
 
 import pytest
 
-from joey.events import ToolRunFinished
+from joey.commands import TakeBack
+from joey.events import ToolRunFinished, UserMessageQueued
 from joey.messages import ToolResult
 from joey.task.task import TaskHandle
 from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.prompt import Prompt
 from joey.terminal.session import Session
 from joey.terminal.slash import COMMANDS, Front, run_command
 from joey.testing.script import reply
@@ -72,3 +74,26 @@ def test_help_is_aligned_and_names_what_else_can_be_typed(tmp_path: Path) -> Non
 def test_a_command_of_other_programs_is_answered_with_what_does_it_here(name: str, tmp_path: Path) -> None:
     front = cast("Front", SimpleNamespace(session=Session(ScratchServices(tmp_path, []))))
     assert run_command(front, f"/{name}").startswith(f"There is no /{name} here: ")
+
+
+async def test_esc_puts_back_what_the_task_has_also_where_the_screen_is_behind(tmp_path: Path) -> None:
+    queued = [SimpleNamespace(text=text) for text in ("one", "two", "three")]
+
+    class Busy(Running):
+        state = SimpleNamespace(queued=queued)
+        waits_for_message = False
+
+        def send(self, command: object) -> bool:
+            if isinstance(command, TakeBack) and self.state.queued:
+                self.state.queued = self.state.queued[:-1]
+                return True
+            return False
+
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test() as pilot:
+        app.session.task = cast("TaskHandle", Busy())
+        app.watch_task("t", UserMessageQueued("one"))  # those of the others have not been drawn yet
+        await until(pilot, "› one")
+        await pilot.press("escape")
+        assert app.query_one(Prompt).text == "one\ntwo\nthree"
+        app.session.task = None

@@ -38,6 +38,7 @@ from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Say, TakeBack
 from joey.errors import JoeyError
 from joey.events import Event, Request, TaskFinished, ToolRunFinished
+from joey.frames import own_words
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.permissions import Granted
@@ -430,10 +431,14 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def _take_back(self) -> str | None:
         """The last message that still waits for the model, which then no longer does; None if there is none."""
-        waiting = self.transcript.waiting
+        waiting = self._waiting()
         if not waiting or self.session.task is None or not self.session.task.send(TakeBack()):
             return None
-        return waiting[-1].text
+        return waiting[-1]
+
+    def _waiting(self) -> list[str]:
+        """The messages that the model has not read, as the task has them: the screen may be a moment behind."""
+        return [own_words(each.text) for each in self.session.task.state.queued] if self.session.task else []
 
     # Requests
 
@@ -527,7 +532,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
     def _take_all_back(self) -> None:
         """Put the messages that the model has not read back into the input, so that none is sent unnoticed later."""
         task, prompt = self.session.task, self.query_one(Prompt)
-        taken = [each.text for each in self.transcript.waiting if task is not None and task.send(TakeBack())]
+        taken = [text for text in self._waiting() if task is not None and task.send(TakeBack())]
         if taken:
             prompt.text = "\n".join([*taken, *([prompt.text] if prompt.text else [])])
 
