@@ -226,9 +226,13 @@ class Typist:
         self.terminal.resize(*self.random.choice(((100, 30), (80, 24), (60, 16), (140, 45))))
 
     def interrupt(self) -> None:
-        self.terminal.keys("Escape")
+        self._escape()
         self._put_back = True
-        time.sleep(0.2)
+
+    def _escape(self) -> None:
+        """Esc by itself: together with the next letter, in one piece, it would be Alt and that letter."""
+        self.terminal.keys("Escape")
+        time.sleep(1.0)
 
     def scroll(self) -> None:
         for _ in range(self.random.randint(1, 4)):
@@ -245,8 +249,7 @@ class Typist:
     def search(self) -> None:
         self.terminal.keys("C-f")
         self.terminal.text("looking")
-        self.terminal.keys("Escape")
-        time.sleep(0.2)
+        self._escape()
 
     # The account
 
