@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from joey.app.services import Choices, TaskLine
 from joey.effects import Suggestion, Todo
@@ -130,6 +131,8 @@ def typed(*keys: str, after: Step | None = None) -> Step:
             await after(app, pilot)
             await settled(app, pilot)
         await pilot.press(*keys)
+        for field in app.screen.query(Input):
+            field.cursor_blink = False
 
     return type_
 

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from joey.app.settings import settings_in_force
 from joey.cli.flags import add_setting_flags, settings_in
 from joey.errors import UsageError
+from joey.system.installation import add_extra
 
 if TYPE_CHECKING:
     from joey.fleet.fleet import Fleet
@@ -120,7 +121,7 @@ def _fleet() -> Iterator[Fleet]:
     try:
         from joey.fleet.fleet import open_fleet
     except ImportError as error:
-        raise UsageError(f"joey fleet needs {error.name}; install it with: pip install 'joey[fleet]'") from None
+        raise UsageError(f"joey fleet needs {error.name}: {add_extra('fleet')}") from None
     with open_fleet(settings_in_force(Path.cwd())) as fleet:
         yield fleet
 

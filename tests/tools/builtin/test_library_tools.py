@@ -47,7 +47,8 @@ async def test_going_into_the_commands_mode_needs_approval(library: Library, con
 
 async def test_an_unknown_command_or_mode_is_an_error_that_helps(library: Library, context: ToolContext) -> None:
     unknown = await RunSlashCommand(library).run(RunSlashCommandParams(command="nope"), context)
-    assert unknown.is_error and unknown.text == "There is no slash command 'nope'. Commands: init, lost, review."
+    assert unknown.is_error
+    assert unknown.text == "There is no slash command 'nope'. Commands: commit, init, lost, review."
     lost = await RunSlashCommand(library).run(
         RunSlashCommandParams(command="lost"), replace(context, modes=("code", "ask"))
     )
