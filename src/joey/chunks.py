@@ -1,4 +1,4 @@
-"""What a provider sent, uninterpreted. Every provider yields these five and nothing else.
+"""What a provider sent, uninterpreted. Every provider yields these six and nothing else.
 
 Interpreting them is a protocol's work: a TextChunk may hold half an XML tag, a ToolCallChunk half a JSON escape.
 """
@@ -51,6 +51,15 @@ class StopChunk:
     detail: str = ""
 
 
-Chunk: TypeAlias = TextChunk | ReasoningChunk | ToolCallChunk | UsageChunk | StopChunk
+@dataclass(frozen=True, slots=True)
+class PromptChunk:
+    """How many tokens of the prompt the server has read so far, of how many. Only local servers report it, before the
+    first piece of the reply."""
+
+    read: int
+    total: int
+
+
+Chunk: TypeAlias = TextChunk | ReasoningChunk | ToolCallChunk | UsageChunk | StopChunk | PromptChunk
 
 CHUNKS = Codec(Chunk)

@@ -125,6 +125,15 @@ class UsageReported(Usage):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptProgressed:
+    """The server has read so many tokens of the prompt, of how many; the reply has not begun. Only local servers report
+    it."""
+
+    read: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class StreamFinished:
     """The reply has ended, and why. `detail` is the provider's own word for it."""
 
@@ -145,6 +154,7 @@ StreamEvent: TypeAlias = (
     | ToolCallMalformed
     | MarkupDelta
     | UsageReported
+    | PromptProgressed
     | StreamFinished
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.chunks import Chunk, StopChunk, TextChunk, UsageChunk
+from joey.chunks import Chunk, PromptChunk, StopChunk, TextChunk, UsageChunk
 from joey.errors import UsageError
 from joey.messages import Message, TextBlock
 from joey.providers import (
@@ -57,12 +57,22 @@ async def slot_becomes(*, working: bool) -> bool:
 
 @needs_model
 async def test_words_come_as_they_are_decoded_then_usage_and_a_reason_to_stop() -> None:
-    chunks = await read(smol(), ask("Say hello to Bob.", max_tokens=12))
+    everything = await read(smol(), ask("Say hello to Bob.", max_tokens=12))
+    chunks = [chunk for chunk in everything if not isinstance(chunk, PromptChunk)]
     assert all(isinstance(chunk, TextChunk) for chunk in chunks[:-2]) and len(chunks) > 8
     usage = chunks[-2]
     assert isinstance(usage, UsageChunk) and usage.output_tokens == 12
     assert usage.input_tokens + usage.cache_read_tokens > 20
     assert chunks[-1] == StopChunk("length", "length")
+
+
+@needs_model
+async def test_how_much_of_the_prompt_was_read_is_reported_before_the_first_word() -> None:
+    chunks = await read(smol(), ask("a new word " * 200, max_tokens=1))
+    reported = [chunk for chunk in chunks if isinstance(chunk, PromptChunk)]
+    assert reported and chunks[: len(reported)] == reported
+    assert [chunk.read for chunk in reported] == sorted(chunk.read for chunk in reported)
+    assert reported[-1].read == reported[-1].total > 200
 
 
 @needs_model

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from anthropic_shapes import message
-from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.chunks import Chunk, PromptChunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
 from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import (
@@ -19,6 +19,7 @@ from joey.providers import (
     NetworkError,
     ReasoningOptions,
     abilities_of,
+    open_model,
 )
 from joey.providers.encoding.reasoning import ReasoningDetails
 from joey.providers.openai_chat import ChatEncoder, OpenAIProvider, chat_messages
@@ -235,6 +236,10 @@ ODDITIES: dict[str, tuple[list[Any], list[Chunk]]] = {
     ),
     "a refusal": ([_delta(refusal="No."), _delta("stop")], [TextChunk("No."), StopChunk("refusal", "stop")]),
     "a word of its own": ([_delta(content="a"), _delta("eos")], [TextChunk("a"), StopChunk("unknown", "eos")]),
+    "progress that cannot be read": (
+        [{"prompt_progress": 7}, {"prompt_progress": {"processed": "a", "total": 0}}, _delta("stop", content="a")],
+        [TextChunk("a"), StopChunk("end", "stop")],
+    ),
     "no choices, null usage": (
         [{"choices": None}, {"choices": [], "usage": None}, _delta("stop", content="a")],
         [TextChunk("a"), StopChunk("end", "stop")],
@@ -308,6 +313,17 @@ async def test_a_grammar_is_sent_as_the_server_takes_it(form: str | None, sent: 
     body = server.requests[0].body
     assert {key: body[key] for key in ("grammar", "structured_outputs", "guided_grammar") if key in body} == sent
     assert provider.takes_grammar is bool(form)
+
+
+@pytest.mark.parametrize(("name", "asks"), [("llamacpp/m", True), ("vllm/m", False), ("ollama/m", False)])
+async def test_a_server_that_reports_how_much_of_the_prompt_it_read_is_asked_to(name: str, asks: bool) -> None:
+    sent = ScriptedReply((PromptChunk(512, 1_024), PromptChunk(1_024, 1_024), *reply("x").chunks))
+    async with LocalServer([sent]) as server:
+        provider, model = open_model(name, base_url=server.openai_url)
+        chunks = [chunk async for chunk in provider.stream(ModelRequest(model, (TASK,)))]
+        await provider.close()
+    assert server.requests[0].body.get("return_progress", False) is asks
+    assert chunks[:3] == [PromptChunk(512, 1_024), PromptChunk(1_024, 1_024), TextChunk("x")]
 
 
 def test_an_unknown_grammar_form_is_refused() -> None:

@@ -10,6 +10,7 @@ from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
     Event,
+    PromptProgressed,
     ReasoningDelta,
     RetryScheduled,
     TaskFinished,
@@ -47,6 +48,9 @@ def folded(*events: Event, now: float = 0.0) -> Activity:
     ("events", "words"),
     [
         ((STARTED,), "waiting for the model"),
+        ((STARTED, PromptProgressed(1_231, 3_000)), "reading the prompt, 41 %"),
+        ((STARTED, PromptProgressed(1_231, 3_000), PromptProgressed(3_000, 3_000)), "waiting for the model"),
+        ((STARTED, PromptProgressed(1_231, 3_000), TextDelta("I")), "writing a reply"),
         ((STARTED, TextDelta("I")), "writing a reply"),
         ((STARTED, ReasoningDelta("Hm")), "thinking"),
         ((STARTED, *WRITING), "writing src/server.py, 120 lines"),

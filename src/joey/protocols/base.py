@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
-from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.chunks import Chunk, PromptChunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.errors import UsageError
 from joey.events import (
+    PromptProgressed,
     ReasoningDelta,
     ReasoningFinished,
     ReasoningStarted,
@@ -91,6 +92,8 @@ class BaseParser(ABC):
             self._reasoning(chunk)
         elif isinstance(chunk, UsageChunk):
             self._out.append(UsageReported.of(chunk))
+        elif isinstance(chunk, PromptChunk):
+            self._out.append(PromptProgressed(chunk.read, chunk.total))
         else:
             self._stop = chunk
         return self._take()

@@ -94,7 +94,9 @@ def open_model(
         raise MissingKeyError(f"no API key for {provider}; set {endpoint.key_variable}")
     if api is not None:
         address, abilities = _for_api(api, endpoint, address), _through(api, abilities or abilities_of(model))
-    connection = Connection(model, address, api_key, endpoint.key_variable, abilities, grammar, engine, custom_tools)
+    connection = Connection(
+        model, address, api_key, endpoint.key_variable, abilities, grammar, engine, custom_tools, endpoint.fields
+    )
     module = APIS[api] if api else WIRES[endpoint.wire]
     opened: Provider = importlib.import_module(module).connect(connection)
     return opened, model

@@ -8,9 +8,9 @@ ends in exactly one StopChunk; a stream that ends without one is a CutStreamErro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from joey.chunks import Chunk
 from joey.messages import Message
@@ -78,6 +78,8 @@ class Connection:
     engine: EngineOptions | None = None
     custom_tools: bool = False
     """Whether tools that are one text are offered as such, to models that were trained on it."""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """What the server takes in a request beside the API."""
 
 
 class Provider(ABC):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,8 @@ class Endpoint:
     key_variable: str
     base_url: str | None = None
     base_url_variable: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """What goes into the body of every request in Chat Completions, beside the API."""
 
     @property
     def needs_key(self) -> bool:
@@ -28,7 +31,9 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "deepseek": Endpoint("openai", "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1"),
     "mistral": Endpoint("openai", "MISTRAL_API_KEY", "https://api.mistral.ai/v1"),
     "ollama": Endpoint("openai", "OLLAMA_API_KEY", "http://localhost:11434/v1", "OLLAMA_BASE_URL"),
-    "llamacpp": Endpoint("openai", "LLAMACPP_API_KEY", "http://localhost:8080/v1", "LLAMACPP_BASE_URL"),
+    "llamacpp": Endpoint(
+        "openai", "LLAMACPP_API_KEY", "http://localhost:8080/v1", "LLAMACPP_BASE_URL", {"return_progress": True}
+    ),
     "lmstudio": Endpoint("openai", "LMSTUDIO_API_KEY", "http://localhost:1234/v1", "LMSTUDIO_BASE_URL"),
     "vllm": Endpoint("openai", "VLLM_API_KEY", "http://localhost:8000/v1", "VLLM_BASE_URL"),
 }

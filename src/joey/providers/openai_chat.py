@@ -51,6 +51,7 @@ def connect(connection: Connection) -> OpenAIProvider:
         abilities=connection.abilities,
         key_variable=connection.key_variable,
         grammar=None if connection.grammar == "off" else connection.grammar,
+        fields=connection.fields,
     )
 
 

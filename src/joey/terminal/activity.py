@@ -1,7 +1,8 @@
 """What Joey is doing right now, for the line above the input. A fold of events with the time, and a pure drawing of it.
 
     idle --TaskStarted, TurnStarted--> waiting for the model --a text, a call--> writing … --the call runs--> running …
-      ^                                        |  ^ RetryScheduled: counts down to the next attempt
+      ^                                        |  ^ PromptProgressed: how much of the prompt a local server has read
+      |                                        |  ^ RetryScheduled: counts down to the next attempt
       +---- a request, the end of the task ----+
 
 The clock runs from the user's last word: it tells how long they have waited. While idle there is nothing to draw, and
@@ -25,6 +26,7 @@ from joey.events import (
     ContinueAnswered,
     ContinueRequested,
     Event,
+    PromptProgressed,
     QuestionAnswered,
     QuestionRequested,
     ReasoningDelta,
@@ -85,6 +87,9 @@ def after(activity: Activity, event: Event, now: float) -> Activity:
             return Activity("waiting", what, since=activity.since, until=now + seconds)
         case TaskFinished() | ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
             return IDLE
+        case PromptProgressed(read, total):
+            part = f"reading the prompt, {100 * read // total} %" if read < total else _WAITING
+            return _doing(activity, "waiting", part)
         case TextDelta():
             return _doing(activity, "replying", "writing a reply")
         case ReasoningDelta():
@@ -93,12 +98,10 @@ def after(activity: Activity, event: Event, now: float) -> Activity:
             return Activity("writing", _written(name), activity.since, call_id=call_id, name=name)
         case ToolCallDelta(call_id, path, text) if activity.call_id == call_id:
             return _grown(activity, path, text)
-        case ToolCallFinished() | ToolRunFinished():
+        case ToolCallFinished() | ToolRunFinished() | CheckFinished():
             return _doing(activity, "waiting", _WAITING)
         case CheckStarted(command):
             return Activity("running", f"checking the edits: {one_line(command)}", activity.since)
-        case CheckFinished():
-            return _doing(activity, "waiting", _WAITING)
         case ToolRunStarted(_, name, summary):
             return Activity("running", _running(name, summary), activity.since)
         case _:

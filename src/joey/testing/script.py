@@ -171,7 +171,7 @@ def summary(chunks: Iterable[Chunk]) -> dict[str, Any]:
             call[2] += chunk.arguments or ""
         elif isinstance(chunk, UsageChunk):
             usage = chunk
-        else:
+        elif isinstance(chunk, StopChunk):
             stop = chunk.reason
     return {
         "text": "".join(text),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.chunks import Chunk, PromptChunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.testing.script import Failure, summary
 
 WireEvent: TypeAlias = tuple[str | None, str]
@@ -54,6 +54,8 @@ def openai_events(chunks: Sequence[Chunk], model: str) -> Iterator[WireEvent]:
         elif isinstance(chunk, StopChunk):
             yield _openai_event(model, {}, finish=_OPENAI_STOPS[chunk.reason])
             yield _openai_event(model, None, usage=_openai_usage(usage))
+        elif isinstance(chunk, PromptChunk):
+            yield _openai_progress(model, chunk)
         else:
             yield _openai_event(model, _openai_delta(chunk))
     yield None, "[DONE]"
@@ -85,6 +87,14 @@ def _openai_event(model: str, delta: Any, *, finish: str | None = None, usage: A
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
     data = {**_openai_head(model, "chat.completion.chunk"), "choices": choices}
     return None, json.dumps(data if usage is None else {**data, "usage": usage}, ensure_ascii=False)
+
+
+def _openai_progress(model: str, chunk: PromptChunk) -> WireEvent:
+    """How far llama.cpp is with the prompt, in its own words."""
+    choice = {"index": 0, "delta": {"role": "assistant", "content": None}, "finish_reason": None}
+    progress = {"total": chunk.total, "cache": 0, "processed": chunk.read, "time_ms": 0}
+    data = {**_openai_head(model, "chat.completion.chunk"), "choices": [choice], "prompt_progress": progress}
+    return None, json.dumps(data)
 
 
 def _openai_head(model: str, kind: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from joey.chunks import Chunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
+from joey.chunks import Chunk, PromptChunk, ReasoningChunk, StopChunk, TextChunk, ToolCallChunk, UsageChunk
 from joey.messages import StopReason
 from joey.providers import errors
 from joey.providers.decoding.reader import ReplyReader, unexpected
@@ -84,6 +84,7 @@ class ChatReader(ReplyReader):
         if (is_error or entry.get("error")) and not self.is_complete:
             yield from self._failed(entry)
             return
+        yield from _prompt_read(entry)
         for choice in _first(entry.get("choices")):
             self._answered = True
             if choice.get("error") and not self.is_complete:
@@ -229,6 +230,14 @@ def _refused_call(written: Any) -> Iterator[Chunk]:
         yield ToolCallChunk(None, None, text(call["name"]), json_text(call.get("arguments", call.get("parameters"))))
     elif text(written).strip():
         yield ToolCallChunk(arguments=text(written))
+
+
+def _prompt_read(entry: Mapping[str, Any]) -> Iterator[Chunk]:
+    """llama.cpp reports how far it is with the prompt, in pieces of the stream that hold nothing else."""
+    progress = mapping(entry.get("prompt_progress"))
+    read, total = count(progress.get("processed")), count(progress.get("total"))
+    if read is not None and total:
+        yield PromptChunk(min(read, total), total)
 
 
 def _counted(holder: Mapping[str, Any]) -> Iterator[Chunk]:

@@ -31,7 +31,7 @@ _TIMEOUT = 3600.0
 """Seconds without a word: a long prompt, behind others in the queue, on a slow machine."""
 _FIELDS = {
     "cache_prompt": True,
-    "return_progress": True,  # while it reads the prompt, only a word on the wire shows the engine that we are gone
+    "return_progress": True,  # for the user; and without a word on the wire the engine does not see that we are gone
 }
 
 
