@@ -252,7 +252,8 @@ class ToolRunStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolRunProgressed:
-    """Live output of a running call."""
+    """Live output of a running call, as it comes: a command's may have colours (`ESC [ … m`), and returns to the start
+    of a line."""
 
     call_id: str
     text: str

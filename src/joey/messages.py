@@ -72,7 +72,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """Words for the user alone, such as a command's whole output."""
+    """Words for the user alone, such as a command's whole output, in its colours (`ESC [ … m`)."""
 
     text: str
 

@@ -87,6 +87,8 @@ async def test_an_answer_for_another_run_is_refused(kits: WebKits) -> None:
     _, request = await kit.request(task_id)
     answer = {"type": "answer", "request_id": request["request_id"], "yes": True}
     await kit.post(f"/tasks/{task_id}/commands", 409, run="another", command=answer)
+    missing = await kit.post(f"/tasks/{task_id}/commands", 400, command=answer)
+    assert missing["error"].startswith("run is missing")
     assert (await kit.status(task_id, "waiting"))["waits_for"] == "approval_requested"
 
 
@@ -143,7 +145,10 @@ async def test_forking_searching_undoing_and_deleting(kits: WebKits) -> None:
     assert (await kit.get("/tasks?search=wombats"))["tasks"] == []
     assert [each["turn"] for each in (await kit.get(f"/tasks/{task_id}/checkpoints"))["checkpoints"]] == [1]
     assert "-hello" in (await kit.get(f"/tasks/{task_id}/undo"))["diff"]
-    await kit.post(f"/tasks/{task_id}/undo", 200)
+    (kit.workspace / "a.txt").write_text("somebody else's\n")
+    refused = await kit.post(f"/tasks/{task_id}/undo", 409)
+    assert "somebody else changed a.txt" in refused["error"] and (kit.workspace / "a.txt").exists()
+    await kit.post(f"/tasks/{task_id}/undo", 200, anyway=True)
     assert not (kit.workspace / "a.txt").exists()
     copy = (await kit.post(f"/tasks/{task_id}/fork"))["id"]
     assert {each["id"] for each in (await kit.get("/tasks"))["tasks"]} == {task_id, copy}
@@ -171,16 +176,28 @@ async def test_forking_searching_undoing_and_deleting(kits: WebKits) -> None:
         ("POST", "/parse", {"text": "x", "protocol": "made up"}, 404),
         ("POST", "/parse", {"text": "x" * 300_000}, 400),
         ("GET", "/options?folder=relative", None, 400),
+        ("GET", "/tasks/TASK/history?before=zzz", None, 400),
+        ("GET", "/tasks/TASK/checkpoints/abc", None, 404),
+        ("GET", "/tasks/TASK/checkpoints/7", None, 404),
+        ("GET", "/nothing", None, 404),
+        ("PUT", "/tasks", {}, 405),
+        ("GET", "/parse", None, 404),
+        ("POST", "/tasks/TASK/fork", {"turn": "x"}, 400),
+        ("POST", "/tasks/TASK/fork", {"turn": -5}, 400),
+        ("POST", "/tasks/TASK/fork", {"turn": True}, 400),
+        ("POST", "/tasks/TASK/undo", {"anyway": "no"}, 400),
+        ("POST", "/parse", {"text": "x", "size": "a"}, 400),
+        ("POST", "/parse", {"text": "x", "size": -1}, 400),
     ],
 )
 async def test_what_is_wrong_is_an_answer_in_words(
     kits: WebKits, method: str, path: str, body: Any, status: int
 ) -> None:
     kit = await kits.start([])
-    answer = await kit.client.request(method, f"/api/v1{path}", json=body)
+    long_task(kit.folder / "home/.local/state/joey/tasks", 1)
+    answer = await kit.client.request(method, f"/api/v1{path.replace('TASK', 'long')}", json=body)
     assert answer.status_code == status, answer.text
-    assert "error" in answer.text or status == 404
-    assert "Traceback" not in answer.text
+    assert [*answer.json()] == ["error"] and "Traceback" not in answer.text
 
 
 async def test_a_reply_is_parsed_step_by_step(kits: WebKits) -> None:

@@ -6,78 +6,25 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from joey.messages import ReasoningBlock
 from joey.testing.script import Faults, reply
-from joey.tools.browser.chromium import find_chromium
 from joey_process import call, done
 from pages_kit import needs_browser
 from web_kit import WebKit, WebKits, long_task, until
+from web_visitor import AXE, Visitor, serious, visit
 
 pytestmark = needs_browser
 
-AXE = Path(__file__).parents[1] / ".cache/axe-npm/node_modules/axe-core/axe.min.js"
 FILE = "".join(f"line {n}\n" for n in range(30))
 WROTE = call("w", "write_to_file", path="a.txt", file_text=FILE)
 WRITE = reply(ReasoningBlock("Let me think."), "I write **it**.", WROTE)
 AGAIN = reply(call("w2", "write_to_file", path="b.txt", file_text="second\n"))
 QUESTION = reply(call("q", "ask_followup_question", question="Which?", follow_up=[{"text": "red"}, {"text": "blue"}]))
 TODOS = call("t", "update_todo_list", todos="[x] One\n[-] Two")
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Any]:
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        opened = await playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
-        yield opened
-        await opened.close()
-
-
-class Visitor:
-    """A window with the page in it. What goes wrong there, and which hosts are asked, is written down."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.problems: list[str] = []
-        self.hosts: set[str] = set()
-        page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", self._logged)
-        page.on("dialog", lambda dialog: self.problems.append(f"a dialog: {dialog.message}"))
-        page.on("request", lambda request: self.hosts.add(request.url.split("/")[2]))
-
-    def _logged(self, message: Any) -> None:
-        if message.type == "error":
-            self.problems.append(message.text)
-
-    def button(self, name: str) -> Any:
-        return self.page.get_by_role("button", name=name, exact=True).last
-
-    async def see(self, selector: str, **more: Any) -> None:
-        await self.page.wait_for_selector(selector, **more)
-
-    async def text(self, selector: str) -> str:
-        return str(await self.page.eval_on_selector(selector, "node => node.textContent"))
-
-    async def says(self, selector: str, words: str) -> None:
-        """Wait until some words are shown."""
-        await self.page.locator(selector, has_text=words).first.wait_for()
-
-
-async def visit(
-    browser: Any, kit: WebKit, path: str = "", width: int = 1280, height: int = 860, **more: Any
-) -> Visitor:
-    context = await browser.new_context(viewport={"width": width, "height": height}, **more)
-    visitor = Visitor(await context.new_page())
-    await visitor.page.goto(f"{kit.link}{path}")
-    return visitor
 
 
 async def test_a_task_from_start_to_feedback(kits: WebKits, browser: Any) -> None:
@@ -296,16 +243,6 @@ async def test_no_serious_problems_of_accessibility(kits: WebKits, browser: Any)
         await phone.page.wait_for_timeout(300)
         found += await serious(phone, path)
     assert found == []
-
-
-async def serious(visitor: Visitor, where: str) -> list[str]:
-    await visitor.page.evaluate(AXE.read_text())
-    result = await visitor.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{where}: {each['id']}: {each['nodes'][0]['html'][:160]} {each['nodes'][0]['failureSummary'][:200]}"
-        for each in result["violations"]
-        if each["impact"] in ("serious", "critical")
-    ]
 
 
 async def test_a_task_of_5000_messages_is_no_larger_in_the_page_than_a_short_one(kits: WebKits, browser: Any) -> None:

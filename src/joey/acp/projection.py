@@ -59,6 +59,7 @@ from joey.events import (
 from joey.messages import ImageBlock, ShownText, ToolResult
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
+from joey.tools.shell.colours import without_colours
 
 _SECONDS_BETWEEN = 0.3
 """How often the last lines of an output are sent again to an editor that does not draw pieces."""
@@ -332,7 +333,7 @@ class Projection:
             call.pieces = True
             yield self._changed(call, _meta={"terminal_output": {"terminal_id": call.id, "data": words}})
             return
-        call.output.append(words)
+        call.output.append(without_colours(words))
         now = self._clock()
         if now - call.drawn_at >= _SECONDS_BETWEEN:
             call.drawn_at = now

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from joey.effects import Todo
 from joey.messages import ImageBlock, Shown, ShownDiff, ShownImage, ToolResult
 from joey.system.visible import visible
+from joey.tools.shell.colours import without_colours
 
 Update: TypeAlias = dict[str, Any]
 Content: TypeAlias = dict[str, Any]
@@ -93,7 +94,7 @@ def _shown(shown: Shown, folder: str) -> Content:
         return diff(shown, folder)
     if isinstance(shown, ShownImage):
         return block(image(shown))
-    return block(text(fenced(shortened(shown.text))))
+    return block(text(fenced(shortened(without_colours(shown.text)))))
 
 
 def diff(shown: ShownDiff, folder: str) -> Content:

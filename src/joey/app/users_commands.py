@@ -21,6 +21,7 @@ from joey.policy.guarded import is_guarded
 from joey.tools.base import Permissions, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.memory import ToolMemory
+from joey.tools.shell.colours import without_colours
 from joey.tools.shell.shorten import shorten_output
 
 _MAX_SHARED = 10_000
@@ -61,7 +62,7 @@ class UsersCommands:
             memory=self._memory,
         )
         result = await self._tool.run(ExecuteCommandParams(command=command), context)
-        output = "\n".join(shown.text for shown in result.shown if isinstance(shown, ShownText))
+        output = "\n".join(without_colours(each.text) for each in result.shown if isinstance(each, ShownText))
         failed = result.is_error or self._tool.display.failed(result.text) is not None
         return CommandEnded(result.text.partition("\n")[0], output, failed)
 

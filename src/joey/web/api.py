@@ -28,6 +28,7 @@ from joey.images.sizing import image_type
 from joey.journal.journal import JournalError
 from joey.journal.live import MAX_COMMAND, send_command
 from joey.messages import BLOCKS, ImageBlock
+from joey.system.filenames import quoted
 from joey.tools.builtin import builtin_display, builtin_tools
 from joey.web.export import export_page
 from joey.web.history import piece_before, whole_result
@@ -161,7 +162,7 @@ class Api:
     async def history(self, request: Request) -> Response:
         """Older events, before a place of the journal."""
         listed = self._listed(request)
-        before = _number(request.query_params.get("before"), listed.index.size)
+        before = _place_in(request.query_params.get("before"), listed.index.size)
         piece = piece_before(listed.index, listed.task_id, before)
         return JSONResponse({"events": piece.events, "older": piece.older})
 
@@ -202,11 +203,15 @@ class Api:
 
     async def step(self, step: Step, request: Request) -> Response:
         body = await _body(request)
-        how: How = "anyway" if body.get("anyway") is True else "now"
+        how: How = "anyway" if _flag(body, "anyway") else "now"
         listed = self._listed(request)
         if listed.follower is not None:
             raise ConflictError("the task runs; stop it before files are restored")
-        words = self._services(self._folder).step_files(listed.task_id, step, how)
+        services = self._services(self._folder)
+        words = services.step_files(listed.task_id, step, how)
+        if words.startswith(f"{step.capitalize()} would "):
+            names = ", ".join(map(quoted, services.look_at_step(listed.task_id, step).changed))
+            raise ConflictError(f"nothing was done: somebody else changed {names} since; `anyway` overwrites that, too")
         return JSONResponse({"message": words.partition("; /")[0].splitlines()[0]})
 
     # What changes something
@@ -229,8 +234,13 @@ class Api:
         """A command for the run that the caller has seen: an answer to a request of another run is none."""
         body, listed = await _body(request), self._listed(request)
         command = _command(body.get("command"))
-        if listed.follower is None or listed.follower.run != body.get("run"):
+        run = _text(body, "run")
+        if listed.follower is None:
             raise ConflictError("the task does not run any more; continue it with a message")
+        if not run:
+            raise UsageError("run is missing; it is a field of the task")
+        if listed.follower.run != run:
+            raise ConflictError("the task ended and runs again since; load it again")
         if isinstance(command, SetProfile):
             await self._check_profile(listed, command.profile)
         sent = self.runner.send(listed.task_id, listed.follower.run, command)
@@ -248,8 +258,7 @@ class Api:
 
     async def fork(self, request: Request) -> Response:
         body, listed = await _body(request), self._listed(request)
-        turn = body.get("turn")
-        new = self._services(self._folder).fork(listed.task_id, turn if isinstance(turn, int) else None)
+        new = self._services(self._folder).fork(listed.task_id, _whole(body, "turn", 0))
         return JSONResponse({"id": new}, 201)
 
     async def delete(self, request: Request) -> Response:
@@ -261,8 +270,8 @@ class Api:
 
     async def parse(self, request: Request) -> Response:
         body = await _body(request)
-        protocol, size = _text(body, "protocol") or "auto", body.get("size")
-        work = partial(play, _text(body, "text"), protocol, body.get("tools"), size if isinstance(size, int) else 4)
+        protocol, size = _text(body, "protocol") or "auto", _whole(body, "size", 1)
+        work = partial(play, _text(body, "text"), protocol, body.get("tools"), size or 4)
         return JSONResponse(await asyncio.to_thread(work))
 
 
@@ -343,5 +352,24 @@ def _text(body: dict[str, Any], name: str) -> str:
     return value or ""
 
 
-def _number(text: str | None, default: int) -> int:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else default
+def _whole(body: dict[str, Any], name: str, least: int) -> int | None:
+    value = body.get(name)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+        raise UsageError(f"{name} is a whole number, {least} or more")
+    return value
+
+
+def _flag(body: dict[str, Any], name: str) -> bool:
+    value = body.get(name, False)
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} is true or false")
+    return value
+
+
+def _place_in(text: str | None, size: int) -> int:
+    """A place in a journal that is so large; the end, if none is named."""
+    if text is None:
+        return size
+    if not (text.isascii() and text.isdigit()) or len(text) > 15:
+        raise UsageError("before is a place: `older` of what was loaded last")
+    return int(text)

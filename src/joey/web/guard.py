@@ -111,13 +111,15 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
         if not self._access.knows_host(_name(host)):
-            return _refused(scope, 421, f"there is no {host!r} here; name it with --allow-host if it is this machine")
+            return error_answer(
+                scope["path"], 421, f"there is no {host!r} here; name it with --allow-host if it is this machine"
+            )
         bearer = self._bears(headers)
         if (wrong := _foreign(scope["method"], headers, host)) and not (bearer and "origin" not in headers):
-            return _refused(scope, 403, wrong)
+            return error_answer(scope["path"], 403, wrong)
         reads = scope["method"] in _SAFE and (self._has_cookie(headers, host) or self._in_link(scope))
         if not (bearer or reads):
-            return _refused(scope, 401, _NO_TOKEN)
+            return error_answer(scope["path"], 401, _NO_TOKEN)
         return None
 
     def _bears(self, headers: Headers) -> bool:
@@ -161,8 +163,9 @@ def _foreign(method: str, headers: Headers, host: str) -> str:
     return "" if headers.get("content-type", "").startswith("application/json") else "the body must be application/json"
 
 
-def _refused(scope: Scope, status: int, words: str) -> Response:
-    if scope["path"].startswith("/api/"):
+def error_answer(path: str, status: int, words: str) -> Response:
+    """An error as JSON for the API, and as a line for people."""
+    if path.startswith("/api/"):
         return JSONResponse({"error": words}, status)
     return PlainTextResponse(words + "\n", status)
 

@@ -91,8 +91,10 @@ def _cut(block: dict[str, Any], name: str) -> dict[str, Any]:
     text = block.get(name)
     if not isinstance(text, str) or len(text) <= MAX_TEXT:
         return block
-    half = MAX_TEXT // 2
-    return {**block, name: text[:half], "end": text[-half:], "cut": len(text) - 2 * half}
+    head, tail = text[: MAX_TEXT // 2], text[-MAX_TEXT // 2 :]
+    if "\x1b" in tail:  # colours hold within a line
+        tail = tail[tail.find("\n") + 1 :]
+    return {**block, name: head, "end": tail, "cut": len(text) - len(head) - len(tail)}
 
 
 def whole_result(path: Path, end: int, call_id: str) -> dict[str, Any] | None:

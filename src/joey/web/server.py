@@ -12,8 +12,9 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from joey.app.services import Services
@@ -22,7 +23,7 @@ from joey.errors import UsageError
 from joey.system.signals import handled_signals
 from joey.web.api import Api
 from joey.web.assets import INDEX, assets
-from joey.web.guard import Access, Guard
+from joey.web.guard import Access, Guard, error_answer
 
 _GRACE = 2
 
@@ -41,15 +42,23 @@ def make_app(folder: Path, access: Access, flags: Mapping[str, Any]) -> tuple[Gu
             await api.runner.close()
             api.table.close()
 
-    app = Starlette(routes=[*api.routes, Route("/{name:path}", _page)], lifespan=lifespan)
+    routes = [*api.routes, Route("/{name:path}", _page)]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _no_answer})
     return Guard(app, access), api
 
 
 async def _page(request: Request) -> Response:
     asset = assets().get(request.path_params["name"] or INDEX)
     if asset is None:
-        return PlainTextResponse("there is nothing at this address\n", 404)
+        raise HTTPException(404)
     return Response(asset.content, media_type=asset.media_type)
+
+
+async def _no_answer(request: Request, error: Exception) -> Response:
+    """Nothing is there, or not for this method."""
+    assert isinstance(error, HTTPException)
+    words = f"there is nothing for {request.method} {request.url.path} here; docs/guides/web.md lists what there is"
+    return error_answer(request.url.path, error.status_code, words)
 
 
 class _Server(uvicorn.Server):

@@ -61,6 +61,7 @@ class Listed:
             "status": self.status,
             "run": self.follower.run if self.follower else None,
             "waits_for": pending["type"] if pending else None,
+            "request": pending["request_id"] if pending else None,
             "mode": index.mode,
             "model": opened.model if opened else "",
             "profile": index.profile,

@@ -150,6 +150,14 @@ async def test_output_is_shown_while_it_comes(task: ToolContext) -> None:
     assert "".join(pieces) == "first\nlast"
 
 
+async def test_colours_are_for_the_user_and_not_for_the_model(task: ToolContext) -> None:
+    pieces: list[str] = []
+    result = await run(replace(task, progress=pieces.append), r"printf '\033[31mred\033[0m\033]0;title\007 plain\n'")
+    assert result.text.endswith("Output:\nred plain") and "\x1b" not in result.text
+    assert result.shown == (ShownText("\x1b[31mred\x1b[0m plain\n"),)
+    assert "".join(pieces) == "\x1b[31mred\x1b[0m plain\n"
+
+
 async def test_large_output_is_kept_and_shown_at_both_ends(task: ToolContext) -> None:
     result = await run(task, "seq 1 20000; printf end")
     assert "was kept whole. Artifact ID: cmd-1.txt" in result.text

@@ -2,7 +2,9 @@
 
     bytes --UTF-8--> text --Screen--> settled text (scrolled off, final) + what is still on the screen
                        |
-                       +--> live pieces for the user, without colours and the like
+                       +--> live pieces for the user, with colours
+
+Colours are for the user alone: what the model is sent, and what is kept on the disk, has none.
 
 Output up to PREVIEW bytes never touches the disk (unless an artifact is wanted from the start). Beyond that it is
 written to an artifact, which at any time holds the settled text and, behind it, the screen as it looks now: what is on
@@ -23,6 +25,7 @@ from typing import BinaryIO
 from joey.system.appending import write_all
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import kept_bytes, new_artifact
+from joey.tools.shell.colours import COLOUR, ColouredEnds, without_colours
 from joey.tools.shell.screen import TerminalScreen
 from joey.tools.shell.shorten import joined_ends
 
@@ -44,7 +47,8 @@ class CommandOutput:
         self._storage = storage
         self._room = max_kept
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._screen = TerminalScreen()
+        self._screen = TerminalScreen(colours=True)
+        self._shown = ColouredEnds(HEAD, TAIL)
         self._head = ""
         self._tail = ""
         self._settled_bytes = 0
@@ -59,7 +63,11 @@ class CommandOutput:
     @property
     def size(self) -> int:
         """How many bytes of text there are so far."""
-        return self._settled_bytes + len(self._screen.visible.encode())
+        return self._settled_bytes + len(self._visible.encode())
+
+    @property
+    def _visible(self) -> str:
+        return without_colours(self._screen.visible)
 
     @property
     def is_small(self) -> bool:
@@ -89,31 +97,31 @@ class CommandOutput:
     def preview(self, limit: int = PREVIEW) -> str:
         """All of the text if it is small; otherwise its two ends, half the room each, at ends of lines if possible."""
         if self.size <= limit:
-            return self._head + self._screen.visible
+            return self._head + self._visible
         head = _first_bytes(self._beginning(), limit // 2)
         tail = _last_bytes(self._end(), limit // 2)
         omitted = self.size - len(head.encode()) - len(tail.encode())
         return joined_ends(head.removesuffix("\n"), tail, omitted, "bytes")
 
     def for_user(self) -> str:
-        """As much as a user is shown: everything, or the two ends kept in memory."""
-        total = self._settled_characters + len(self._screen.visible)
-        head, tail = self._beginning()[:HEAD], self._end()[-TAIL:]
-        omitted = total - len(head) - len(tail)
-        return joined_ends(head, tail, omitted) if omitted > 0 else head + tail[-omitted:]
+        """As much as a user is shown, with colours: everything, or the two ends kept in memory."""
+        head, tail, omitted = self._shown.with_end(self._screen.visible)
+        return joined_ends(head, tail, omitted) if omitted else head + tail
 
     def last_lines(self, limit: int) -> str:
         """The end of the text, at most so many bytes."""
         return _last_bytes(self._end(), limit)
 
     def _beginning(self) -> str:
-        return self._head if self._settled_characters >= HEAD else self._head + self._screen.visible
+        return self._head if self._settled_characters >= HEAD else self._head + self._visible
 
     def _end(self) -> str:
-        return self._tail + self._screen.visible
+        return self._tail + self._visible
 
-    def _settle(self, text: str) -> None:
+    def _settle(self, coloured: str) -> None:
         """Text that will not change any more goes to the ends in memory and to the disk."""
+        self._shown.add(coloured)
+        text = without_colours(coloured)
         data = text.encode()
         if self._file is None and not self.problem and self._settled_bytes + len(data) > PREVIEW:
             self._open()
@@ -138,7 +146,7 @@ class CommandOutput:
     def _write(self, data: bytes) -> None:
         if self._file is None:
             return
-        data += self._screen.visible.encode()
+        data += self._visible.encode()
         if self._settled_bytes + len(data) > self._room:
             self._give_up(_LIMIT_REACHED)
             return
@@ -180,7 +188,7 @@ _MAX_LIVE = 16 * 1024
 class LiveText:
     """Shows a command's output to the user while it comes, now and then and never too much at once.
 
-    Colours and other sequences are taken out, returns to the start of the line stay in: whoever shows it may draw them.
+    Sequences other than colours are taken out. Returns to the start of the line stay in: whoever shows it draws them.
     """
 
     def __init__(self, show: Callable[[str], None]) -> None:
@@ -191,6 +199,8 @@ class LiveText:
     def add(self, text: str) -> None:
         waiting = self._waiting + text
         surplus = max(0, len(waiting) - _MAX_LIVE)
+        if surplus and (cut := _SEQUENCES.match(waiting, max(0, waiting.rfind("\x1b", 0, surplus)))):
+            surplus = max(surplus, cut.end())
         self._skipped += surplus
         self._waiting = waiting[surplus:]
 
@@ -207,9 +217,9 @@ class LiveText:
         self._waiting = rest
         if not ready:
             return
-        note = f"\n[...{self._skipped} characters skipped...]\n" if self._skipped else ""
+        note = f"\n\x1b[0m[...{self._skipped} characters skipped...]\n" if self._skipped else ""
         self._skipped = 0
-        self._show(note + _SEQUENCES.sub("", ready))
+        self._show(note + _SEQUENCES.sub(lambda found: found[0] if COLOUR.fullmatch(found[0]) else "", ready))
 
 
 def format_size(count: int) -> str:

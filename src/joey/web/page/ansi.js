@@ -5,6 +5,22 @@ import { el } from "./dom.js";
 const CONTROL = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\|$)|\x1b[@-_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)/g;
 const MAX_OUTPUT = 400000;
 
+// Any colour becomes the nearest of the eight that can be read on our background, dark or light.
+function nearest([red = 0, green = 0, blue = 0]) {
+  const max = Math.max(red, green, blue);
+  if (max - Math.min(red, green, blue) < 40) return max < 100 ? 0 : 7;
+  return (red > max * 0.6 ? 1 : 0) + (green > max * 0.6 ? 2 : 0) + (blue > max * 0.6 ? 4 : 0);
+}
+
+function ofPalette(code) {
+  if (!(code >= 0 && code <= 255)) return null;
+  if (code < 16) return code % 8;
+  const grey = (code - 232) * 10 + 8;
+  const steps = [0, 95, 135, 175, 215, 255];
+  const cube = code - 16;
+  return nearest(code >= 232 ? [grey, grey, grey] : [steps[Math.floor(cube / 36)], steps[Math.floor(cube / 6) % 6], steps[cube % 6]]);
+}
+
 export class AnsiText {
   constructor(node) {
     this.node = node;
@@ -45,7 +61,7 @@ export class AnsiText {
     if (this.again && text[0] !== "\n") this.startAgain();
     this.again = false;
     this.length += text.length;
-    const name = ["fg", "bg", "bold", "dim", "under"].map((each) => this.style[each]).filter(Boolean).join(" ");
+    const name = ["fg", "bg", "bold", "dim", "italic", "under", "strike"].map((each) => this.style[each]).filter(Boolean).join(" ");
     if (!this.last || this.last.name !== name) {
       const node = document.createTextNode("");
       this.node.append(name ? el("span", { class: name }, node) : node);
@@ -66,12 +82,23 @@ export class AnsiText {
       if (code === 0) this.style = {};
       else if (code === 1) this.style.bold = "a-bold";
       else if (code === 2) this.style.dim = "a-dim";
+      else if (code === 3) this.style.italic = "a-italic";
       else if (code === 4) this.style.under = "a-under";
+      else if (code === 7) this.style.bg = "a-bg-7";
+      else if (code === 9) this.style.strike = "a-strike";
+      else if (code === 23) delete this.style.italic;
+      else if (code === 27) delete this.style.bg;
+      else if (code === 29) delete this.style.strike;
       else if (code === 22) { delete this.style.bold; delete this.style.dim; }
       else if (code === 24) delete this.style.under;
       else if (code === 39) delete this.style.fg;
       else if (code === 49) delete this.style.bg;
-      else if (code === 38 || code === 48) at += list[at + 1] === 5 ? 2 : 4;
+      else if (code === 38 || code === 48) {
+        const [kind, ...values] = list.slice(at + 1, at + 5);
+        const near = kind === 5 ? ofPalette(values[0]) : kind === 2 ? nearest(values) : null;
+        if (near !== null) this.style[code === 38 ? "fg" : "bg"] = code === 38 ? `a-${near}` : `a-bg-${near}`;
+        at += kind === 5 ? 2 : kind === 2 ? 4 : 0;
+      }
       else if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) this.style.fg = `a-${code % 10}`;
       else if ((code >= 40 && code <= 47) || (code >= 100 && code <= 107)) this.style.bg = `a-bg-${code % 10}`;
     }

@@ -61,8 +61,9 @@ class App {
     document.getElementById("badge").textContent = count ? String(count) : "";
     document.title = document.title.replace(/^(\(\d+\) )?/, count ? `(${count}) ` : "");
     navigator.setAppBadge?.(count).catch(() => {});
-    if (this.before) for (const task of waiting) if (!this.before.has(task.id)) this.notify(task);
-    this.before = new Set(waiting.map((each) => each.id));
+    const requests = new Map(waiting.map((each) => [`${each.run} ${each.request}`, each]));
+    if (this.before) for (const [key, task] of requests) if (!this.before.has(key)) this.notify(task);
+    this.before = new Set(requests.keys());
     this.view?.draw?.();
   }
 

@@ -2,6 +2,7 @@
 
 import { button, el } from "./dom.js";
 import { get, post } from "./api.js";
+import { Attachments } from "./images.js";
 import { profileName } from "./requests.js";
 
 export function dialog(title, content, actions) {
@@ -46,28 +47,12 @@ function select(label, name, values, current) {
   return el("label", {}, el("span", {}, label), el("select", { name }, options));
 }
 
-export async function readImages(files) {
-  const kinds = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-  const chosen = [...files].filter((file) => kinds.includes(file.type));
-  return Promise.all(chosen.map((file) => new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve({ type: "image", media_type: file.type, data: String(reader.result).split(",")[1] });
-    reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
-    reader.readAsDataURL(file);
-  })));
-}
-
 export async function newTask(folders, current, started) {
   const text = el("textarea", { name: "text", rows: "5", required: true, placeholder: "What would you like to do?", "aria-label": "What would you like to do?" });
   const folder = el("input", { name: "folder", value: current, list: "folders", spellcheck: "false", autocomplete: "off" });
   const choices = el("div", { class: "grid" });
   const problem = el("p", { class: "error", role: "alert" });
-  let images = [];
-  const attached = el("p", { class: "note" });
-  text.addEventListener("paste", async (event) => {
-    images = images.concat(await readImages(event.clipboardData?.files ?? []));
-    attached.textContent = images.length ? `${images.length} image${images.length > 1 ? "s" : ""} attached` : "";
-  });
+  const attached = new Attachments(text, (words) => { problem.textContent = words; });
   const load = async () => {
     problem.textContent = "";
     try {
@@ -89,7 +74,7 @@ export async function newTask(folders, current, started) {
     start.textContent = "Starting…";
     const chosen = Object.fromEntries([...choices.querySelectorAll("select")].map((each) => [each.name, each.value]));
     try {
-      const { id } = await post("/tasks", { text: text.value, folder: folder.value, images, ...chosen });
+      const { id } = await post("/tasks", { text: text.value, folder: folder.value, images: attached.images, ...chosen });
       close();
       started(id);
     } catch (error) {
@@ -98,8 +83,8 @@ export async function newTask(folders, current, started) {
       start.textContent = "Start";
     }
   };
-  const opened = dialog("New task", [text, attached, el("label", {}, el("span", {}, "Folder"), folder), list, choices, problem], (close) => [
-    button("Cancel", close), button("Start", () => send(close), { class: "primary" }),
+  const opened = dialog("New task", [text, attached.node, attached.input, el("label", {}, el("span", {}, "Folder"), folder), list, choices, problem], (close) => [
+    attached.button, el("span", { class: "space" }), button("Cancel", close), button("Start", () => send(close), { class: "primary" }),
   ]);
   opened.node.classList.add("wide");
   text.addEventListener("keydown", (event) => {

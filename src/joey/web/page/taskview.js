@@ -1,6 +1,7 @@
 // One task: its conversation, what it waits for, and everything that can be done with it.
 
-import { attempt, confirm, dialog, readImages, toast } from "./dialogs.js";
+import { attempt, confirm, dialog, toast } from "./dialogs.js";
+import { Attachments } from "./images.js";
 import { button, clock, el, icon, money, number } from "./dom.js";
 import { get, listen, post, remove } from "./api.js";
 import { profileName, RequestPanel } from "./requests.js";
@@ -18,7 +19,6 @@ export class TaskView {
     this.app = app;
     this.node = el("div", { class: "task" });
     this.pending = new Map();
-    this.images = [];
     this.build();
   }
 
@@ -31,25 +31,19 @@ export class TaskView {
     this.side = el("aside", { class: "side", "aria-label": "State of the task" });
     this.panel = el("div", { class: "panel" });
     this.field = el("textarea", { rows: "1", "aria-label": "Message", placeholder: "Message" });
-    this.attached = el("span", { class: "note" });
+    this.attached = new Attachments(this.field, (words) => toast(words, "bad"));
     this.sendButton = button("Send", () => this.send(), { icon: "send", bare: true, class: "primary round" });
     this.stopButton = button("Stop", () => this.command({ type: "cancel", reason: "stopped in the browser" }), { icon: "stop", bare: true, class: "round stop" });
-    this.composer = el("form", { class: "composer", onsubmit: (event) => { event.preventDefault(); this.send(); } }, this.field, this.attached, this.stopButton, this.sendButton);
+    this.composer = el("form", { class: "composer", onsubmit: (event) => { event.preventDefault(); this.send(); } }, this.attached.node, this.attached.input, this.attached.button, this.field, this.stopButton, this.sendButton);
     this.field.addEventListener("input", () => { this.field.style.height = "auto"; this.field.style.height = `${Math.min(this.field.scrollHeight, 220)}px`; });
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.send(); }
     });
-    this.field.addEventListener("paste", async (event) => this.attach(await readImages(event.clipboardData?.files ?? [])));
     this.bottom = el("div", { class: "bottom" }, this.panel, this.composer);
     this.log.addEventListener("scroll", () => { this.follows = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < NEAR; if (this.log.scrollTop < 400) this.loadOlder(); });
     this.body = el("div", { class: "task-body" }, el("div", { class: "column" }, this.log, this.bottom), this.side);
     this.node.append(this.head, this.tabs, this.body);
     this.tab = "conversation";
-  }
-
-  attach(images) {
-    this.images.push(...images);
-    this.attached.textContent = this.images.length ? `${this.images.length} image${this.images.length > 1 ? "s" : ""}` : "";
   }
 
   // Loading and following
@@ -252,7 +246,7 @@ export class TaskView {
   send() {
     const text = this.field.value.trim();
     if (this.request?.onSend && text) { this.request.field.value = text; this.clear(); this.request.onSend(); return undefined; }
-    const images = this.images;
+    const { images } = this.attached;
     if (this.task.run && !text && !images.length) return undefined;
     return attempt(async () => {
       const resume = () => post(`/tasks/${this.id}/resume`, { text, images });
@@ -267,8 +261,7 @@ export class TaskView {
   clear() {
     this.field.value = "";
     this.field.style.height = "auto";
-    this.images = [];
-    this.attached.textContent = "";
+    this.attached.clear();
   }
 
   async command(command, shows = true) {

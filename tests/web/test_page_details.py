@@ -1,0 +1,144 @@
+"""More of the page in a real Chromium: colours, images, plans, going back and forth, and being called."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from image_kit import made
+from joey.testing.script import reply
+from joey_process import call, done
+from pages_kit import needs_browser
+from web_kit import WebKits, until
+from web_visitor import visit
+
+pytestmark = needs_browser
+
+WRITE = reply(call("w", "write_to_file", path="a.txt", file_text="one\n"))
+
+
+async def test_the_output_of_a_command_comes_live_and_in_its_colours(kits: WebKits, browser: Any) -> None:
+    wait = "while [ ! -e go ]; do sleep 0.05; done"
+    command = rf"printf '\033[1;31mred\033[0m \033[38;5;46mgreen\033[0m\n'; {wait}; printf '\033[34mblue\033[0m\n'"
+    kit = await kits.start([reply(call("e", "execute_command", command=command)), done()])
+    task_id = await kit.start()
+    person = await visit(browser, kit, f"#/task/{task_id}")
+    await person.button("Yes").click()
+    await person.says(".output.live .a-1.a-bold", "red")
+    await person.says(".output.live .a-2", "green")
+    assert not (kit.workspace / "go").exists()
+    (kit.workspace / "go").touch()
+    await person.see(".end.good")
+    for _ in range(2):
+        await person.page.eval_on_selector(".card", "card => { card.open = true; }")
+        assert await person.text(".card .output") == "red green\nblue\n"
+        await person.says(".output .a-1", "red")
+        await person.says(".output .a-4", "blue")
+        await person.page.reload()
+        await person.see(".end.good")
+    assert "red green\\nblue" in json.dumps(kit.model.requests[-1].body)
+    assert "\\u001b" not in json.dumps(kit.model.requests[-1].body)
+    assert not person.problems
+
+
+async def test_images_are_attached_sent_and_shown(kits: WebKits, browser: Any) -> None:
+    kit = await kits.start([reply("A grey image."), reply("Another.")])
+    image = {"name": "grey.png", "mimeType": "image/png", "buffer": made(8, 8)}
+    words = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"words"}
+    person = await visit(browser, kit)
+    await person.button("New task").click()
+    await person.see("dialog select")
+    await person.page.get_by_label("What would you like to do?").fill("What is this?")
+    await person.page.set_input_files("dialog input[type=file]", [image, image, words])
+    await person.says("dialog .error", "Only png, jpeg, gif and webp")
+    await person.button("Remove image 2").click()
+    await person.button("Start").click()
+    await person.says(".turn .md", "A grey image.")
+    await person.see(".end.good")
+    await person.page.set_input_files(".composer input[type=file]", [image])
+    await person.see(".composer .attached img")
+    await person.page.get_by_label("Message").fill("And this?")
+    await person.button("Send").click()
+    await person.says(".turn .md", "Another.")
+    assert await person.page.locator(".composer .attached img").count() == 0
+    for n, count in enumerate((1, 2)):
+        assert json.dumps(kit.model.requests[n].body).count('"image/png"') == count
+    await person.page.reload()
+    await person.says(".turn .md", "Another.")
+    assert await person.page.locator(".you img").count() == 2
+    assert await person.page.eval_on_selector(".you img", "node => node.naturalWidth") == 8
+    assert not person.problems
+
+
+async def test_a_plan_is_changed_and_then_carried_out_with_the_approvals_that_were_chosen(
+    kits: WebKits, browser: Any
+) -> None:
+    kit = await kits.start([done("1. Write a.txt"), done("1. Write a.txt\n2. Stop"), WRITE, done("Written.")])
+    task_id = await kit.start(profile="plan")
+    person = await visit(browser, kit, f"#/task/{task_id}")
+    await person.says(".request h2", "Carry out this plan?")
+    await person.page.get_by_label("Message").fill("and stop then")
+    await person.button("Send").click()
+    await person.says(".outcome", "Stop")
+    await person.says(".request h2", "Carry out this plan?")
+    await person.button("Change files without asking").click()
+    await person.says(".outcome", "Written.")
+    await person.see(".end.good")
+    assert (kit.workspace / "a.txt").read_text() == "one\n"
+    assert "and stop then" in json.dumps(kit.model.requests[1].body)
+    assert not person.problems
+
+
+async def test_files_go_back_and_forth(kits: WebKits, browser: Any) -> None:
+    kit = await kits.start([WRITE, done("Written.")], **{"approvals.profile": "edits"})
+    task_id = await kit.start()
+    await kit.status(task_id, "completed")
+    file = kit.workspace / "a.txt"
+    person = await visit(browser, kit, f"#/task/{task_id}")
+    await person.page.get_by_role("tab", name="Files").click()
+    await person.button("Undo…").click()
+    await person.says("dialog .diff", "one")
+    await person.button("Undo").click()
+    await until(lambda: not file.exists())
+    await person.see(".toast")
+    await person.button("Redo…").click()
+    await person.says("dialog .diff", "one")
+    await person.button("Redo").click()
+    await until(file.exists)
+    file.write_text("mine\n")
+    await person.button("Undo…").click()
+    await person.says("dialog .error", "Changed by somebody else since: a.txt")
+    await person.button("Cancel").click()
+    assert file.read_text() == "mine\n"
+    await person.button("Undo…").click()
+    await person.button("Undo anyway").click()
+    await until(lambda: not file.exists())
+    assert not person.problems
+
+
+HIDDEN = """
+Object.defineProperty(document, "hidden", { get: () => window.isHidden ?? false });
+window.shown = [];
+window.Notification = class extends Notification {
+  constructor(title, options) { super(title, options); window.shown.push([title, options.body]); window.last = this; }
+};
+"""
+
+
+async def test_a_person_who_looks_elsewhere_is_notified_once(kits: WebKits, browser: Any) -> None:
+    kit = await kits.start([WRITE, WRITE, done()])
+    person = await visit(browser, kit, script=HIDDEN, permissions=["notifications"])
+    await person.see(".welcome")
+    assert not await person.page.get_by_label("Notify me").is_visible()
+    await person.page.evaluate("window.isHidden = true")
+    task_id = await kit.start("Write <b>it</b>")
+    await person.says(".group.waits", "Write <b>it</b>")
+    await person.page.wait_for_function("() => window.shown.length === 1")
+    assert await person.page.evaluate("window.shown") == [["Write <b>it</b>", "Joey needs approval"]]
+    assert (await person.page.title()).startswith("(1) ")
+    await kit.answer(task_id, yes=True)
+    await person.page.wait_for_function("() => window.shown.length === 2")  # the next request is another
+    await person.page.evaluate("window.last.onclick()")
+    await person.says(".request", "a.txt")
+    await person.page.evaluate("window.isHidden = false")
+    assert not person.problems
