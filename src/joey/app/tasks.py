@@ -24,6 +24,7 @@ from joey.app.permissions import project_permissions
 from joey.app.sandbox import check_profile
 from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, located_at
 from joey.app.tools import discover, mcp_offers, sandbox_settings, tools_of
+from joey.app.worktrees import keep_on_branch
 from joey.bounded.files import read_regular
 from joey.checkpoints import CheckpointLimits
 from joey.config import Config
@@ -248,6 +249,7 @@ async def open_task(
                 )
         with contextlib.closing(task):
             yield task
+        await asyncio.to_thread(keep_on_branch, setup.workspace, task.state)
     finally:
         ours = () if running else (servers.close(),)
         await asyncio.gather(*ours, *(() if setup.given.model else (config.model.provider.close(),)))

@@ -44,6 +44,25 @@ def workspace_in(args: argparse.Namespace) -> Path:
     return folder
 
 
+def add_worktree_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--worktree", nargs="?", const="", metavar="NAME",
+        help="work in a git worktree of its own, new or of this name; the changes end as the branch joey/NAME",
+    )  # fmt: skip
+
+
+def folder_in(args: argparse.Namespace) -> Path:
+    """The folder to work in: the one that was named or the current one, or a worktree of it."""
+    folder: Path = (args.workspace or Path.cwd()).absolute()
+    if args.worktree is None:
+        return folder
+    if args.resume is not None:
+        raise UsageError("a resumed task continues in its own folder; leave out --worktree")
+    from joey.app.worktrees import worktree_for
+
+    return worktree_for(workspace_in(args), args.worktree)
+
+
 def settings_in(args: argparse.Namespace) -> dict[str, Any]:
     """The settings that were given as flags, by their full names."""
     given = {name.removeprefix(_DEST): value for name, value in vars(args).items() if name.startswith(_DEST)}

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from joey.cli.flags import add_setting_flags, add_workspace_flag, settings_in
+from joey.cli.flags import add_setting_flags, add_workspace_flag, add_worktree_flag, folder_in, settings_in
 
 PICK = ""
 """The ID of a task that is still to be chosen."""
@@ -32,6 +32,7 @@ PICK = ""
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("prompt", nargs="?", default="", help="what to do first")
     add_workspace_flag(parser)
+    add_worktree_flag(parser)
     add_setting_flags(parser, "interactive")
     parser.add_argument(
         "--continue", "-c", dest="resume", action="store_const", const="last", help="continue the last task here"
@@ -44,11 +45,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    folder = (args.workspace or Path.cwd()).absolute()
+    folder = folder_in(args)
     if args.plain or not full_terminal():
-        return _plain(args, folder)
-    with _first_frame(args, folder):
-        return _full_screen(args, folder)
+        code = _plain(args, folder)
+    else:
+        with _first_frame(args, folder):
+            code = _full_screen(args, folder)
+    if args.worktree is not None:
+        from joey.app.worktrees import left_in
+
+        print(left_in(folder))
+    return code
 
 
 def _plain(args: argparse.Namespace, folder: Path) -> int:

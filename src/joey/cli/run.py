@@ -11,6 +11,7 @@ examples:
   joey run "Add a test for parse_date" --model anthropic/claude-sonnet-5-5 --approve edits --allow pytest
   joey run - --model ollama/qwen3 --protocol xml < task.txt
   joey run "Continue" --resume last
+  joey run "Try another parser" --worktree parser --approve edits
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pathlib import Path
 from joey.app.running import EXIT_CODES, run_headless
 from joey.app.settings import notices
 from joey.app.tasks import TaskOptions, TaskSetup, open_task, prepare_task
-from joey.cli.flags import add_setting_flags, add_workspace_flag, settings_in
+from joey.app.worktrees import left_in
+from joey.cli.flags import add_setting_flags, add_workspace_flag, add_worktree_flag, folder_in, settings_in
 from joey.errors import UsageError
 from joey.events import TaskFinished
 from joey.frames import framed
@@ -46,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--resume", "-r", metavar="ID", help="resume a task; `last` is the most recent one of this folder"
     )
     add_workspace_flag(parser)
+    add_worktree_flag(parser)
     add_setting_flags(parser, "run")
     configure_headless(parser)
 
@@ -58,10 +61,9 @@ def configure_headless(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    options = TaskOptions(
-        args.workspace or Path.cwd(), settings_in(args), args.resume, tuple(args.attach), headless=True
-    )
-    return run_without_a_user(options, prompt_from(args), as_json=args.json)
+    prompt = prompt_from(args)
+    options = TaskOptions(folder_in(args), settings_in(args), args.resume, tuple(args.attach), headless=True)
+    return run_without_a_user(options, prompt, as_json=args.json)
 
 
 def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> int:
@@ -70,6 +72,8 @@ def run_without_a_user(options: TaskOptions, prompt: str, *, as_json: bool) -> i
         print(f"warning: {warning}", file=sys.stderr)
     watch = printing_json(sys.stdout) if as_json else printing(sys.stderr)
     finished = asyncio.run(_finished(setup, prompt, watch))
+    if left := left_in(setup.workspace):
+        print(f"note: {left}", file=sys.stderr)
     if not as_json and finished.outcome == "completed":
         print(finished.message)
     return EXIT_CODES[finished.outcome]
@@ -88,6 +92,8 @@ async def run_attended(options: TaskOptions, prompt: str) -> int:
         print_notices(task, setup, prompt)
         seconds = setup.config.value("limits.timeout")
         finished = await converse(task, conversation, sys.stdin.fileno(), seconds=seconds)
+    if left := left_in(setup.workspace):
+        print(left)
     return EXIT_CODES[finished.outcome]
 
 

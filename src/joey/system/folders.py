@@ -10,7 +10,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from joey.system.places import cache_place, models_place, state_place, user_place
+from joey.system.places import cache_place, data_place, models_place, state_place, user_place
 
 
 def user_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -31,6 +31,12 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """What can be had again: $XDG_CACHE_HOME/joey, or ~/.cache/joey."""
     return Path(cache_place(environment))
+
+
+def worktrees_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The worktrees that tasks work in: `worktrees` in $XDG_DATA_HOME/joey, or in ~/.local/share/joey. Commands see
+    neither what Joey remembers nor its cache, so they are elsewhere."""
+    return Path(data_place(environment)) / "worktrees"
 
 
 def make_private(folder: Path) -> None:

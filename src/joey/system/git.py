@@ -151,6 +151,13 @@ def looking_at(folder: Path, environ: Mapping[str, str] = os.environ) -> Iterato
     if found is None:
         yield None
         return
+    with private_git(found, environ) as git:
+        yield git
+
+
+@contextmanager
+def private_git(found: Repository, environ: Mapping[str, str] = os.environ) -> Iterator[SafeGit | None]:
+    """A git for a repository whose parts are known, which runs nothing of it; None if it has no HEAD."""
     with tempfile.TemporaryDirectory(prefix="joey-git-", ignore_cleanup_errors=True) as made:
         own = Path(made)
         environment = _environment(environ)

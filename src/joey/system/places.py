@@ -16,6 +16,11 @@ def state_place(environment: Mapping[str, str] = os.environ) -> str:
     return _place(environment, "XDG_STATE_HOME", ".local/state")
 
 
+def data_place(environment: Mapping[str, str] = os.environ) -> str:
+    """What the user works with: $XDG_DATA_HOME/joey, or ~/.local/share/joey."""
+    return _place(environment, "XDG_DATA_HOME", ".local/share")
+
+
 def cache_place(environment: Mapping[str, str] = os.environ) -> str:
     """What can be had again: $XDG_CACHE_HOME/joey, or ~/.cache/joey."""
     return _place(environment, "XDG_CACHE_HOME", ".cache")

@@ -3,7 +3,7 @@
 Opening a folder must not run what is in it. Custom tools (and other programs a project names) are therefore left
 alone until the user has said, on this machine, that the folder is theirs to trust. The answer is kept outside the
 project, in `trusted.json` in the user's folder, so that a project cannot give it itself. Trusting a folder trusts
-what is under it. A file that cannot be read trusts nothing.
+what is under it, and a worktree that Joey made of it. A file that cannot be read trusts nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from joey.bounded.files import read_regular_text
 from joey.bounded.formats.json import read_json
 from joey.errors import JoeyError
 from joey.system.folders import user_folder
+from joey.system.worktree_notes import worktree_around
 
 
 class TrustStore:
@@ -34,7 +35,9 @@ class TrustStore:
 
     def trusts(self, workspace: Path) -> bool:
         real = workspace.resolve()
-        return any(real == folder or folder in real.parents for folder in self.folders())
+        worktree = worktree_around(real)
+        places = (real,) if worktree is None else (real, worktree.origin.resolve())
+        return any(each == folder or folder in each.parents for folder in self.folders() for each in places)
 
     def trust(self, workspace: Path) -> None:
         """Remember a folder (where it really is) as trusted."""

@@ -1,0 +1,89 @@
+"""`joey run --worktree` and `joey worktrees`: a task in a folder and on a branch of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from joey.cli import main
+from joey.testing.script import Failure, Scripted, reply
+from joey_process import JoeyProcess, call, done
+
+IDENTITY = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+WRITE = reply(call("w", "write_to_file", path="a.txt", file_text="from the task\n"))
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *IDENTITY, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def joey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JoeyProcess:
+    process = JoeyProcess(tmp_path)
+    process.write("a.txt", "before\n")
+    process.write("part/b.txt", "b\n")
+    git(process.workspace, "init", "-q", "-b", "main")
+    git(process.workspace, "add", "-A")
+    git(process.workspace, "commit", "-qm", "Begin")
+    monkeypatch.setenv("HOME", str(process.home))
+    monkeypatch.chdir(process.workspace)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    return process
+
+
+async def test_the_changes_of_a_task_end_as_a_branch(joey: JoeyProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    joey.write("a.txt", "not committed\n")
+    ran = await joey.run([WRITE, done()], "Change it", "--worktree", "fix", "--approve", "edits")
+    assert ran.code == 0, ran.err
+    assert "on the branch joey/fix; `git merge joey/fix`" in ran.err
+    assert git(joey.workspace, "show", "joey/fix:a.txt") == "from the task"
+    assert git(joey.workspace, "log", "-1", "--format=%s", "joey/fix") == "Change it"
+    assert (joey.workspace / "a.txt").read_text() == "not committed\n"
+    assert main(["worktrees", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert (listed["name"], listed["state"]) == ("fix", "changes, committed")
+    assert listed["folder"] in ran.err and "worktrees" in ran.sent(0), "the model is told where it works"
+    assert main(["worktrees", "remove", "fix"]) == 0
+    assert listed["folder"] not in git(joey.workspace, "worktree", "list") and git(
+        joey.workspace, "branch", "--list", "joey/fix"
+    )
+
+
+async def test_a_task_that_did_not_complete_continues_in_its_worktree(joey: JoeyProcess) -> None:
+    failing: list[Scripted] = [WRITE, Failure(400, "no more")]
+    ran = await joey.run(failing, "Change it", "--worktree", "--approve", "edits", "-w", "part")
+    assert ran.code == 1 and "not committed yet; resume the task" in ran.err
+    [worktree] = git(joey.workspace, "branch", "--list", "joey/*").split()[1:]
+    assert git(joey.workspace, "diff", "--name-only", "main", worktree) == ""
+    [journal] = (joey.home / ".local/state/joey/tasks").glob("*/journal.jsonl")
+    again = await joey.run([done()], "Go on", "--resume", journal.parent.name, "--approve", "edits")
+    assert again.code == 0, again.err
+    assert git(joey.workspace, "diff", "--name-only", "main", worktree) == "part/a.txt"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["x", "--worktree", "Fix the tests"], "cannot name a worktree"),
+        (["x", "--worktree=--force"], "cannot name a worktree"),
+        (["x", "--worktree", "a", "--resume", "last"], "continues in its own folder"),
+    ],
+)
+def test_what_cannot_be_a_worktree_is_an_error(
+    joey: JoeyProcess, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert main(["run", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert git(joey.workspace, "branch", "--list", "joey/*") == ""
+
+
+def test_removing_says_what_there_is(joey: JoeyProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["worktrees"]) == 0 and "no worktrees" in capsys.readouterr().err
+    assert main(["worktrees", "remove"]) == 2 and "name a worktree" in capsys.readouterr().err
+    assert main(["worktrees", "remove", "fix"]) == 2 and "`joey worktrees --all` lists them" in capsys.readouterr().err
+    assert main(["worktrees", "remove", "../x"]) == 2 and "cannot name a worktree" in capsys.readouterr().err
