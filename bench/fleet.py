@@ -30,7 +30,8 @@ from joey.messages import ToolUseBlock
 from joey.testing.script import Faults, Scripted, reply
 from joey.testing.server import LocalServer, ReceivedRequest
 
-FEW, MANY = 20, 120
+ROUNDS = 3
+FEW, MANY = 20, 220
 """Turns of two tasks: the difference is what turns cost, without what opening a task does."""
 WAITING = 1000
 GROWTH = (1, 2, 4)
@@ -92,8 +93,9 @@ def _spec(name: str, folder: Path, model: str, turns: int, wait: float = 0.0) ->
 
 
 def _per_turn(measure: Callable[[int], float]) -> float:
-    """Seconds of CPU per turn; the cheaper of two rounds."""
-    return min((measure(MANY) - measure(FEW)) / (MANY - FEW) for _ in range(2))
+    """Seconds of CPU per turn: the cheapest of some rounds, of a task with few turns and of one with many."""
+    few, many = (min(measure(turns) for _ in range(ROUNDS)) for turns in (FEW, MANY))
+    return (many - few) / (MANY - FEW)
 
 
 async def _bare(model: str, turns: int) -> float:
@@ -118,17 +120,14 @@ async def _turns(url: Callable[[], str | None], model: str, turns: int) -> float
     """Seconds of CPU of a worker, from the beginning of its task to the end."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place, _fleet(Path(place), url()) as fleet:
         fleet.add("b", [_spec("x", Path(place), model, turns)])
-        began: list[float] = []
-        worker = Worker(
-            fleet.database, fleet.queue, WorkerOptions(1, report=lambda _line: began.append(time.process_time()))
-        )
+        reports: asyncio.Queue[float] = asyncio.Queue()
+        options = WorkerOptions(1, report=lambda _line: reports.put_nowait(time.process_time()))
+        worker = Worker(fleet.database, fleet.queue, options)
         running = asyncio.create_task(worker.run())
-        while fleet.task("b.x").state != "done":  # noqa: ASYNC110 - asks a database
-            await asyncio.sleep(0.2)
-        assert fleet.task("b.x").outcome == "completed", fleet.task("b.x").message
+        _started, opened, ended = [await reports.get() for _ in range(3)]
         worker.stop()
         await running
-        _started, opened, ended, *_ = began
+        assert fleet.task("b.x").outcome == "completed", fleet.task("b.x").message
         return ended - opened
 
 

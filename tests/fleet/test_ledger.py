@@ -48,9 +48,9 @@ def spent(fleet: Fleet, task: FleetTask) -> float:
 
 
 def test_a_turn_that_is_written_down_twice_counts_once_as_the_last(fleet: Fleet, task: FleetTask) -> None:
-    fleet.ledger.record_turn(task, 1, turns=1, cost=0.25, commit=("b", "a", b"pack"))
-    fleet.ledger.record_turn(task, 1, turns=1, cost=0.5, commit=("c", "a", b"pack"))
-    fleet.ledger.record_turn(task, 2, turns=2, cost=0.125, commit=("d", "c", b"more"))
+    fleet.ledger.record_turn(task, 1, turns=1, cost=0.25, commit=("b", "a", b"pack"), place="p")
+    fleet.ledger.record_turn(task, 1, turns=1, cost=0.5, commit=("c", "a", b"pack"), place="p")
+    fleet.ledger.record_turn(task, 2, turns=2, cost=0.125, commit=("d", "c", b"more"), place="p")
     now = fleet.task(task.id)
     assert (now.turns, now.cost, now.head, spent(fleet, task)) == (3, 0.625, "d", 0.625)
     assert fleet.ledger.commits(task.journal, "d") == [("c", b"pack"), ("d", b"more")]
@@ -59,15 +59,15 @@ def test_a_turn_that_is_written_down_twice_counts_once_as_the_last(fleet: Fleet,
 def test_only_the_owner_writes(fleet: Fleet, task: FleetTask) -> None:
     other = owned(fleet, task, "two")
     with pytest.raises(NotOwnerError):
-        fleet.ledger.record_turn(task, 1, turns=1, cost=9.0, commit=None)
+        fleet.ledger.record_turn(task, 1, turns=1, cost=9.0, commit=None, place="p")
     assert spent(fleet, task) == 0
-    fleet.ledger.record_turn(other, 1, turns=1, cost=0.5, commit=None)
+    fleet.ledger.record_turn(other, 1, turns=1, cost=0.5, commit=None, place="p")
     assert fleet.task(task.id).cost == 0.5
 
 
 def test_a_turn_must_not_begin_beyond_the_budget_or_after_a_cancellation(fleet: Fleet, task: FleetTask) -> None:
     assert fleet.ledger.permit(task, "p", None).refusal == ""
-    fleet.ledger.record_turn(task, 1, turns=1, cost=1.5, commit=None)
+    fleet.ledger.record_turn(task, 1, turns=1, cost=1.5, commit=None, place="p")
     assert "reached its limit of $1" in fleet.ledger.permit(task, "p", None).refusal
     assert not fleet.ledger.cancel(fleet.task(task.id))
     assert fleet.ledger.permit(task, "p", None).cancelled

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from pathlib import Path
 
 from joey.events import ApprovalRequested
@@ -31,6 +33,12 @@ def recorded(tmp_path: Path) -> RecordedTurn:
     turn = files.take()
     assert (files.new_turns(), files.take().journals) == (0, {})
     return RecordedTurn.decoded(json.loads(json.dumps(turn.encoded())))
+
+
+def test_a_turn_that_was_recorded_in_the_form_of_before_is_read() -> None:
+    data = base64.b85encode(zlib.compress(b'{"t": "a line\\n"}')).decode()
+    kept = {"journals": data, "turns": 1, "cost": 0.5, "head": "", "outcome": "", "message": ""}
+    assert RecordedTurn.decoded(kept) == RecordedTurn({"t": "a line\n"}, 1, 0.5)
 
 
 def test_another_machine_writes_the_journal_with_its_own_paths(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 spec          a task as a person writes it down
 database      SQLite or PostgreSQL, and the tables beside the engine's
+statements    what is read and written in every turn, built once
 ledger        what is known of batches, tasks, turns, costs, limits and workers
 repositories  a workspace of its own for each task, and a commit for each turn that changed files
 recorded      the journal as recorded steps, and written again from them on another machine

@@ -20,7 +20,8 @@ from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
-from joey.fleet.database import BATCHES, COMMITS, PACES, TASKS, TURNS, WORKERS, Database, FleetError
+from joey.fleet import statements
+from joey.fleet.database import BATCHES, COMMITS, PACES, TASKS, WORKERS, Database, FleetError
 from joey.fleet.spec import TaskSpec
 
 State: TypeAlias = Literal["queued", "running", "asks", "done"]
@@ -99,6 +100,17 @@ class TurnPermit:
     refusal: str = ""
     cancelled: bool = False
     wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What is known before a turn: whether the task was cancelled, what its batch may cost and did, and until when its
+    provider wants no requests."""
+
+    cancel: bool
+    max_cost: float | None
+    spent: float
+    not_before: float
 
 
 P = ParamSpec("P")
@@ -204,42 +216,39 @@ class Ledger:
         return _task(row) if row and row.state == "running" else None
 
     def record_turn(
-        self, task: FleetTask, step: int, *, turns: int, cost: float, commit: tuple[str, str, bytes] | None
-    ) -> None:
-        """Write down what a turn took and changed. Raises NotOwnerError."""
+        self, task: FleetTask, step: int, *, turns: int, cost: float, commit: tuple[str, str, bytes] | None, place: str
+    ) -> TurnLimits:
+        """Write down what a turn took and changed; what holds for the next one. Raises NotOwnerError."""
         with self._engine.begin() as connection:
             before = self._turn_before(connection, task.workflow, step, turns, cost)
-            values: dict[str, Any] = {
-                "turns": TASKS.c.turns + turns - before[0],
-                "cost": TASKS.c.cost + cost - before[1],
-                "changed": self._clock(),
-            }
-            if commit is not None:
-                values["head"] = commit[0]
-            self._owned(connection, task, values)
-            if cost != before[1]:
-                spent = sa.update(BATCHES).where(BATCHES.c.name == task.batch)
-                connection.execute(spent.values(spent=BATCHES.c.spent + cost - before[1]))
+            spent = {"the_cost": cost - before[1], "the_batch": task.batch}
+            owner = {"the_task": task.id, "the_worker": task.worker, "the_leg": task.leg}
+            taken = {"the_turns": turns - before[0], "the_cost": cost - before[1], "the_time": self._clock()}
+            head = {"the_head": commit[0] if commit else None}
+            _check_owner(task, connection.execute(statements.COUNT_TURN, {**owner, **taken, **head}))
+            if spent["the_cost"]:
+                connection.execute(statements.SPEND, spent)
             if commit is not None:
                 sha, parent, pack = commit
                 kept = self.database.insert(COMMITS).values(task=task.journal, sha=sha, parent=parent, pack=pack)
                 connection.execute(kept.on_conflict_do_nothing())
+            return _limits(connection, task, place)
 
     def _turn_before(
         self, connection: sa.Connection, workflow: str, step: int, turns: int, cost: float
     ) -> tuple[int, float]:
         """Write down a turn; what was written down for it before, by somebody who did not come to record its step."""
-        row = self.database.insert(TURNS).values(workflow=workflow, step=step, turns=turns, cost=cost)
-        if connection.execute(row.on_conflict_do_nothing().returning(TURNS.c.workflow)).first() is not None:
+        values = {"the_workflow": workflow, "the_step": step, "the_turns": turns, "the_cost": cost}
+        if connection.execute(statements.ADD_TURN[self._engine.dialect.name], values).first() is not None:
             return 0, 0.0
-        there = (TURNS.c.workflow == workflow) & (TURNS.c.step == step)
-        before = connection.execute(sa.select(TURNS.c.turns, TURNS.c.cost).where(there)).one()
-        connection.execute(sa.update(TURNS).where(there).values(turns=turns, cost=cost))
+        before = connection.execute(statements.READ_TURN, values).one()
+        connection.execute(statements.CHANGE_TURN, values)
         return before.turns, before.cost
 
     def note_base(self, task: FleetTask, base: str) -> None:
+        mine = (TASKS.c.id == task.id) & (TASKS.c.worker == task.worker) & (TASKS.c.leg == task.leg)
         with self._engine.begin() as connection:
-            self._owned(connection, task, {"base": base})
+            _check_owner(task, connection.execute(sa.update(TASKS).where(mine).values(base=base)))
 
     def finish(self, task_id: str, workflow: str, outcome: str, message: str) -> None:
         """The one outcome of a task."""
@@ -263,11 +272,6 @@ class Ledger:
             waits = {"state": "asks", "question": question, "answer": "", "leg": leg + 1, "worker": ""}
             connection.execute(sa.update(TASKS).where(TASKS.c.id == task_id).values(**waits, changed=self._clock()))
             enqueue(connection, workflow_of(task_id, attempt, leg + 1), TaskSpec.read(row.spec))
-
-    def _owned(self, connection: sa.Connection, task: FleetTask, values: Mapping[str, Any]) -> None:
-        mine = (TASKS.c.id == task.id) & (TASKS.c.worker == task.worker) & (TASKS.c.leg == task.leg)
-        if connection.execute(sa.update(TASKS).where(mine).values(**values)).rowcount != 1:
-            raise NotOwnerError(f"task {task.id} is another worker's by now")
 
     def commits(self, journal: str, head: str) -> list[tuple[str, bytes]]:
         """The commits of a task up to one of them, the oldest first, each with what it adds."""
@@ -328,24 +332,25 @@ class Ledger:
 
     # Before a turn
 
-    def permit(self, task: FleetTask, place: str, per_minute: float | None) -> TurnPermit:
+    def limits(self, task: FleetTask, place: str) -> TurnLimits:
+        """What may hold back the next turn."""
+        with self._reading.connect() as connection:
+            return _limits(connection, task, place)
+
+    def permit(
+        self, task: FleetTask, place: str, per_minute: float | None, limits: TurnLimits | None = None
+    ) -> TurnPermit:
         """Whether the next turn may begin: not for a task that was cancelled, nor beyond the cost of its batch; and not
         before the time that somebody heard from the provider.
 
         With a rate, a turn takes the next free time: the row is a bucket of one token, which all workers share."""
-        now = self._clock()
-        held = sa.select(PACES.c.not_before).where(PACES.c.place == place).scalar_subquery()
-        limits = sa.select(TASKS.c.cancel, BATCHES.c.max_cost, BATCHES.c.spent, held.label("until"))
-        limits = limits.join(BATCHES, BATCHES.c.name == TASKS.c.batch).where(TASKS.c.id == task.id)
-        with self._reading.connect() as connection:
-            row = connection.execute(limits).one()
-        until = row.until or 0.0
-        if row.cancel:
+        limits, now = limits or self.limits(task, place), self._clock()
+        if limits.cancel:
             return TurnPermit(cancelled=True)
-        if row.max_cost is not None and row.spent >= row.max_cost:
-            return TurnPermit(f"the batch {task.batch} reached its limit of ${row.max_cost:g}")
-        if until > now:
-            return TurnPermit(wait=until - now)
+        if limits.max_cost is not None and limits.spent >= limits.max_cost:
+            return TurnPermit(f"the batch {task.batch} reached its limit of ${limits.max_cost:g}")
+        if limits.not_before > now:
+            return TurnPermit(wait=limits.not_before - now)
         return TurnPermit(wait=self._reserve(place, now, 60.0 / per_minute) if per_minute else 0.0)
 
     def _reserve(self, place: str, now: float, apart: float) -> float:
@@ -413,3 +418,13 @@ class Ledger:
 def _task(row: Any) -> FleetTask:
     values = dict(row._mapping)
     return FleetTask(**{**values, "spec": TaskSpec.read(values["spec"])})
+
+
+def _limits(connection: sa.Connection, task: FleetTask, place: str) -> TurnLimits:
+    row = connection.execute(statements.LIMITS, {"the_task": task.id, "the_place": place}).one()
+    return TurnLimits(row.cancel, row.max_cost, row.spent, row.not_before or 0.0)
+
+
+def _check_owner(task: FleetTask, changed: sa.CursorResult[Any]) -> None:
+    if changed.rowcount != 1:
+        raise NotOwnerError(f"task {task.id} is another worker's by now")

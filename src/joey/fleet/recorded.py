@@ -22,6 +22,8 @@ from joey.journal.store import TaskStore
 from joey.system.folders import make_private, private_file
 
 _WORKSPACE = "joey-fleet-workspace:"
+_COMPRESSION = 1
+"""The fastest: a turn is encoded while others of the worker wait."""
 _COSTS = ("turn_ended", "messages_hidden")
 
 
@@ -42,15 +44,16 @@ class RecordedTurn:
 
     def encoded(self) -> dict[str, Any]:
         text = json.dumps(dict(self.journals)).encode()
-        data = base64.b85encode(zlib.compress(text, 6)).decode("ascii")
+        data = base64.b64encode(zlib.compress(text, _COMPRESSION)).decode("ascii")
         return {
-            "journals": data, "turns": self.turns, "cost": self.cost,
+            "lines": data, "turns": self.turns, "cost": self.cost,
             "head": self.head, "outcome": self.outcome, "message": self.message,
         }  # fmt: skip
 
     @classmethod
     def decoded(cls, data: Mapping[str, Any]) -> RecordedTurn:
-        journals = json.loads(zlib.decompress(base64.b85decode(data["journals"])))
+        packed = base64.b64decode(data["lines"]) if "lines" in data else base64.b85decode(data["journals"])  # as it was
+        journals = json.loads(zlib.decompress(packed))
         return cls(journals, data["turns"], data["cost"], data["head"], data["outcome"], data["message"])
 
 

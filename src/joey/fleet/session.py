@@ -19,6 +19,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from joey.events import (
     RetryScheduled,
     TaskFinished,
 )
-from joey.fleet.ledger import FleetTask, Ledger, TurnPermit, patiently
+from joey.fleet.ledger import FleetTask, Ledger, TurnLimits, TurnPermit, patiently
 from joey.fleet.recorded import JournalFiles, RecordedTurn, called_tools, joined
 from joey.fleet.repositories import Commit, Mirror
 from joey.journal.journal import JournalError
@@ -51,6 +52,8 @@ _BUSY_WAIT = 0.5
 _QUIET_GROUPS = ("read", "always", "modes")
 """Tools of these change no files."""
 _MAX_HOLD = 300.0
+_MAX_AGE = 1.0
+"""Seconds for which it counts what was read of the limits."""
 
 
 class PersonNeeded(Suspended):
@@ -119,6 +122,8 @@ class Session:
         self._run: asyncio.Task[TaskFinished] | None = None
         self._at_gate, self._go = asyncio.Event(), asyncio.Event()
         self._limit_place = ""
+        self._limits: tuple[float, TurnLimits | None] = 0.0, None
+        """What was known of limits when the last turn was written down, and when that was."""
         self._quiet: set[str] = set()
         """The tools that change no files."""
         self._stopping: Suspended | None = None
@@ -194,16 +199,21 @@ class Session:
         await asyncio.wait({reached, self._run}, return_when=asyncio.FIRST_COMPLETED)
         reached.cancel()
         outcome, message = await self._ended() if self._run.done() else ("", "")
-        taken = await asyncio.to_thread(self._files.take)
-        commit = await asyncio.to_thread(self._commit, step) if outcome or self._may_have_changed(taken) else None
-        await asyncio.to_thread(
-            patiently,
+        taken = await asyncio.to_thread(self._take, step, is_last=bool(outcome))
+        return replace(taken, head=self._head, outcome=outcome, message=message)
+
+    def _take(self, step: int, *, is_last: bool) -> RecordedTurn:
+        """In a thread: it reads files, runs git and writes to the database."""
+        taken = self._files.take()
+        commit = self._commit(step) if is_last or self._may_have_changed(taken) else None
+        limits = patiently(
             self._setting.ledger.record_turn,
-            self._task, step, turns=taken.turns, cost=taken.cost,
+            self._task, step, turns=taken.turns, cost=taken.cost, place=self._limit_place,
             commit=(commit.sha, commit.parent, commit.pack) if commit else None,
         )  # fmt: skip
+        self._limits = time.monotonic(), limits
         self._head = commit.sha if commit else self._head
-        return replace(taken, head=self._head, outcome=outcome, message=message)
+        return taken
 
     async def _ended(self) -> tuple[str, str]:
         assert self._run is not None
@@ -229,7 +239,7 @@ class Session:
         return self._mirror.commit(self._workspace, self._head, f"{self._task.id}, step {step}", self._ref)
 
     async def _between_turns(self) -> str | None:
-        if await asyncio.to_thread(self._files.new_turns):
+        if self._files.new_turns():
             self._at_gate.set()
             await self._go.wait()
             self._go.clear()
@@ -241,9 +251,7 @@ class Session:
         while True:
             if self._stopping is not None:
                 raise self._stopping
-            permit = await asyncio.to_thread(
-                patiently, setting.ledger.permit, self._task, self._limit_place, setting.per_minute
-            )
+            permit = await self._permit()
             if permit.cancelled and self._handle is not None:
                 self._handle.send(Cancel("cancelled by the user"))
                 await asyncio.sleep(0)
@@ -252,6 +260,17 @@ class Session:
             await self._wait(permit)
             if setting.per_minute:
                 return None  # the time was reserved
+
+    async def _permit(self) -> TurnPermit:
+        """What was read when the turn before was written down is new enough, unless that was some time ago."""
+        setting, (at, limits) = self._setting, self._limits
+        self._limits = 0.0, None
+        if time.monotonic() - at > _MAX_AGE:
+            limits = None
+        permit = partial(setting.ledger.permit, self._task, self._limit_place, setting.per_minute, limits)
+        if limits is not None and not setting.per_minute:
+            return permit()  # without the database
+        return await asyncio.to_thread(patiently, permit)
 
     async def _wait(self, permit: TurnPermit) -> None:
         deadline = time.monotonic() + min(permit.wait, _MAX_HOLD)
