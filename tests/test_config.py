@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import joey
-from joey.app.settings import approvals_in_force, notices
-from joey.app.tools import environment_rules
+from joey.app.settings import approvals_in_force, environment_rules, notices
 from joey.cli.flags import add_setting_flags, settings_in
 from joey.config import Config, read_config
 from joey.config.files import read_settings_text
@@ -26,6 +25,7 @@ from joey.providers import EngineOptions
 from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.task.check_settings import CheckSettings
 from joey.task.settings import Replies, TaskLimits
+from joey.tools.languages.programs import LanguageSettings
 from joey.tools.options import BuiltinOptions
 from joey.tools.shell.environment import EnvironmentRules
 from joey.tools.toolset import ToolChoices
@@ -296,7 +296,7 @@ def test_every_approval_of_the_policy_is_a_setting() -> None:
 PARTS: dict[str, type] = {
     "replies": Replies, "limits": TaskLimits, "tools": BuiltinOptions, "choices": ToolChoices,
     "environment": EnvironmentRules, "sandbox": SandboxSettings, "sandbox_limits": ProcessLimits,
-    "engine": EngineOptions, "checks": CheckSettings,
+    "engine": EngineOptions, "checks": CheckSettings, "languages": LanguageSettings,
 }  # fmt: skip
 
 

@@ -177,7 +177,8 @@ class Projection:
                 where = f" as process group {group}; stop it with `kill -- -{group}`" if group else ""
                 yield from self.notice("warning", "A command may still be running", f"`{command}`{where}")
             case CheckFinished(command, code, words) if code != 0:
-                yield from self.notice("warning", f"Check `{command}`: exit code {code}", words)
+                how = "it could not run to its end" if code is None else "it found problems"
+                yield from self.notice("warning", f"Check `{command}`: {how}", words)
             case HookReported(point, hook, "failed" | "blocked" | "stopped" | "message" as outcome, words):
                 level = "info" if outcome == "message" else "warning"
                 yield from self.notice(level, f"Hook {point}: {outcome}", f"`{hook}`: {words}")

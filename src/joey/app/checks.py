@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from joey.app.settings import Sources
-from joey.app.tools import sandbox_settings
+from joey.app.languages import language_settings
+from joey.app.settings import Sources, sandbox_settings
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.json import read_json
@@ -23,7 +23,8 @@ from joey.task.check_settings import CheckSettings
 
 def check_settings(config: Config, sources: Sources) -> CheckSettings:
     """What runs after edits in this folder."""
-    settings = CheckSettings(**config.part("checks"), sandbox=sandbox_settings(config))
+    languages = language_settings(config, sources.project)
+    settings = CheckSettings(**config.part("checks"), sandbox=sandbox_settings(config), languages=languages)
     if settings.commands or not config.value("checks.offer"):
         return settings
     kept = CheckAnswers(sources.user / "checks.json", sources.project)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from joey.app.settings import Sources
-from joey.app.tools import environment_rules, sandbox_settings
+from joey.app.settings import Sources, environment_rules, sandbox_settings
 from joey.config import Config
 from joey.hooks.consent import HookConsent
 from joey.hooks.hook import HOOK_EVENTS, Hook, HookOrigin

@@ -28,11 +28,12 @@ from joey.app.settings import (
     default_model,
     located_at,
     notices,
+    sandbox_settings,
     settings_in_force,
     usable_models,
 )
 from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, resumable, task_store
-from joey.app.tools import discover, sandbox_settings, tool_choices
+from joey.app.tools import discover, tool_choices
 from joey.app.users_commands import UsersCommands
 from joey.app.values import check_model
 from joey.checkpoints.store import CheckpointStore
@@ -332,7 +333,8 @@ class Services:
 
     def tools(self, mode: str) -> Sequence[tuple[str, str]]:
         """The tools of a mode: name, and the first line of the description."""
-        specs = discover(self.folder).toolset(mode, tool_choices(settings_in_force(self.folder))).specs
+        config = settings_in_force(self.folder)
+        specs = discover(self.folder).toolset(mode, tool_choices(config, self.folder)).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
     def start_servers(self) -> McpServers | None:

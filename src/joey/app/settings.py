@@ -18,9 +18,11 @@ from joey.policy.layers import Approvals, ApprovalSource, layered
 from joey.providers import ENDPOINTS, LOCAL, MissingKeyError
 from joey.providers.local.weights import DEFAULT as LOCAL_MODEL
 from joey.providers.local.weights import known
+from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.system.folders import user_folder
 from joey.system.keyring import find_key
 from joey.system.trust import TrustStore
+from joey.tools.shell.environment import EnvironmentRules
 
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
 
@@ -70,6 +72,14 @@ def approvals_in_force(config: Config, profile: str = "") -> Approvals:
     chosen = [ApprovalSource({"profile": profile}, "this session")] if profile else []
     approvals = layered([*sources, *chosen])
     return replace(approvals, settings=approvals.settings.changed(max_cost=config.value("limits.max_cost")))
+
+
+def environment_rules(config: Config) -> EnvironmentRules:
+    return EnvironmentRules(**config.part("environment"))
+
+
+def sandbox_settings(config: Config) -> SandboxSettings:
+    return SandboxSettings(**config.part("sandbox"), limits=ProcessLimits(**config.part("sandbox_limits")))
 
 
 def notices(config: Config) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from joey.app.models import catalogue
 from joey.app.opening import open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
 from joey.app.permissions import project_permissions
 from joey.app.sandbox import check_profile
-from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, located_at
-from joey.app.tools import discover, mcp_offers, sandbox_settings, tools_of
+from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, located_at, sandbox_settings
+from joey.app.tools import discover, mcp_offers, tools_of
 from joey.app.worktrees import keep_on_branch
 from joey.bounded.files import read_regular
 from joey.checkpoints import CheckpointLimits

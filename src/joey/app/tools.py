@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joey.app.settings import Sources
+from joey.app.languages import language_settings
+from joey.app.settings import Sources, environment_rules, sandbox_settings
 from joey.config import Config
 from joey.errors import UsageError
 from joey.mcp.config import configured_servers
@@ -19,7 +20,6 @@ from joey.mcp.servers import McpServers
 from joey.modes.files import LoadedModes, load_modes
 from joey.modes.mode import Mode
 from joey.prompts import Library
-from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.system.keyring import find_key
 from joey.system.trust import TrustStore
 from joey.task.profiles import FULL
@@ -30,8 +30,8 @@ from joey.tools.builtin import builtin_tools
 from joey.tools.custom import CustomToolLoader, CustomTools
 from joey.tools.images import ImageEndpoint
 from joey.tools.index.store import has_full_text
+from joey.tools.languages.programs import LanguageSettings
 from joey.tools.options import BuiltinOptions
-from joey.tools.shell.environment import EnvironmentRules
 from joey.tools.toolset import DEFAULT_FEATURES, ToolChoices, Toolset, build_toolset
 
 if TYPE_CHECKING:
@@ -110,12 +110,15 @@ async def servers_of(workspace: Path, seconds: float) -> AsyncIterator[McpServer
         await servers.close()
 
 
-def tool_choices(config: Config) -> ToolChoices:
-    return ToolChoices(features=DEFAULT_FEATURES.union(_features(config)), **config.part("choices"))
+def tool_choices(config: Config, workspace: Path) -> ToolChoices:
+    features = DEFAULT_FEATURES.union(_features(config, language_settings(config, workspace)))
+    return ToolChoices(features=features, **config.part("choices"))
 
 
-def _features(config: Config) -> Iterator[Feature]:
+def _features(config: Config, languages: LanguageSettings) -> Iterator[Feature]:
     """What this machine has, and what the settings switch on."""
+    if languages.servers:
+        yield "language_servers"
     if why_no_browser(config.value("browser.program")) is None:
         yield "browser"
     if config.value("web.fetch"):
@@ -126,24 +129,19 @@ def _features(config: Config) -> Iterator[Feature]:
         yield "image_generation"
 
 
-def builtin_options(config: Config, library: Library, *, sees_images: bool = True) -> BuiltinOptions:
+def builtin_options(
+    config: Config, library: Library, languages: LanguageSettings, *, sees_images: bool = True
+) -> BuiltinOptions:
     """How the built-in tools behave, by the settings."""
     return BuiltinOptions(
         sees_images=sees_images,
         command_environment=environment_rules(config),
         sandbox=sandbox_settings(config),
         image_endpoint=_image_endpoint(config),
+        languages=languages,
         library=library,
         **config.part("tools"),
     )
-
-
-def environment_rules(config: Config) -> EnvironmentRules:
-    return EnvironmentRules(**config.part("environment"))
-
-
-def sandbox_settings(config: Config) -> SandboxSettings:
-    return SandboxSettings(**config.part("sandbox"), limits=ProcessLimits(**config.part("sandbox_limits")))
 
 
 def _image_endpoint(config: Config) -> ImageEndpoint | None:
@@ -168,10 +166,11 @@ def tools_of(
     """The tools of each mode for this model: the same object until a custom tool's file or an MCP server changes.
 
     `given` are tools of the program that the task is part of."""
-    options = builtin_options(config, around.library, sees_images=sees_images)
+    languages = language_settings(config, around.workspace)
+    options = builtin_options(config, around.library, languages, sees_images=sees_images)
     builtin = profile.tools(options)
     _check_names(given, builtin)
-    choices = around.choices(tool_choices(config))
+    choices = around.choices(tool_choices(config, around.workspace))
     choices = replace(choices, include=(*choices.include, *(tool.name for tool in given)))
     choices = profile.choices(choices, model)
     if not sees_images:

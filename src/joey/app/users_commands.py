@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from joey.app.tools import environment_rules, sandbox_settings
+from joey.app.settings import environment_rules, sandbox_settings
 from joey.config import Config
 from joey.frames import framed
 from joey.messages import ShownText

@@ -3,10 +3,10 @@
   joey doctor              contacts only servers on this machine
   joey doctor --online     also checks that the providers whose keys are set answer (keys are not sent)
 
-Checks Python, the terminal, git, ripgrep, the shell, the sandbox for commands, codebase search, the browser, API keys
-(never shown), models on this machine (size, memory, and speed if `joey local bench` has measured it), local model
-servers, upstreams of the gateway, folders, settings, saved tasks, and files of Roo Code in the project. The exit code
-is 0 if nothing required is missing, and 1 otherwise.
+Checks Python, the terminal, git, ripgrep, the shell, the sandbox for commands, codebase search, language servers, the
+browser, API keys (never shown), models on this machine (size, memory, and speed if `joey local bench` has measured it),
+local model servers, upstreams of the gateway, folders, settings, saved tasks, and files of Roo Code in the project. The
+exit code is 0 if nothing required is missing, and 1 otherwise.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def _machine(workspace: Path) -> Iterator[Finding]:
     yield _shell()
     yield _sandbox(workspace)
     yield _codebase_search()
+    yield _language_servers(workspace)
     yield _browser(workspace)
     yield _images()
 
@@ -181,8 +182,7 @@ def _sandbox(workspace: Path) -> Finding:
     import asyncio
 
     from joey.app.sandbox import walls_of
-    from joey.app.settings import settings_in_force
-    from joey.app.tools import sandbox_settings
+    from joey.app.settings import sandbox_settings, settings_in_force
     from joey.sandbox import SandboxSettings, open_sandbox
 
     try:
@@ -195,6 +195,27 @@ def _sandbox(workspace: Path) -> Finding:
     found = f"{held.level} ({held.means})" if held.means else held.level
     off = "; commands run without it (sandbox = off)" if settings.mode == "off" else ""
     return Finding("sandbox", "ok" if held.level == "full" else "note", f"{found}{off}", held.advice or held.note)
+
+
+def _language_servers(workspace: Path) -> Finding:
+    from joey.app.languages import language_settings
+    from joey.app.settings import settings_in_force
+    from joey.tools.languages.programs import KNOWN, installed
+
+    subject = "language server"
+    try:
+        usable = ", ".join(each.name for each in language_settings(settings_in_force(workspace), workspace).servers)
+    except JoeyError:
+        usable = ""  # the settings are a finding of their own
+    if usable:
+        return Finding(subject, "ok", usable)
+    if found := ", ".join(each.name for each in installed(KNOWN)):
+        advice = (
+            "they start in folders that you trust (`joey tools --trust`), unless `language_servers.use` says otherwise"
+        )
+        return Finding(subject, "note", f"not started here: {found}", advice)
+    known = ", ".join(each.name for each in KNOWN)
+    return Finding(subject, "note", "none", f"install one to have errors of edited files found: {known}")
 
 
 def _codebase_search() -> Finding:

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     here = discover(workspace)
     if args.call:
         return _try(here, args)
-    chosen = tool_choices(settings_in_force(workspace))
+    chosen = tool_choices(settings_in_force(workspace), workspace)
     chosen = choices_for(args.model, chosen) if args.model else chosen
     offer, problems = _servers(here, wanted=not args.no_mcp and _concerns_mcp(args.name))
     toolset = here.toolset(args.mode, chosen, offer)
@@ -255,6 +255,7 @@ async def _call(
 ) -> tuple[ToolResult, int]:
     """The result, and the exit code of the command that was run, if one was."""
     from joey.app.calls import CallRunner
+    from joey.app.languages import language_settings
     from joey.app.settings import settings_in_force
     from joey.app.tools import builtin_options, servers_of
     from joey.policy import Workspace
@@ -272,7 +273,8 @@ async def _call(
         ignored=workspace.hides,
         progress=screen.live,
     )
-    options = builtin_options(settings_in_force(here.workspace), here.library)
+    config = settings_in_force(here.workspace)
+    options = builtin_options(config, here.library, language_settings(config, here.workspace))
     approver = screen.ask if sys.stdin.isatty() and args.call[1] != "-" else None
     settings = _settings(here.workspace, settings_in(args))
     async with contextlib.AsyncExitStack() as stack:
@@ -309,7 +311,7 @@ def _choices(here: Discovery, mode: str) -> ToolChoices:
     from joey.app.settings import settings_in_force
     from joey.app.tools import tool_choices
 
-    chosen = tool_choices(settings_in_force(here.workspace))
+    chosen = tool_choices(settings_in_force(here.workspace), here.workspace)
     opt_in = (each.name for each in here.toolset(mode, chosen).withheld if each.tool.opt_in)
     return replace(chosen, include=(*chosen.include, *opt_in))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from joey.sandbox import SandboxSettings
+from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class CheckSettings:
     remember: Callable[[tuple[str, ...]], None] = lambda _chosen: None
     """Keeps the user's answer to the offer: these commands, or none."""
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    languages: LanguageSettings = NO_SERVERS
+    """The language servers that look at edited files as well."""
 
 
 NO_CHECKS = CheckSettings()

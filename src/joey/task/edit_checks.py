@@ -9,6 +9,9 @@ none. Of other output, the lines that name a changed file are sent, or the end w
 
 Where nothing is set, what the project's files suggest is offered to the user once. Checks run in the sandbox like a
 command that nobody approved, and what a rule of the user's denies does not run.
+
+Language servers (`joey.tools.languages`) look at the same files before the checks do. Errors that the model has been
+sent count as complaints only once: a file may have had them before it was edited.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from joey.task.log import TaskLog
 from joey.task.own_commands import OwnCommandEnded, run_own_command
 from joey.task.requests import Requests
 from joey.task.toolbox import Toolbox
+from joey.tools.languages.servers import LanguageServers, ServerReport
 from joey.tools.seen_files import digest
 from joey.tools.shell.confinement import unapproved_sandbox
 from joey.tools.shell.environment import command_environment
@@ -54,6 +58,8 @@ class EditChecks:
     _rounds: int = 0
     _commands: tuple[str, ...] | None = None
     """Those to run, once that is known."""
+    _problems: set[ServerReport] = field(default_factory=set)
+    """What kept language servers from answering, as far as the user was informed."""
 
     def note_edit(self, paths: Sequence[Path]) -> None:
         """These files were changed."""
@@ -69,12 +75,32 @@ class EditChecks:
         settings = self._config.hooks.checks
         if not changed or self._rounds >= settings.rounds:
             return None
-        found = [text for command in await self._chosen() if (text := await self._run(command, changed))]
+        found = await self._errors(changed)
+        found += [text for command in await self._chosen() if (text := await self._run(command, changed))]
         if not found:
             self._rounds = 0
             return None
         self._rounds += 1
         return wording.complaints(found, last=self._rounds == settings.rounds)
+
+    async def _errors(self, changed: Sequence[Path]) -> list[str]:
+        """What language servers find wrong with the changed files, as far as it is new."""
+        settings = self._config.hooks.checks.languages
+        names = {program.name: None for path in changed if (program := settings.server_for(path))}
+        for name in names:
+            self._log.emit(CheckStarted(name))
+        context = self._toolbox.context()
+        found = await context.memory[LanguageServers].reports(changed, settings, context) if names else []
+        for report in found:
+            self._show(report)
+        return [wording.language_errors(each.server, neutral("\n".join(each.lines))) for each in found if each.is_new]
+
+    def _show(self, report: ServerReport) -> None:
+        if report not in self._problems:
+            text, code = report.problem or "\n".join(report.lines), 1 if report.lines else 0
+            self._log.emit(CheckFinished(report.server, None if report.problem else code, text[-2000:]))
+        if report.problem:
+            self._problems.add(report)
 
     async def _chosen(self) -> tuple[str, ...]:
         if self._commands is None:

@@ -63,6 +63,10 @@ def complaints(found: Sequence[str], *, last: bool) -> str:
     return "\n\n".join(["The project's checks ran on the files that you changed.", *found]) + end
 
 
+def language_errors(server: str, lines: str) -> str:
+    return f"{server} finds errors, some of which may be older than your edit:\n{lines}"
+
+
 def hooks_not_run(count: int) -> str:
     are = "1 hook of this project does" if count == 1 else f"{count} hooks of this project do"
     return f"{are} not run, because you have not accepted them; `joey hooks` shows them, `joey hooks --accept` does it"

@@ -74,7 +74,8 @@ def _on_request(event: Event) -> tuple[str, NoteKind] | None:
 def _on_check(event: CheckFinished) -> tuple[str, NoteKind]:
     if event.exit_code == 0:
         return f"Check `{event.command}`: nothing to complain about.", "note"
-    how = f"exit code {event.exit_code}" if event.exit_code is not None else "it could not run to its end"
+    code = f" (exit code {event.exit_code})" if event.exit_code != 1 else ""
+    how = f"it found problems{code}" if event.exit_code is not None else "it could not run to its end"
     return f"Check `{event.command}`: {how}.{f'{chr(10)}{event.output}' if event.output else ''}", "warning"
 
 

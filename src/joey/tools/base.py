@@ -45,6 +45,7 @@ Feature: TypeAlias = Literal[
     "slash_commands",
     "skills",
     "codebase_index",
+    "language_servers",
     "mcp_resources",
     "browser",
     "web_fetch",

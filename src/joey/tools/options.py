@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from joey.prompts.library import Library
 from joey.sandbox import SandboxSettings
 from joey.tools.images import ImageEndpoint
+from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
 from joey.tools.shell.environment import NO_RULES, EnvironmentRules
 
 
@@ -38,5 +39,7 @@ class BuiltinOptions:
     """Where web_search asks."""
     image_endpoint: ImageEndpoint | None = None
     """Who makes images."""
+    languages: LanguageSettings = NO_SERVERS
+    """The language servers that find_symbol asks."""
     library: Library | None = None
     """The user's slash commands and skills."""

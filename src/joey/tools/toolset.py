@@ -30,6 +30,7 @@ _FEATURE_OFF: dict[Feature, str] = {
     "slash_commands": "Running slash commands is switched off.",
     "skills": "There are no skills here.",
     "codebase_index": "This Python's SQLite has no full-text search (FTS5), which the index needs.",
+    "language_servers": "No language server is installed, or none may be started here.",
     "mcp_resources": "No MCP server offers resources.",
     "web_fetch": "Reading web pages is switched off.",
     "web_search": "No endpoint for searching the web is set.",

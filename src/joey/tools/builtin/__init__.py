@@ -19,6 +19,7 @@ from joey.tools.builtin.codebase_search import CodebaseSearch
 from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.execute_command import ExecuteCommand
 from joey.tools.builtin.fetch_instructions import FetchInstructions
+from joey.tools.builtin.find_symbol import FindSymbol
 from joey.tools.builtin.generate_image import GenerateImage
 from joey.tools.builtin.list_files import ListFiles
 from joey.tools.builtin.new_task import NewTask
@@ -55,6 +56,7 @@ def builtin_tools(options: BuiltinOptions | None = None) -> tuple[Tool[Any], ...
             sandbox=options.sandbox,
         ),
         FetchInstructions(),
+        FindSymbol(options.languages),
         GenerateImage(options.image_endpoint, sees_images=options.sees_images),
         ListFiles(),
         NewTask(needs_todos=options.subtask_needs_todos),

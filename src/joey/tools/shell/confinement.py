@@ -131,12 +131,14 @@ async def sandbox_for(
     return sandbox if sandbox.is_open else None
 
 
-async def unapproved_sandbox(settings: SandboxSettings, context: ToolContext) -> Sandbox | None:
-    """What holds a command that a task runs by itself: the same as one that nobody approved. Raises OSError where that
-    is no full sandbox and there must be one."""
+async def unapproved_sandbox(
+    settings: SandboxSettings, context: ToolContext, sandboxes: Sandboxes | None = None
+) -> Sandbox | None:
+    """What holds a command that a task runs by itself: the same as one that nobody approved, among the sandboxes of the
+    task's commands or others. Raises OSError where that is no full sandbox and there must be one."""
     if settings.mode == "off":
         return None
-    sandbox = await context.memory[Sandboxes].get(_walls((), settings, context))
+    sandbox = await (sandboxes or context.memory[Sandboxes]).get(_walls((), settings, context))
     if settings.mode == "require" and sandbox.held.level != "full":
         raise PermissionError(f"`sandbox = require` is set, and here the sandbox is {sandbox.held}")
     return sandbox if sandbox.is_open else None
