@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -118,3 +121,16 @@ def states(fleet: Fleet) -> dict[str, str]:
 def journal_lines(fleet: Fleet, task: FleetTask) -> list[str]:
     path = fleet.database.tasks / task.journal / "journals" / task.journal / "journal.jsonl"
     return path.read_text().splitlines()
+
+
+async def worker_process(kit: FleetKit) -> asyncio.subprocess.Process:
+    """A worker as a process of its own."""
+    config = kit.folder / "config" / "joey"
+    config.mkdir(parents=True)
+    url = f"url = {json.dumps(kit.url)}\n" if kit.url else ""
+    (config / "config.toml").write_text(f"[fleet]\nfolder = {json.dumps(str(kit.folder / kit.machine))}\n{url}")
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(config.parent)}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "joey", "fleet", "work", "--slots", "2", env=environment, cwd=kit.folder,
+        stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from fleet_kit import (
     repository,
     run_command,
     states,
+    worker_process,
     write,
 )
 from joey.errors import UsageError
@@ -142,18 +142,6 @@ def files_of(fleet: Fleet, task_id: str) -> dict[str, str]:
     mirror = Mirror.of(task.spec.repository, fleet.database.folder / "mirrors")
     names = mirror.git("ls-tree", "-r", "--name-only", task.head).split()
     return {name: mirror.git("show", f"{task.head}:{name}") for name in names}
-
-
-async def worker_process(kit: FleetKit) -> asyncio.subprocess.Process:
-    config = kit.folder / "config" / "joey"
-    config.mkdir(parents=True)
-    url = f"url = {json.dumps(kit.url)}\n" if kit.url else ""
-    (config / "config.toml").write_text(f"[fleet]\nfolder = {json.dumps(str(kit.folder / kit.machine))}\n{url}")
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(config.parent)}
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "joey", "fleet", "work", "--slots", "2", env=environment, cwd=kit.folder,
-        stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
 
 
 async def until(true: object, seconds: float = 60) -> None:

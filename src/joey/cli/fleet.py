@@ -71,6 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     schedule.add_argument("schedule", metavar="NAME", help="name of the schedule")
     schedule.add_argument("times", help='times as cron has them, in UTC: "0 6 * * *" is every day at six')
     _tasks(schedule)
+    schedule.add_argument(
+        "--catch-up", action="store_true", help="if the last time came while no worker ran, add it when one starts"
+    )
     commands.add_parser("schedules", help="list the schedules")
     unschedule = commands.add_parser("unschedule", help="remove a schedule")
     unschedule.add_argument("schedule", metavar="NAME", help="name of the schedule")
@@ -326,23 +329,26 @@ def _show_limits(args: argparse.Namespace) -> int:
 def _schedule(args: argparse.Namespace) -> int:
     _, tasks = tasks_in(args)
     with _fleet() as fleet:
-        fleet.schedule(args.schedule, args.times, tasks, args.budget)
+        fleet.schedule(args.schedule, args.times, tasks, args.budget, catch_up=args.catch_up)
     print(f"{args.schedule}: {len(tasks)} tasks at {args.times}, as long as a worker runs")
     return 0
 
 
 def _schedules(_args: argparse.Namespace) -> int:
+    from datetime import UTC, datetime
+
     with _fleet() as fleet:
-        for name, times, last in fleet.queue.schedules():
-            print(f"{name}  {times}  last: {last or 'never'}")
+        for each in fleet.queue.schedules:
+            last = f"{each.last:%Y-%m-%d %H:%M:%S}" if each.last else "never"
+            print(
+                f"{each.name}  {each.times}  next: {each.next_time(datetime.now(UTC)):%Y-%m-%d %H:%M:%S}  last: {last}"
+            )
     return 0
 
 
 def _unschedule(args: argparse.Namespace) -> int:
     with _fleet() as fleet:
-        if args.schedule not in [name for name, _, _ in fleet.queue.schedules()]:
-            raise UsageError(f"there is no schedule {args.schedule!r}; `joey fleet schedules` lists them")
-        fleet.queue.remove_schedule(args.schedule)
+        fleet.queue.schedules.remove(args.schedule)
     return 0
 
 

@@ -124,6 +124,11 @@ class Database:
     def is_sqlite(self) -> bool:
         return self.engine.dialect.name == "sqlite"
 
+    @property
+    def shared_url(self) -> str | None:
+        """The address as `fleet.url` names it; None for the file of this machine."""
+        return None if self.is_sqlite else self.url
+
     def insert(self, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
         """An insert that can say what to do with a row that is there."""
         return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)

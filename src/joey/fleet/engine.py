@@ -17,19 +17,18 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, Queue, error
+from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, Queue
 
-from joey.errors import UsageError
 from joey.fleet.database import Database, quiet_engine
 from joey.fleet.ledger import workflow_of
 from joey.fleet.recorded import RecordedTurn
+from joey.fleet.schedules import SCHEDULED, Schedules
 from joey.fleet.spec import TaskSpec
 from joey.journal.records import VERSION
 
 NAME = "joey-fleet"
 QUEUE = "joey-tasks"
 _TASK = "joey_task"
-_SCHEDULED = "joey_scheduled_batch"
 APP_VERSION = f"journal-{VERSION}"
 """A worker takes only tasks whose journals it can read."""
 POLLING = 0.25
@@ -66,6 +65,7 @@ class QueueClient:
             application_name=NAME,
             retry_connection_errors=False,
         )
+        self.schedules = Schedules(self._client)
 
     def close(self) -> None:
         self._client.destroy()
@@ -110,7 +110,7 @@ class QueueClient:
             found += [RecordedTurn.decoded(output) for output in outputs if output is not None]
         return found
 
-    # Limits and schedules
+    # Limits
 
     def make_queue(self) -> None:
         self._client.register_queue(
@@ -140,20 +140,6 @@ class QueueClient:
         queue = self._client.retrieve_queue(QUEUE)
         assert queue is not None
         return queue
-
-    def schedule(self, name: str, cron: str, context: str) -> None:
-        try:
-            self._client.create_schedule(schedule_name=name, workflow_name=_SCHEDULED, schedule=cron, context=context)
-        except error.DBOSException as problem:
-            raise UsageError(f"{str(problem).rstrip('.')}; see `joey fleet schedules`") from None
-
-    def schedules(self) -> list[tuple[str, str, str | None]]:
-        """Name, times and the last time of each schedule."""
-        found = self._client.list_schedules()
-        return [(each["schedule_name"], each["schedule"], each["last_fired_at"]) for each in found]
-
-    def remove_schedule(self, name: str) -> None:
-        self._client.delete_schedule(name)
 
 
 class Engine:
@@ -215,7 +201,7 @@ def _register(work: Work) -> None:
         finally:
             work.forget(workflow)
 
-    @DBOS.workflow(name=_SCHEDULED, max_recovery_attempts=None)
+    @DBOS.workflow(name=SCHEDULED, max_recovery_attempts=None)
     async def run_schedule(at: str, context: str) -> None:
         await _step("add", work.add_scheduled, str(at), context)
 

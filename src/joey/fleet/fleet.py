@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,7 @@ class Fleet:
 
     def add(self, batch: str, tasks: Sequence[TaskSpec], budget: float | None = None) -> Added:
         """Put tasks into the queue. One whose id is in the batch already is left as it is."""
-        check_name(batch, "name of a batch")
-        named = [(f"{batch}.{task.id}", task) for task in tasks]
-        for task_id, _ in named:
-            if len(task_id) > MAX_TASK_ID:
-                raise UsageError(f"{task_id!r} is longer than {MAX_TASK_ID} characters; use shorter ids")
+        named = _named(batch, tasks)
         self.queue.make_queue()
         new = self.ledger.add(batch, named, budget, self.queue.enqueue)
         return Added(new, len(named) - len(new))
@@ -109,20 +106,36 @@ class Fleet:
 
     # Schedules
 
-    def schedule(self, name: str, cron: str, tasks: Sequence[TaskSpec], budget: float | None) -> None:
+    def schedule(
+        self, name: str, times: str, tasks: Sequence[TaskSpec], budget: float | None, *, catch_up: bool = False
+    ) -> None:
         """Add the tasks as a new batch at these times, as long as a worker runs."""
         check_name(name, "name of a schedule")
-        context = {"name": name, "budget": budget, "tasks": [task.text for task in tasks]}
+        now = datetime.now(UTC)
+        _named(_batch_at(name, now), tasks)  # what is too long then is too long now
+        context = {"name": name, "budget": budget, "catch_up": catch_up, "since": now.isoformat()}
         self.queue.make_queue()
-        self.queue.schedule(name, cron, json.dumps(context))
+        self.queue.schedules.add(name, times, json.dumps({**context, "tasks": [task.text for task in tasks]}))
+
+    def add_scheduled(self, at: str, context: str) -> Added:
+        """The batch of a schedule for one time. Its name has the time in it, so that each time is added once."""
+        data = json.loads(context)
+        tasks = [TaskSpec.read(text) for text in data["tasks"]]
+        return self.add(_batch_at(data["name"], datetime.fromisoformat(at)), tasks, data["budget"])
 
 
-def add_scheduled(fleet: Fleet, at: str, context: str) -> Added:
-    """The batch of a schedule for one time. Its name has the time in it, so that each time is added once."""
-    data = json.loads(context)
-    minute = "".join(each for each in at[:19] if each.isdigit())
-    tasks = [TaskSpec.read(text) for text in data["tasks"]]
-    return fleet.add(f"{data['name']}-{minute[:8]}-{minute[8:14]}", tasks, data["budget"])
+def _batch_at(schedule: str, at: datetime) -> str:
+    return f"{schedule}-{at:%Y%m%d-%H%M%S}"
+
+
+def _named(batch: str, tasks: Sequence[TaskSpec]) -> list[tuple[str, TaskSpec]]:
+    """The tasks with the ids that they have in the whole fleet."""
+    check_name(batch, "name of a batch")
+    named = [(f"{batch}.{task.id}", task) for task in tasks]
+    for task_id, _ in named:
+        if len(task_id) > MAX_TASK_ID:
+            raise UsageError(f"{task_id!r} is longer than {MAX_TASK_ID} characters; use shorter ids")
+    return named
 
 
 def _answer(request: Mapping[str, Any], words: str) -> dict[str, Any]:

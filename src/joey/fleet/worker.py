@@ -28,7 +28,7 @@ import sqlalchemy as sa
 from joey.errors import JoeyError
 from joey.fleet.database import Database, FleetError
 from joey.fleet.engine import Engine, QueueClient
-from joey.fleet.fleet import Fleet, add_scheduled
+from joey.fleet.fleet import Fleet
 from joey.fleet.ledger import FleetTask, Ledger, NotOwnerError, WorkerLine, patiently
 from joey.fleet.liveness import Locks, locks_of
 from joey.fleet.recorded import RecordedTurn
@@ -87,6 +87,8 @@ class Worker:
         engine.start()
         watcher.start()
         self._options.report(f"worker {self.id} works, {self._options.slots} tasks at once")
+        for name in await asyncio.to_thread(patiently, self._queue.schedules.catch_up):
+            self._options.report(f"schedule {name}: its last time was missed, and is made up for")
         await self._stopped.wait()
         over.set()
         suspended = [asyncio.create_task(session.suspend()) for session in [*self._sessions.values()]]
@@ -217,7 +219,7 @@ class Worker:
             shutil.rmtree(self._setting.folder / task.journal / "work", ignore_errors=True)
 
     async def add_scheduled(self, at: str, context: str) -> None:
-        added = await asyncio.to_thread(add_scheduled, Fleet(self._database, self._queue), at, context)
+        added = await asyncio.to_thread(patiently, Fleet(self._database, self._queue).add_scheduled, at, context)
         self._options.report(f"schedule: {len(added.new)} tasks added")
 
     def forget(self, workflow: str) -> None:
