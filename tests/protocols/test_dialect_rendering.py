@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dialect_cases import dialect_names, renders_of, tools_of
+from dialect_cases import cases_of, dialect_names, renders_of, tools_of
 from joey import protocols
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import get
@@ -66,6 +66,25 @@ def calls_of(row: Any) -> list[ToolUseBlock]:
         read = json.loads(arguments) if isinstance(arguments, str) else arguments
         found.append(ToolUseBlock(call["id"], call["function"]["name"], read))
     return found
+
+
+WRITTEN = ("scalars", "nested", "strings", "unicode", "empty_args", "several")
+OTHERWISE = ("granite3", "harmony", "solar_open", "functionary_v32")
+"""Written as the template writes its history: indented, with another header, with ids of its own, with its opener."""
+
+
+@pytest.mark.parametrize("name", sorted({*dialect_names()} - {*OTHERWISE}))
+def test_values_are_written_as_the_recorded_replies_hold_them(name: str) -> None:
+    protocol = get(name)
+    assert isinstance(protocol, DialectProtocol)
+    for case in cases_of(name):
+        if case["category"] in WRITTEN and "json_style" not in case["id"] and case["expected"]:
+            parts = [part for part in case["expected"]["content"] if part["type"] == "tool_call"]
+            calls = [
+                ToolUseBlock(part.get("id") or f"call_{at}", part["name"], part["input"])
+                for at, part in enumerate(parts)
+            ]
+            assert protocol.encode_calls(calls, tools_of(case)).text.strip() in case["text"], case["id"]
 
 
 @pytest.mark.parametrize("row", RENDERS, ids=lambda row: f"{row['dialect']}-{row['template'][-24:]}-{row['category']}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from dialect_fuzz import TOOLS, markers_of
@@ -10,6 +12,7 @@ from joey.errors import UsageError
 from joey.events import ToolCallDelta, ToolCallMalformed
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import Reply, collect, get, parse
+from joey.protocols.dialects import writer
 from joey.protocols.dialects.protocol import DialectProtocol
 from joey.protocols.dialects.table import DIALECTS
 from joey.testing import read
@@ -116,6 +119,19 @@ def test_a_broken_call_ends_with_its_closer_and_the_next_is_read() -> None:
     assert broken.source.endswith("</tool_call>") and "cannot be read" in broken.message
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("apertus", '<|tools_prefix|>[{"": {"city": "Paris"}}]<|tools_suffix|>'),
+        ("jamba", '<tool_calls>[{"name": "", "arguments": {}}]</tool_calls>'),
+        ("deepseek_v3", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>\n```json\n{}\n```<｜tool▁call▁end｜>"),
+    ],
+)
+def test_a_call_without_a_name_is_one_malformed_call(name: str, text: str) -> None:
+    reply = parse(text, protocol=name, tools=TOOLS)
+    assert reply.calls == () and [call.message for call in reply.malformed] == ["the call has no name"]
+
+
 def test_of_two_names_the_first_counts_however_the_reply_is_cut() -> None:
     text = '<tool_call>{"name": "get_weather", "name": "ping", "arguments": {}}</tool_call>'
     for pieces in ([text], list(text)):
@@ -131,6 +147,38 @@ def test_a_value_that_was_not_closed_ends_before_the_line_of_the_calls_close() -
     text = "<tool_call>\n<function=save>\n<parameter=text>\nA\n</function>\n</tool_call>"
     calls = collect(read(get("qwen3_coder").parser([WRITE]), list(text))).calls
     assert [(call.arguments, bool(call.repairs)) for call in calls] == [({"text": "A"}, True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "rest"),
+    [
+        ("qwen3_coder", "<tool_call>\n<function=save>\n<parameter=text>\nA\n</function>", "\n</tool_call>"),
+        ("dots", '<dots_function_call><invoke name="save"><parameter name="text">A</invoke>', "</dots_function_call>"),
+        ("glm47", "<tool_call>save<arg_key>text</arg_key><arg_value>A</tool_call>", StopChunk("tool_calls")),
+    ],
+)
+def test_a_value_that_was_not_closed_needs_more_than_a_close_tag_at_a_cut(
+    name: str, start: str, rest: str | StopChunk
+) -> None:
+    """A text that quotes the close tag and is cut there looks the same."""
+    assert collect(read(get(name).parser([WRITE]), [start])).calls == ()
+    assert collect(read(get(name).parser([WRITE]), [start, rest])).calls[0].arguments == {"text": "A"}
+    whole = start + (rest if isinstance(rest, str) else "")
+    assert collect(read(get(name).parser([WRITE]), [whole, StopChunk("length")])).calls == ()
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_call_that_is_quoted_as_the_template_writes_it_is_text_and_a_cut_in_it_runs_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Templates escape nothing: here the writer does not either."""
+    inner = dialect(name).encode_calls([ToolUseBlock("c1", "ping", {"city": "Paris"})], TOOLS).text
+    monkeypatch.setattr(writer, "_wrapped", lambda text: text)
+    call = ToolUseBlock("c2", "save", {"path": "a.md", "text": f"So:\n{inner}\nThat is all."})
+    text = dialect(name).encode_calls([call], [WRITE]).text
+    assert [each.arguments for each in parse(text, protocol=name, tools=[WRITE]).calls] == [call.arguments]
+    for end in (place.end() for place in re.finditer(r"[>\])}]\n?", text[: text.index("That is all.")])):
+        assert not parse(text[:end], protocol=name, tools=[WRITE]).calls, text[:end]
 
 
 @pytest.mark.parametrize("name", ["hermes", "jamba", "kimi_k2", "mistral_v11", "harmony", "llama3_json", "xlam"])

@@ -106,7 +106,7 @@ class FunctionReader:
     def _typed(self, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
         schema = schema_of(self._sink, name)
         return {
-            key: typed(value, parameter_kinds(schema, key)) if isinstance(value, str) else value
+            key: typed(value, parameter_kinds(schema, key), python=True) if isinstance(value, str) else value
             for key, value in arguments.items()
         }
 

@@ -302,6 +302,8 @@ class _Maker:
         for branch in list(branches(schema, tool.schema)) or [{}]:
             if not _is_string(branch):
                 inner.append(values.any_of([branch], key))
+                if branch.get("type") not in ("object", "array"):  # the template writes True and None
+                    inner.append(PythonRules(self._rules, tool.schema, f"{tool.name}-py").any_of([branch], key))
             elif "const" in branch:
                 inner.append(literal(str(branch["const"])))
             else:

@@ -150,6 +150,7 @@ class _Value:
         self._waits: tuple[OpenCall, JsonValue] | None = None  # a complete call that waits for its closer
         self._mapped: tuple[ArgumentPath, ArgumentPath] = ((), ())
         self._any_started = False
+        self._any_concluded = False
         self.vessel: OpenCall | None = self._new()
         self.vessel.markup(lead)
         self.was_text = False
@@ -238,7 +239,7 @@ class _Value:
 
     def _name_in(self, given: JsonValue) -> str | None:
         if self._spec.keyed:
-            return next(iter(given), None)
+            return next(iter(given), None) or None
         name = next((given[key] for key in self._spec.names if key in given), None)
         return name if isinstance(name, str) and name else None
 
@@ -270,6 +271,7 @@ class _Value:
         if call.name is None and self._bare and not self._any_started:
             self._give_up()
             return
+        self._any_concluded = True
         if isinstance(self._reader.value, list):
             self._finish(call, given)
             self.vessel = self._new()
@@ -326,7 +328,7 @@ class _Value:
         call = self.vessel
         assert call is not None
         self.vessel = None
-        if not self._bare and not self._any_started and self._reader.value != []:
+        if not self._bare and not self._any_concluded and self._reader.value != []:
             call.fail("expected an object with a name")
         elif self._any_started or not self._bare:
             self._sink.markup(call.abandon())

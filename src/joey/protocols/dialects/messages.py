@@ -149,4 +149,4 @@ def _body_reader(
         return JsonCallReader(sink, source, replace(body, open=spec.start_anywhere))
     if isinstance(body, NamedJson):
         return NamedJsonReader(sink, source, replace(body, open=spec.start_anywhere))
-    return TaggedReader(sink, source, body, frame.section[1], spec.ends)
+    return TaggedReader(sink, source, body, frame.section, spec.ends, spec.message)

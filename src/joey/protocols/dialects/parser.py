@@ -188,5 +188,5 @@ def _call_reader(
     if isinstance(calls, NamedJson):
         return NamedJsonReader(parser, source, calls)
     if isinstance(calls, Tagged):
-        return TaggedReader(parser, source, calls, frame.section[1], frame.stops)
+        return TaggedReader(parser, source, calls, frame.section, frame.stops)
     return FunctionReader(parser, source, calls)

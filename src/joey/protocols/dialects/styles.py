@@ -256,7 +256,7 @@ STYLES: dict[str, Style] = {
     "qwen3_5": replace(_QWEN, tools=json_lines),
     "nemotron_v3": replace(_QWEN, after="\n", tools=xml_functions),
     "step3p5": replace(_QWEN, join="", result=_RESPONSE, result_join="", tools=json_lines),
-    "mimo_v2": replace(_QWEN, argument="<parameter=%K>%V</parameter>\n"),
+    "mimo_v2": replace(_QWEN, argument="<parameter=%K>%V</parameter>\n", values="json"),
     "seed_oss": replace(
         _QWEN,
         call="<seed:tool_call>\n<function=%N>\n%P</function>\n</seed:tool_call>",
@@ -387,6 +387,7 @@ STYLES: dict[str, Style] = {
     "functiongemma": Style(
         "<start_function_call>call:%N{%P}<end_function_call>",
         result="Function result for %N: %R",
+        values="python_scalars",
         tools=labelled_blocks,
     ),
     # Messages with headers

@@ -39,6 +39,7 @@ _CDATA_OPENS = Markers((CDATA,))
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _NAME_ATTRIBUTES = ("name", "tool", "key")
 _NAME = re.compile(r"[^\s<>\"'{}\[\]()=]+")
+_CAME_TO_ITS_END = ("end", "tool_calls", "stop_sequence")
 _ENTITIES = {"&quot;": '"', "&lt;": "<", "&gt;": ">", "&amp;": "&"}
 
 
@@ -88,10 +89,14 @@ class TaggedReader:
         sink: Sink,
         source: Source,
         spec: Tagged,
-        section_close: tuple[str, ...] = (),
+        section: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
         stops: tuple[str, ...] = (),
+        bodies: tuple[str, ...] = (),
     ) -> None:
         self._sink, self._source, self._spec = sink, source, spec
+        self._section_open, self._section_close = section
+        section_close = self._section_close
+        self._bodies = bodies if not spec.open else ()  # what a call begins with that has no opener of its own
         self._watch(spec.value_end)
         self._next = Markers((*spec.key, *spec.close, *spec.wrap[1], *section_close))
         self._after_call = Markers((*spec.wrap[1], *spec.wrap[0], *spec.open, *section_close))
@@ -99,8 +104,8 @@ class TaggedReader:
         self._name_ends = Markers((*spec.name_end, *spec.key, *spec.close, *([] if spec.name_end else ["\n"])))
         self._key_ends = Markers(spec.key_end)
         self._value_opens, self._kind_opens = Markers(spec.value), Markers(spec.kind[:1] if spec.kind else ())
-        self._closers = Markers((*spec.close, *spec.wrap[1], *section_close, *stops))
-        self._section_close = section_close
+        self._outer = {*spec.wrap[1], *section_close}
+        self._closers = Markers((*spec.close, *self._outer, *stops))
         self.openers = spec.open
 
     def _watch(self, value_end: tuple[str, ...]) -> None:
@@ -110,8 +115,8 @@ class TaggedReader:
         self._value_ends = {lead + end for end in value_end for lead in breaks}
         line_keys = tuple(lead + key for key in spec.key for lead in ("\r\n", "\n")) if spec.trim else ()
         line_closes = tuple(lead + close for close in spec.close for lead in ("\r\n", "\n"))
-        self._in_value = Markers((*self._value_ends, *spec.open, *spec.close, *line_closes, *line_keys))
-        self._in_quoted = Markers((*self._value_ends, *spec.open, *spec.close))
+        inside = (*self._value_ends, *spec.open, *self._bodies, *spec.close)
+        self._in_value, self._in_quoted = Markers((*inside, *line_closes, *line_keys)), Markers(inside)
         self._cdata_ends = Markers((*(CDATA_END + end for end in self._value_ends), CDATA_SPLIT))
 
     # Headers
@@ -297,10 +302,10 @@ class TaggedReader:
             found = yield from source.until(self._in_quoted if quoted else self._in_value, give)
             if found is None:
                 return False
-            if found in self._spec.open:
-                quoted += yield from self._quotes_call()
+            if found in self._spec.open or found in self._bodies:
+                quoted += yield from self._quotes_call(found)
             elif found in self._value_ends:
-                if (yield from self._ends_here(wrapped, to_the_end=quoted > 0)):
+                if (yield from self._ends_here(wrapped, value if quoted else None)):
                     call.markup(found)
                     return True
             elif quoted:
@@ -316,18 +321,26 @@ class TaggedReader:
         but closers follows to the end of the reply; or, where values stand on lines of their own, at a line that opens
         another argument which the tool declares and which was not given."""
         if found.lstrip() in self._spec.close:
-            return (yield from self._only_closers_follow(0))
+            return (yield from self._reply_ends(None))
         header, _ = yield from self._key(0)
         declared = header is not None and header.name in properties(schema)
         return declared and header is not None and header.name != key and header.name not in given
 
-    def _only_closers_follow(self, offset: int) -> Wait[bool]:
-        source = self._source
+    def _reply_ends(self, quoting: _Value | None) -> Wait[bool]:
+        """Whether nothing but closers follows to the end of the reply, and it was not cut in a text that quotes them:
+        there are more closers around the call than a text that quotes calls opens, or the server says so."""
+        source, offset, outer = self._source, 0, 0
         while True:
             found, end = yield from source.after_space(self._closers, offset)
             if found is None:
-                return bool(source.last and source.at + end >= len(source.text))
+                break
+            outer += found in self._outer
             offset = end
+        if not source.last or source.at + end < len(source.text) or self._sink.stop_reason == "length":
+            return False
+        text = "".join(quoting.parts) if quoting is not None else ""
+        opened = sum(text.count(opener) for opener in (*self._spec.wrap[0], *self._section_open))
+        return outer > opened or self._sink.stop_reason in _CAME_TO_ITS_END
 
     def _cdata(self, call: OpenCall, value: _Value) -> Wait[bool]:
         source = self._source
@@ -349,20 +362,20 @@ class TaggedReader:
                 return True
             give(CDATA_END, found)
 
-    def _quotes_call(self) -> Wait[int]:
+    def _quotes_call(self, opener: str) -> Wait[int]:
         """Whether a whole header follows an opener inside a value: then a call is quoted there."""
-        header, length = yield from self._header(0)
-        if header is None:
+        header, length = (None, 0) if opener in self._bodies else (yield from self._header(0))
+        if header is None and opener not in self._bodies:
             return 0
         found, _ = yield from self._source.after_space(self._next, length)
         return int(found in self._spec.key or found in self._spec.close)
 
-    def _ends_here(self, wrapped: bool, to_the_end: bool) -> Wait[bool]:
-        """Whether a close tag that was taken ends its value, by what follows it. `to_the_end`: a call is quoted here
-        that was not closed, so that only the end of the reply can tell."""
+    def _ends_here(self, wrapped: bool, quoting: _Value | None) -> Wait[bool]:
+        """Whether a close tag that was taken ends its value, by what follows it. `quoting`: a call is quoted in this
+        value that was not closed, so that only the end of the reply can tell."""
         source, spec = self._source, self._spec
-        if to_the_end:
-            return (yield from self._only_closers_follow(0))
+        if quoting is not None:
+            return (yield from self._reply_ends(quoting))
         found, end = yield from source.after_space(self._next)
         if found in spec.key:
             header, _ = yield from self._key(end)

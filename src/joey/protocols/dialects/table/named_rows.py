@@ -34,7 +34,7 @@ NAMED_JSON = (
         "deepseek_v3",
         NamedJson(
             open=("<｜tool▁call▁begin｜>", "<|tool▁call▁begin|>"),
-            header=r"(?:function)?\s*(?:<[｜|]tool▁sep[｜|]>)?(?P<name>[^\s<`]+?)\s*(?:<[｜|]tool▁sep[｜|]>)?\s*(?:```(?:json)?)?",
+            header=r"(?!function\s*<[｜|]tool▁sep[｜|]>\s*(?:```(?:json)?)?$)(?:function)?\s*(?:<[｜|]tool▁sep[｜|]>)?(?P<name>[^\s<`]+?)\s*(?:<[｜|]tool▁sep[｜|]>)?\s*(?:```(?:json)?)?",
             args=("```json\n",),
             close=("<｜tool▁call▁end｜>", "<|tool▁call▁end|>"),
         ),
