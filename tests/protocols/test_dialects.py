@@ -17,6 +17,7 @@ from joey.protocols.dialects.protocol import DialectProtocol
 from joey.protocols.dialects.table import DIALECTS
 from joey.testing import read
 from joey.toolspec import ToolSpec
+from joey.wire import JsonObject
 
 WRITE = ToolSpec("save", "", {"type": "object", "properties": {"path": {"type": "string"}, "text": {"type": "string"}}})
 
@@ -40,6 +41,65 @@ def test_a_value_of_nothing_but_markers_comes_back_equal(name: str) -> None:
         call = ToolUseBlock("c2", "save", {"path": text, "text": text})
         written = protocol.encode_calls([call, call], [WRITE]).text
         assert [each.arguments for each in parse(written, protocol=name, tools=[WRITE]).calls] == [call.arguments] * 2
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_arguments_may_have_any_name_that_a_schema_declares(name: str) -> None:
+    """Tools of others call them as they like; only `<`, `>` and line breaks are no part of a name."""
+    names = (
+        "display name",
+        "a.b",
+        "$ref",
+        "key[0]",
+        "it's",
+        'q"q',
+        "a=b",
+        "x/y",
+        "n:1",
+        "größe",
+        "R&D",
+        "&quot;",
+        "name",
+    )
+    tool = ToolSpec("save", "", {"type": "object", "properties": {key: {"type": "string"} for key in names}})
+    call = ToolUseBlock("call00001", "save", {key: f"{key}!" for key in names})
+    text = dialect(name).encode_calls([call, call], [tool]).text
+    for pieces in ([text], list(text)):
+        calls = collect(read(get(name).parser([tool]), pieces)).calls
+        assert [each.arguments for each in calls] == [call.arguments] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "calls"),
+    [
+        ("qwen3_coder", "<tool_call><function=ping/></tool_call>", [("ping", {})]),
+        ("minimax_m2", '<minimax:tool_call><invoke name="ping"/></minimax:tool_call>', [("ping", {})]),
+        (
+            "qwen3_coder",
+            '<tool_call><function name="save"><parameter name="path">a</parameter></function></tool_call>',
+            [("save", {"path": "a"})],
+        ),
+        (
+            "qwen3_5",
+            "<tool_call>\nfunction=save>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+            [("save", {"path": "a"})],
+        ),
+        (
+            "qwen3_coder",
+            "<tool_call>\n<function=save>\n<path>\na\n</path>\n<text>\n<b>\n</text>\n</function>\n</tool_call>",
+            [("save", {"path": "a", "text": "<b>"})],
+        ),
+        (
+            "qwen3_coder",
+            "<tool_call><function=save><parameter=path>a</parameter><function=ping></function></tool_call>",
+            [("save", {"path": "a"}), ("ping", {})],
+        ),
+    ],
+)
+def test_forms_that_models_drift_to_are_read(name: str, text: str, calls: list[tuple[str, JsonObject]]) -> None:
+    for pieces in ([text], list(text)):
+        reply = collect(read(get(name).parser([WRITE, *TOOLS]), pieces))
+        assert [(call.name, call.arguments) for call in reply.calls] == calls and not reply.text
 
 
 @pytest.mark.parametrize(

@@ -182,17 +182,11 @@ class _Maker:
         forms = [
             self._fill(
                 self._style.argument,
-                {"K": literal(self._key(grammar, key)), "V": value, "S": literal(string), "T": kind},
+                {"K": literal(grammar.written_key(key)), "V": value, "S": literal(string), "T": kind},
             )
             for value, string, kind in self._values(grammar, tool, key, schema)
         ]
         return self._rules.rule(f"{tool.name}-{key}", either(list(dict.fromkeys(forms))))
-
-    @staticmethod
-    def _key(grammar: Tagged, key: str) -> str:
-        if grammar.typing == "attribute" and not grammar.key[0].endswith("name="):
-            return key.replace("&", "&amp;").replace('"', "&quot;")
-        return key
 
     def _values(self, grammar: Tagged, tool: ToolSpec, key: str, schema: JsonValue) -> Iterator[tuple[str, str, str]]:
         """The ways to write a value, each with what the attributes `string` and `type` say of it."""

@@ -124,10 +124,17 @@ class Tagged:
     reading: Reading = Reading()
     cdata: bool = False
     """Whether the template itself writes CDATA blocks; elsewhere such a block is a string, whatever the schema says."""
+    own_tags: bool = False
+    """Whether each argument stands under a tag of its own name."""
     nested: bool = False
-    """Whether objects and lists are written as nested elements, each argument under a tag of its own name."""
+    """Whether objects and lists are written as nested elements."""
     loose: bool = True
     """Whether the opener is plain text that occurs in prose: without its wrapper it must name a tool."""
+
+    def written_key(self, key: str) -> str:
+        """The name of an argument as it stands in its opener: escaped where it is an attribute."""
+        is_attribute = self.key[0].endswith(("name=", " "))
+        return key.replace("&", "&amp;").replace('"', "&quot;") if is_attribute else key
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 from joey.protocols.dialects import nested
 from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of
+from joey.protocols.dialects.headers import Header, read_header
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import Tagged
 from joey.protocols.dialects.values import any_value, is_text, parameter_kinds, typed
@@ -36,39 +36,7 @@ from joey.wire import JsonObject, JsonValue
 MAX_HEADER = 200
 CDATA, CDATA_END, CDATA_SPLIT = "<![CDATA[", "]]>", "]]]]><![CDATA[>"
 _CDATA_OPENS = Markers((CDATA,))
-_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_NAME_ATTRIBUTES = ("name", "tool", "key")
-_NAME = re.compile(r"[^\s<>\"'{}\[\]()=]+")
 _CAME_TO_ITS_END = ("end", "tool_calls", "stop_sequence")
-_ENTITIES = {"&quot;": '"', "&lt;": "<", "&gt;": ">", "&amp;": "&"}
-
-
-class Header(NamedTuple):
-    """A name, empty if none was written, and the attributes beside it."""
-
-    name: str
-    attributes: dict[str, str]
-
-
-def read_header(text: str) -> Header | None:
-    """What stands between an opener and its end: `path`, `"path" string="true"`, `key="path" type="string"`."""
-    text = text.strip()
-    if "\n" in text or "<" in text:
-        return None
-    attributes = {name: _unescape(a or b) for name, a, b in _ATTRIBUTE.findall(text)}
-    for key in _NAME_ATTRIBUTES:
-        if key in attributes:
-            return Header(attributes[key], attributes)
-    quoted = re.match(r"\"([^\"]*)\"|'([^']*)'", text)
-    name = (quoted[1] or quoted[2] or "") if quoted else text.split(None, 1)[0] if text else ""
-    name = name.strip()
-    return Header(name, attributes) if not name or _NAME.fullmatch(name) else None
-
-
-def _unescape(text: str) -> str:
-    for entity, char in _ENTITIES.items():
-        text = text.replace(entity, char)
-    return text
 
 
 @dataclass(slots=True)
@@ -98,14 +66,16 @@ class TaggedReader:
         section_close = self._section_close
         self._bodies = bodies if not spec.open else ()  # what a call begins with that has no opener of its own
         self._watch(spec.value_end)
-        self._next = Markers((*spec.key, *spec.close, *spec.wrap[1], *section_close))
+        self._next = Markers((*spec.key, *spec.close, *spec.wrap[1], *section_close, *spec.open))
         self._after_call = Markers((*spec.wrap[1], *spec.wrap[0], *spec.open, *section_close))
-        self._opens, self._wrap_close = Markers(spec.open), Markers(spec.wrap[1])
+        self._opens = Markers((*spec.open, *(opener.removeprefix("<") for opener in spec.open)))
+        self._wrap_close = Markers(spec.wrap[1])
         self._name_ends = Markers((*spec.name_end, *spec.key, *spec.close, *([] if spec.name_end else ["\n"])))
         self._key_ends = Markers(spec.key_end)
         self._value_opens, self._kind_opens = Markers(spec.value), Markers(spec.kind[:1] if spec.kind else ())
         self._outer = {*spec.wrap[1], *section_close}
         self._closers = Markers((*spec.close, *self._outer, *stops))
+        self._declared: JsonObject = {}  # the arguments that the tool of this call declares
         self.openers = spec.open
 
     def _watch(self, value_end: tuple[str, ...]) -> None:
@@ -143,7 +113,11 @@ class TaggedReader:
             yield from self._skip(call, "it has no name")
             return True
         call.start(header.name)
-        yield from self.body(call, wrapped)
+        if not header.closed:
+            yield from self.body(call, wrapped)
+            return True
+        yield from self._close_wrapper(call)
+        call.finish({})
         return True
 
     def _is_certain(self, header: Header, length: int) -> Wait[bool]:
@@ -182,6 +156,7 @@ class TaggedReader:
         current: list[_Value] = []
         call.snapshot = lambda: self._so_far(arguments, current)
         schema = schema_of(self._sink, call.name or "")
+        self._declared = properties(schema)
         while True:
             found, end = yield from source.after_space(self._next)
             if found in spec.key:
@@ -194,8 +169,9 @@ class TaggedReader:
                 current[:] = [value]
                 if spec.nested:
                     value.streams = value.streams and not (yield from self._has_elements())
+                if spec.own_tags:
                     self._watch((f"{spec.value_end[0]}{header.name}>",))
-                ended = yield from self._value(call, value, arguments, schema, wrapped)
+                ended = yield from self._value(call, value, arguments, wrapped)
                 if not ended:
                     call.fail(f"the reply ended inside the argument {header.name!r}")
                     return
@@ -207,7 +183,11 @@ class TaggedReader:
                 yield from self._close_wrapper(call)
                 call.finish(arguments)
                 return
-            if found is not None:
+            if found is None and not arguments and (yield from self._own_tags()):
+                call.repair("arguments under tags of their own names")
+                yield from self._in_own_tags().body(call, wrapped)
+                return
+            if found is not None and (found not in spec.open or (yield from self._opens_tool(end))):
                 call.repair("the call's close is missing")
                 if found in spec.wrap[1]:
                     call.markup(source.take(end))
@@ -224,6 +204,22 @@ class TaggedReader:
         key = self._spec.key[0]
         ahead = yield from self._source.peek(len(key) + 1)
         return ahead.startswith(key) and not ahead.endswith("/")
+
+    def _own_tags(self) -> Wait[bool]:
+        """Whether an element follows that has the name of an argument."""
+        source = self._source
+        ahead = yield from source.peek(MAX_HEADER, (yield from source.space()))
+        tag = re.match(r"<([^<>/\s]+)>", ahead)
+        return tag is not None and tag[1] in self._declared
+
+    def _in_own_tags(self) -> TaggedReader:
+        spec = replace(self._spec, key=("<",), key_end=(">",), value=(), value_end=("</",), own_tags=True)
+        return TaggedReader(self._sink, self._source, spec, (self._section_open, self._section_close))
+
+    def _opens_tool(self, offset: int) -> Wait[bool]:
+        """Whether the opener before this place is that of another call."""
+        header, _ = yield from self._header(offset)
+        return header is not None and known(self._sink, header.name)
 
     def _close_wrapper(self, call: OpenCall) -> Wait[None]:
         if self._spec.wrap[1]:
@@ -248,7 +244,9 @@ class TaggedReader:
         text, found = yield from source.within(self._key_ends, MAX_HEADER, offset)
         if found is None:
             return None, 0
-        header, length = read_header(text), offset + len(text) + len(found)
+        whole, length = text.strip(), offset + len(text) + len(found)
+        plain = whole in self._declared or (spec.value and "\n" not in whole and "<" not in whole)
+        header = Header(whole, {}) if plain else read_header(text)
         if header is None or not header.name:
             return None, 0
         if spec.kind is not None:
@@ -280,7 +278,7 @@ class TaggedReader:
             kinds = ("any",)
         return _Value(header.name, kinds, is_text(kinds))
 
-    def _value(self, call: OpenCall, value: _Value, given: JsonObject, schema: JsonObject, wrapped: bool) -> Wait[bool]:
+    def _value(self, call: OpenCall, value: _Value, given: JsonObject, wrapped: bool) -> Wait[bool]:
         """Read a value and its close tag. False if the reply ended before."""
         source = self._source
 
@@ -310,21 +308,21 @@ class TaggedReader:
                     return True
             elif quoted:
                 quoted -= found in self._spec.close
-            elif (yield from self._close_is_missing(found, given, value.key, schema)):
+            elif (yield from self._close_is_missing(found, given, value.key)):
                 call.repair(f"the end of the argument {value.key!r} is missing")
                 source.unread(found)
                 return True
             give(found)
 
-    def _close_is_missing(self, found: str, given: JsonObject, key: str, schema: JsonObject) -> Wait[bool]:
+    def _close_is_missing(self, found: str, given: JsonObject, key: str) -> Wait[bool]:
         """Whether a value ends without its close tag: at the call's close, with the line break before it, if nothing
         but closers follows to the end of the reply; or, where values stand on lines of their own, at a line that opens
         another argument which the tool declares and which was not given."""
         if found.lstrip() in self._spec.close:
             return (yield from self._reply_ends(None))
         header, _ = yield from self._key(0)
-        declared = header is not None and header.name in properties(schema)
-        return declared and header is not None and header.name != key and header.name not in given
+        name = header.name if header is not None else ""
+        return name in self._declared and name != key and name not in given
 
     def _reply_ends(self, quoting: _Value | None) -> Wait[bool]:
         """Whether nothing but closers follows to the end of the reply, and it was not cut in a text that quotes them:
@@ -382,6 +380,8 @@ class TaggedReader:
             return header is not None
         if found is None:
             return bool(source.last and source.at + end >= len(source.text))
+        if found in spec.open:
+            return (yield from self._opens_tool(end))
         if found in spec.close and wrapped:
             after, stop = yield from source.after_space(self._after_call, end)
             return after is not None or bool(source.last and source.at + stop >= len(source.text))

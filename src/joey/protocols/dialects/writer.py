@@ -119,18 +119,12 @@ def _elements(
         text = _value(dialect, grammar, style, value, parameter_kinds(schema, key), schema, key)
         kind = {"integer": "number"}.get(kind_of(value), kind_of(value))
         fields = {
-            "K": _attribute(grammar, key),
+            "K": grammar.written_key(key),
             "V": text,
             "S": "true" if isinstance(value, str) else "false",
             "T": kind,
         }
         yield fill(style.argument, fields)
-
-
-def _attribute(grammar: Tagged, key: str) -> str:
-    if grammar.typing == "attribute" and not grammar.key[0].endswith("name="):
-        return key.replace("&", "&amp;").replace('"', "&quot;")
-    return key
 
 
 def _value(
