@@ -48,10 +48,10 @@ class Terminal:
 
 
 @asynccontextmanager
-async def opened(joey: JoeyProcess, *args: str) -> AsyncIterator[Terminal]:
+async def opened(joey: JoeyProcess, *args: str, **variables: str) -> AsyncIterator[Terminal]:
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, b"\x18\x00\x50\x00\x00\x00\x00\x00")
-    environment = {"PATH": joey.path, "HOME": str(joey.home), "TERM": "xterm-256color", **joey.variables}
+    environment = {"PATH": joey.path, "HOME": str(joey.home), "TERM": "xterm-256color", **joey.variables, **variables}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "joey", *args, cwd=joey.workspace, env=environment,
         stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
@@ -111,3 +111,17 @@ async def test_a_closed_terminal_ends_a_task_with_every_command(joey: JoeyProces
         assert await settled(joey)
     ended = next(joey.home.glob(".local/state/joey/tasks/*/journal.jsonl")).read_text().splitlines()[-1]
     assert '"task_ended"' in ended and '"cancelled"' in ended, "the end is written down"
+
+
+async def test_an_editor_gets_the_terminal_as_it_was_and_ctrl_c_at_the_first_frame_ends_nothing(
+    joey: JoeyProcess,
+) -> None:
+    settings = joey.workspace / "settings"
+    editor = joey.workspace / "editor"
+    editor.write_text(f"#!/bin/sh\nstty -a > {settings}.part && mv {settings}.part {settings}\n")
+    editor.chmod(0o755)
+    async with opened(joey, "--model", "anthropic/scripted", EDITOR=str(editor)) as terminal:
+        await until(lambda: b"Joey" in terminal.shown)
+        terminal.type("a sentence\x03\x07")  # typed, cleared, and the editor
+        await until(settings.exists)
+    assert {"isig", "icanon", "echo", "icrnl"} <= set(settings.read_text().replace(";", " ").split())

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 from pathlib import Path
 
+import pytest
 from textual.drivers._writer_thread import WriterThread
+from textual.pilot import Pilot
 
+from joey.events import TaskFinished
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.driver import DroppingStream, LastingDriver
-from screen_kit import ScratchServices
+from joey.testing.script import Faults, reply
+from screen_kit import ScratchServices, say, until
 
 
 def test_writing_to_a_closed_terminal_blocks_nobody() -> None:
@@ -26,6 +31,24 @@ def test_writing_to_a_closed_terminal_blocks_nobody() -> None:
         release = os.open(os.devnull, os.O_WRONLY)
         os.dup2(release, terminal)
         os.close(release)
+
+
+@pytest.mark.parametrize(
+    ("number", "why"), [(signal.SIGQUIT, "ended by SIGQUIT"), (signal.SIGTERM, "ended by SIGTERM")]
+)
+async def test_a_signal_ends_the_terminal_and_the_task_says_which(
+    tmp_path: Path, number: signal.Signals, why: str
+) -> None:
+    services = ScratchServices(tmp_path, [reply("Slowly, very slowly", faults=Faults(pause=5))])
+    app = Interactive(services)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        await say(pilot, "go")
+        await until(pilot, "Slowly")
+        os.kill(os.getpid(), number)
+
+    await app.run_async(headless=True, size=(80, 24), auto_pilot=drive)
+    assert [each for each in services.events if isinstance(each, TaskFinished)] == [TaskFinished("cancelled", why)]
 
 
 async def test_a_terminal_that_cannot_be_read_any_more_is_no_error(tmp_path: Path) -> None:

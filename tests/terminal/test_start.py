@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from textual.widgets import Input
 from joey.app.services import Choices, TaskLine
 from joey.cli import with_command
 from joey.system.place import Place, place_of
-from joey.terminal.first_frame import PLACEHOLDER, frame
+from joey.terminal.first_frame import PLACEHOLDER, first_frame, frame
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.picker import TaskPicker, matching, task_line
 from joey.terminal.screen.typeahead import TypeaheadApp
@@ -86,6 +90,19 @@ def test_the_first_frame_fills_the_screen_and_no_more(width: int, height: int) -
     assert (PLACEHOLDER in drawn) is (width >= 80)
 
 
+def test_every_key_that_is_pressed_at_the_first_frame_is_kept_also_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    with os.fdopen(terminal, "r+b", buffering=0) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        monkeypatch.setattr(sys, "stdout", stream)
+        with first_frame("Joey", "~", "starting") as settings:
+            os.write(controller, b"ab\x03\x1a\x1cc\r")
+            assert os.read(terminal, 20) == b"ab\x03\x1a\x1cc\r"
+        assert settings == before == termios.tcgetattr(terminal)
+    os.close(controller)
+
+
 async def test_the_first_screen_says_where_it_is_what_it_may_do_and_how_to_go_on(tmp_path: Path) -> None:
     app = Interactive(ScratchServices(tmp_path, []), Choices("code", "a/b"))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -98,8 +115,8 @@ async def test_the_folder_and_the_profile_stay_in_view(tmp_path: Path) -> None:
     app = Interactive(ScratchServices(tmp_path, [reply("word\n\n" * 60), done()]), Choices("code", "a/b"))
     async with app.run_test(size=(60, 24)) as pilot:
         await say(pilot, "go")
-        screen = await until(pilot, "Enter accepts")
-        assert "approvals" not in screen
+        await until(pilot, "Enter accepts")
+        screen = await until(pilot, "approvals", gone=True)
         assert "~/project (main) ─╯" in screen
         assert "approve: all" in screen.splitlines()[-1], "the profile of the task that runs"
 

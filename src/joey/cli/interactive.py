@@ -22,6 +22,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from joey.cli.flags import add_setting_flags, add_workspace_flag, add_worktree_flag, folder_in, settings_in
 
@@ -49,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if args.plain or not full_terminal():
         code = _plain(args, folder)
     else:
-        with _first_frame(args, folder):
-            code = _full_screen(args, folder)
+        with _first_frame(args, folder) as settings:
+            code = _full_screen(args, folder, settings)
     if args.worktree is not None:
         from joey.app.worktrees import left_in
 
@@ -74,7 +75,7 @@ def _plain(args: argparse.Namespace, folder: Path) -> int:
     return code
 
 
-def _full_screen(args: argparse.Namespace, folder: Path) -> int:
+def _full_screen(args: argparse.Namespace, folder: Path, settings: list[Any] | None) -> int:
     from joey.app.services import Services
     from joey.app.tasks import TaskOptions
 
@@ -85,14 +86,14 @@ def _full_screen(args: argparse.Namespace, folder: Path) -> int:
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)  # where they are exported, the size they say would hold when the window changes
     first = args.prompt or ("/resume" if args.resume == PICK else "")
-    app = Interactive(services, choices, first=first)
+    app = Interactive(services, choices, first=first, terminal_settings=settings)
     app.run()
     if app.session.choices.resume:
         print(f"Resume this task with: joey --resume {app.session.choices.resume}")
     return 0
 
 
-def _first_frame(args: argparse.Namespace, folder: Path) -> AbstractContextManager[None]:
+def _first_frame(args: argparse.Namespace, folder: Path) -> AbstractContextManager[list[Any] | None]:
     """The frame that is there before the rest is loaded. Settings that cannot be read are reported by the rest."""
     from joey.system.place import place_of
     from joey.terminal.first_frame import first_frame

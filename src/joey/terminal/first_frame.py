@@ -1,10 +1,12 @@
 """The first frame, drawn before anything large is loaded: the welcome, the input and the status line, in plain codes.
 
-    with first_frame(lines, status):     # on the alternate screen, keys kept back and not echoed
-        …                                # the rest is loaded, and Textual takes the screen over
+    with first_frame(lines, place, status) as settings:     # on the alternate screen, keys kept back and not echoed
+        …                                                   # the rest is loaded, and Textual takes the screen over
 
-What is typed meanwhile stays in the terminal's queue, Enter as Enter, and is the input's first text. If loading fails,
-the screen is given back as it was and the message stands on it. The terminal's own settings come back in every case.
+What is typed meanwhile stays in the terminal's queue, Enter as Enter and Ctrl+C as a key: a signal would end the
+program and empty the queue, while in the input the key clears what was typed, and Up brings it back. If loading fails,
+the screen is given back as it was and the message stands on it. The terminal's own settings, which other programs get
+(an editor, the shell after Ctrl+Z), come back in every case.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ from __future__ import annotations
 import os
 import sys
 import termios
+import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 from joey.system.visible import visible
 
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
+TerminalSettings: TypeAlias = list[Any]
+"""What `termios` knows of a terminal."""
 PLACEHOLDER = "What would you like to do?  (/help)"
 
 
@@ -37,17 +43,17 @@ def frame(text: str, place: str, status: str, width: int, height: int) -> str:
 
 
 @contextmanager
-def first_frame(text: str, place: str, status: str) -> Iterator[None]:
-    """Show the frame while the rest is loaded and used."""
+def first_frame(text: str, place: str, status: str) -> Iterator[TerminalSettings]:
+    """Show the frame while the rest is loaded and used. Yields the terminal's own settings."""
     keyboard, before = sys.stdin.fileno(), termios.tcgetattr(sys.stdin.fileno())
     quiet = [*before]
-    quiet[0] &= ~termios.ICRNL  # Enter stays what it is, for whoever reads it later
-    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    quiet[tty.IFLAG] &= ~termios.ICRNL  # Enter stays what it is, for whoever reads it later
+    quiet[tty.LFLAG] &= ~(termios.ECHO | termios.ICANON | termios.ISIG)
     termios.tcsetattr(keyboard, termios.TCSANOW, quiet)
     width, height = os.get_terminal_size(sys.stdout.fileno())
     _write(_OPEN + frame(text, place, status, width or 80, height or 24))
     try:
-        yield
+        yield before
     except BaseException:
         _write(_CLOSE)
         raise

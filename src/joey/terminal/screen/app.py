@@ -50,6 +50,7 @@ from joey.terminal.activity import after as activity_after
 from joey.terminal.attachments import ImageFile
 from joey.terminal.clipboard import Clipboard
 from joey.terminal.entry_text import matches, replies
+from joey.terminal.first_frame import TerminalSettings
 from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier
 from joey.terminal.screen.answering import KeyGate, answer_by_words
@@ -117,10 +118,17 @@ class Interactive(SurvivingApp, TypeaheadApp):
     ]
 
     def __init__(
-        self, services: Services, choices: Choices | None = None, gate: KeyGate | None = None, *, first: str = ""
+        self,
+        services: Services,
+        choices: Choices | None = None,
+        gate: KeyGate | None = None,
+        *,
+        first: str = "",
+        terminal_settings: TerminalSettings | None = None,
     ) -> None:
-        """`first` is a message, or a command, that counts as sent."""
+        """`first` is a message, or a command, that counts as sent. `terminal_settings` are those to give back."""
         super().__init__()
+        self._terminal_settings = terminal_settings
         self._gate = gate or KeyGate()
         self._first = first
         self._window_title = WindowTitle(self._write_to_terminal)
@@ -177,15 +185,22 @@ class Interactive(SurvivingApp, TypeaheadApp):
         usual = super().get_driver_class()
         return LastingDriver if usual is LinuxDriver else usual
 
+    def _build_driver(self, *args: Any, **options: Any) -> Driver:
+        driver = super()._build_driver(*args, **options)
+        if isinstance(driver, LastingDriver):
+            driver.own_settings = self._terminal_settings
+        return driver
+
     async def run_async(self, **options: Any) -> None:
         with handled_signals(self._end_by_signal):
             await super().run_async(**options)
 
     def _end_by_signal(self, number: signal.Signals) -> None:
         """Close in order, with every command that runs, also where the terminal itself is gone."""
-        if number == signal.SIGHUP:
+        closed = number == signal.SIGHUP
+        if closed:
             release_terminal()
-        self.call_later(self.close)
+        self.call_later(self.close, "the terminal was closed" if closed else f"ended by {number.name}")
 
     def on_mount(self) -> None:
         theme = self.session.services.setting("terminal.theme")
@@ -655,10 +670,10 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.close()
 
     @work(exclusive=True, group="closing")
-    async def close(self) -> None:
+    async def close(self, why: str = "Joey was closed") -> None:
         """End what runs, so that it can be resumed, and quit."""
         if self.session.task is not None and self._worker is not None:
-            self.session.task.send(Cancel("Joey was closed"))
+            self.session.task.send(Cancel(why))
             await self._worker.wait()
         self._window_title.give_back()
         self.exit()

@@ -4,6 +4,9 @@ Textual reads and writes the terminal in threads of their own. One that ends by 
 queue of what is to be written fills up, and whoever writes next waits for ever, so that even the signal that reports
 the closed terminal is not handled. Here what cannot be written is dropped and what cannot be read is the end; the
 signal then ends the program in order.
+
+Other programs (an editor, the shell after Ctrl+Z) get the terminal with the settings that it had before the first
+frame, which Textual never saw.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from textual.drivers.linux_driver import LinuxDriver
+
+from joey.terminal.first_frame import TerminalSettings
 
 
 class DroppingStream:
@@ -39,6 +44,13 @@ class LastingDriver(LinuxDriver):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._file = DroppingStream(self._file)  # type: ignore[assignment, arg-type]
+        self.own_settings: TerminalSettings | None = None
+        """What the terminal was set to before anything of ours, where that is known."""
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()
+        if self.own_settings is not None:
+            self.attrs_before = self.own_settings
 
     def run_input_thread(self) -> None:
         with suppress(OSError):
