@@ -50,8 +50,8 @@ class ScratchServices(Services):
     def place(self) -> Place:
         return Place("~/project", "main")
 
-    def profile(self) -> str:
-        return "ask"
+    def profile(self, kept: str = "") -> str:
+        return kept or "ask"
 
     async def profiles(self) -> Sequence[str]:
         return ["ask", "edits", "plan"]

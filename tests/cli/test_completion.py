@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -35,13 +36,29 @@ def test_every_command_and_its_options_are_known() -> None:
         ("joey run --approve e", ["edits"]),
         ("joey config s", ["set"]),
         ("joey --res", ["--resume"]),
+        ("joey tasks sh", ["show"]),
+        ("joey tasks show 2026", ["20260101-1", "20260102-2"]),
+        ("joey tasks show --jso", ["--json"]),
+        ("joey resume 20260102", ["20260102-2"]),
+        ("joey run --resume 20260101", ["20260101-1"]),
+        ("joey --resume 20260101", ["20260101-1"]),
+        ("joey help ta", ["tasks"]),
+        ("joey hel", ["help"]),
     ],
 )
-def test_bash_offers_what_the_parsers_take(capsys: pytest.CaptureFixture[str], typed: str, offered: list[str]) -> None:
+def test_bash_offers_what_the_parsers_take(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, typed: str, offered: list[str]
+) -> None:
+    for task_id in ("20260101-1", "20260102-2"):
+        (tmp_path / "joey" / "tasks" / task_id).mkdir(parents=True)
     words = typed.split(" ")
     line = f'COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _joey; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(
-        ["bash", "-c", f"{script(capsys, 'bash')}\n{line}"], capture_output=True, text=True, check=True
+        ["bash", "-c", f"{script(capsys, 'bash')}\n{line}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": os.defpath, "XDG_STATE_HOME": str(tmp_path)},
     )
     assert done.stdout.split() == offered and not done.stderr
 

@@ -22,7 +22,7 @@ NAMES = {"allow": "auto_approve", "ask": "ask_user", "deny": "auto_deny"}
 STRICTNESS = ["auto_approve", "ask_user", "auto_deny"]
 
 STRICTER = re.compile(
-    "no rule can allow this line"  # it is not plain
+    "it can only be allowed as a whole"  # it is not plain
     "|is not known to be harmless|are not known|lacks its value|more than is known|is not a plain"  # an option
     "|does not know the options|not a program Joey knows"  # a program without a table
     "|outside the workspace|(?:needs|requires) approval|protected|only known when it runs|is not written out"

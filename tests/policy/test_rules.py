@@ -130,6 +130,26 @@ def test_the_verdict_names_the_rule_of_each_command() -> None:
     assert verdict.reason == "`rm x`: denied by the rule `rm`"
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("ls -la && rm -f x", "`rm -f x`: no rule names it"),
+        ("cat a && rm -f x", "`cat a`: no rule names it; `rm -f x`: no rule names it"),
+        ("a; b; c; d; e; f", ("`a`: no rule names it; `b`: no rule names it; `c`: no rule names it; "
+            "`d`: no rule names it; and 2 more")),
+        ("ls  -la", "`ls  -la`: exactly `ls -la` was allowed, and this is written in another way"),
+        ("cd sub && ls -la", "`ls -la`: exactly `ls -la` was allowed, and this one runs in another folder"),
+        ("ls -la > x", ("`ls -la > x`: exactly `ls -la` was allowed, and this one is redirected in another way; "
+            "`x`: changing files of the workspace requires approval")),
+        ("ls -l", "`ls -l`: no rule names it"),
+        ("for i in a; do rm $i; done",
+            "`for i in a; do rm $i; done`: it can only be allowed as a whole: it has the keyword `for`"),
+    ],
+)  # fmt: skip
+def test_a_question_says_what_decides_it(line: str, reason: str) -> None:
+    assert judge(line, "=ls -la").reason == reason
+
+
 def test_a_question_names_what_is_not_understood() -> None:
     assert "it has a variable" in judge("$x y", "git").reason
     assert "nothing follows `&&`" in judge("git status &&", "git").reason

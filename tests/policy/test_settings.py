@@ -31,6 +31,23 @@ def test_no_settings_are_the_strict_profile() -> None:
     assert Settings() == Settings.for_profile("strict")
 
 
+@pytest.mark.parametrize(
+    ("line", "decision"),
+    [
+        ("ls -la src", "allow"),
+        ("git log --oneline -5", "allow"),
+        ("cd src && ls", "allow"),
+        ("ls > x", "deny"),
+        ("git diff --output=x", "deny"),
+        ("git log && make", "deny"),
+        ("cat a", "deny"),
+        ("ls $(make)", "deny"),
+    ],
+)
+def test_a_plan_is_made_with_commands_that_only_look(line: str, decision: str) -> None:
+    assert judge([RunCommand(line)], Settings.for_profile("plan"), WORKSPACE, headless=True).decision == decision
+
+
 def test_an_unknown_profile_is_named_with_those_there_are() -> None:
     with pytest.raises(
         UsageError, match="unknown profile 'yolo'; available profiles: ask, edits, read-only, auto, all"

@@ -12,7 +12,7 @@ from joey.messages import ShownDiff
 from joey.terminal.drawing import draw_shown
 from joey.terminal.entry_text import matches, replies
 from joey.terminal.screen.app import Interactive
-from joey.terminal.screen.diffs import MAX_LINES, changed_words, draw_code_diff
+from joey.terminal.screen.diffs import MAX_LINES, MAX_NUMBERED, changed_words, draw_code_diff
 from joey.terminal.screen.look import ScreenLook
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.transcript_view import EntryView, TranscriptView
@@ -81,10 +81,16 @@ def test_code_in_a_diff_is_highlighted_by_the_name_of_the_file() -> None:
     assert unknown is not None and not any("blue" in str(span.style) for span in unknown.spans)
 
 
-@pytest.mark.parametrize("diff", ["no diff at all", "", "@@ -1 +1 @@\n" + "+x\n" * (MAX_LINES + 1)])
+@pytest.mark.parametrize("diff", ["no diff at all", "", "@@ -1 +1 @@\n" + "+x\n" * (MAX_NUMBERED + 1)])
 def test_what_is_no_diff_or_too_long_is_shown_plainly(diff: str) -> None:
     assert draw_code_diff(diff, "a.py", dark=True) is None
     assert draw_shown(ShownDiff("a.py", diff), ScreenLook()).plain.startswith(diff[:10].strip())
+
+
+def test_a_long_diff_has_numbers_but_no_colours_of_code() -> None:
+    drawn = draw_code_diff("@@ -0,0 +1,1001 @@\n" + "+def f(): 1\n" * (MAX_LINES + 1), "a.py", dark=True)
+    assert drawn is not None and drawn.plain.splitlines()[-1] == f"{MAX_LINES + 1} +def f(): 1"
+    assert not any("blue" in str(span.style) for span in drawn.spans)
 
 
 def test_a_long_diff_is_folded_and_says_how_much_is_hidden() -> None:

@@ -294,6 +294,27 @@ def test_a_long_diff_is_folded_and_says_so() -> None:
     assert "more lines" not in drawn(card, in_full=True)
 
 
+def test_what_is_missing_of_a_very_long_output_is_not_promised() -> None:
+    output = "a\n" * 100 + "\n[...99500 lines omitted...]\n\n" + "b\n" * 400
+    card = Card("c", "execute_command", "done", shown=(ShownText(output),))
+    assert "… 487 more lines, and 99,500 lines that are not kept here (Ctrl+O)" in drawn(card)
+    assert "[...99500 lines omitted...]" in drawn(card, in_full=True)
+
+
+@pytest.mark.parametrize(
+    ("result", "times"),
+    [
+        ("Command failed: exit code 3.\n\nOutput:\n(none)", 1),
+        ("Command failed: exit code 3.", 1),
+        ("Command failed: exit code 3.\n\nOutput:\n(none)\n\nThe sandbox stopped it.", 2),
+    ],
+)
+def test_how_a_command_ended_is_not_repeated_below_it(result: str, times: int) -> None:
+    card = Card("c", "execute_command", "failed", status="exit code 3", result=result)
+    assert drawn(card).count("exit code 3") == times
+    assert drawn(card, in_full=True).count("exit code 3") == 2
+
+
 def test_what_a_call_read_is_counted_not_poured_out() -> None:
     card = Card("c", "read_file", "done", result="one\ntwo\nthree")
     assert "3 lines" in drawn(card)

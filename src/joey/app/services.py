@@ -236,8 +236,10 @@ class Services:
             return
         self._store.delete(self._store.find(task_id).task_id)
 
-    def profile(self) -> str:
-        """The profile of approvals that a new task has here."""
+    def profile(self, kept: str = "") -> str:
+        """The profile of approvals that a new task has here, or a resumed one that `kept` one of its own."""
+        if kept and not self._options.flag("approvals.profile"):
+            return kept
         return approvals_in_force(settings_in_force(self.folder, self._options.flags)).settings.profile
 
     async def profiles(self) -> Sequence[str]:

@@ -257,9 +257,10 @@ async def open_task(
 
 def _profile(setup: TaskSetup) -> str:
     """The profile that was chosen for this task alone; empty: that of the settings, which a flag decides."""
-    if setup.options.profile is not None or setup.options.flag("approvals.profile") or setup.entry is None:
+    flag = setup.options.flag("approvals.profile")
+    if setup.options.profile is not None or (flag and setup.entry is not None):
         return setup.options.profile or ""
-    kept = setup.entry.state.profile if setup.entry.state else ""
+    kept = flag if setup.entry is None else setup.entry.state.profile if setup.entry.state else ""
     return kept if kept in CYCLE else ""  # a session switches to no other; a journal that says so is not believed
 
 

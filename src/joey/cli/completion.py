@@ -25,6 +25,8 @@ class Option:
     about: str
     takes: bool
     choices: tuple[str, ...] = ()
+    takes_task: bool = False
+    """Whether its value is the id of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class CommandWords:
     options: tuple[Option, ...]
     words: tuple[str, ...]
     """The choices of its arguments, such as `list` and `get`."""
+    task_at: int = 0
+    """Which of its arguments is the id of a task, counted from 1; 0 for none."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,36 +60,48 @@ def every_command() -> Iterator[CommandWords]:
         actions = parser._actions  # argparse has no other way to ask
         options = tuple(_option(each) for each in actions if each.option_strings and each.help != argparse.SUPPRESS)
         words = [str(word) for each in actions if not each.option_strings and each.choices for word in each.choices]
-        yield CommandWords(name, about, options, tuple(words))
+        yield CommandWords(name, about, options, tuple(words), _TASK_AT.get(name, 0))
 
 
 def _option(action: argparse.Action) -> Option:
     about = re.sub(r"\s+", " ", (action.help or "").replace("%%", "%")).strip()
     choices = action.choices or _SETTINGS.get(action.option_strings[-1], ())
-    return Option(tuple(action.option_strings), about, action.nargs != 0, tuple(map(str, choices)))
+    takes_task = action.metavar == "ID"
+    return Option(tuple(action.option_strings), about, action.nargs != 0, tuple(map(str, choices)), takes_task)
 
 
 _SETTINGS = {key.flag.name: key.kind.choices for key in KEYS if key.flag}
 """The values of settings, by their flag: such a flag checks them by itself."""
+_TASK_AT = {"tasks": 2, "resume": 1}
 
 
 def _bash(commands: tuple[CommandWords, ...]) -> str:
     cases = []
     for each in commands:
-        words = " ".join([*(name for option in each.options for name in option.names), *each.words])
+        options = " ".join(name for option in each.options for name in option.names)
         values = "\n".join(_bash_value(option) for option in each.options if option.takes)
-        cases.append(f"    {each.name})\n      case $before in\n{values}\n      esac\n      words='{words}' ;;")
+        words = f"words='{' '.join([options, *each.words])}'"
+        if each.task_at:
+            words += f'; if ((COMP_CWORD > {each.task_at})); then words="$(_joey_tasks) {options}"; fi'
+        cases.append(f"    {each.name})\n      case $before in\n{values}\n      esac\n      {words} ;;")
     names = " ".join(each.name for each in commands)
     return f"""\
 # bash completion for joey; made by `joey completion bash`
+_joey_tasks() {{
+  local folder
+  for folder in "${{XDG_STATE_HOME:-$HOME/.local/state}}"/joey/tasks/*/; do
+    if [[ -d $folder ]]; then folder=${{folder%/}}; echo "${{folder##*/}}"; fi
+  done
+}}
 _joey() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=interactive words=
   COMPREPLY=()
   if ((COMP_CWORD > 1)) && [[ ${{COMP_WORDS[1]}} != -* ]]; then command=${{COMP_WORDS[1]}}; fi
   case $command in
 {chr(10).join(cases)}
+    help) words='{names}' ;;
   esac
-  if ((COMP_CWORD == 1)); then words="{names} --help --version $words"; fi
+  if ((COMP_CWORD == 1)); then words="{names} help --help --version $words"; fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
   if [[ ${{#COMPREPLY[@]}} -eq 0 ]]; then COMPREPLY=($(compgen -f -- "$word")); fi
 }}
@@ -94,6 +110,7 @@ complete -o filenames -F _joey joey"""
 
 def _bash_value(option: Option) -> str:
     offered = f"-W '{' '.join(option.choices)}'" if option.choices else "-f"
+    offered = '-W "$(_joey_tasks)"' if option.takes_task else offered
     return f'        {"|".join(option.names)}) COMPREPLY=($(compgen {offered} -- "$word")); return ;;'
 
 
@@ -105,6 +122,11 @@ def _zsh(commands: tuple[CommandWords, ...]) -> str:
     return f"""\
 #compdef joey
 # zsh completion for joey; made by `joey completion zsh`
+_joey_tasks() {{
+  local -a ids
+  ids=(${{XDG_STATE_HOME:-$HOME/.local/state}}/joey/tasks/*(N/:t))
+  compadd -a ids
+}}
 _joey() {{
   local -a commands specs
   commands=(
@@ -114,6 +136,7 @@ _joey() {{
   if ((CURRENT > 2)) && [[ $words[2] != -* ]]; then command=$words[2]; shift words; ((CURRENT--)); fi
   case $command in
 {cases}
+    help) _describe -t commands 'joey command' commands; return ;;
   esac
   if ((CURRENT == 2)) && [[ $command == interactive ]]; then _describe -t commands 'joey command' commands; fi
   _arguments $specs '*:file:_files'
@@ -125,18 +148,29 @@ def _zsh_specs(command: CommandWords) -> Iterator[str]:
     for option in command.options:
         about = option.about.replace("[", "(").replace("]", ")").replace(":", " ")
         value = f":value:({' '.join(option.choices)})" if option.choices else ":value:_files" if option.takes else ""
+        value = ":task:_joey_tasks" if option.takes_task else value
         for name in option.names:
             yield _zsh_quoted(f"{name}[{about}]{value}")
     if command.words:
         yield _zsh_quoted(f"1:argument:({' '.join(command.words)})")
+    if command.task_at:
+        yield f"'{command.task_at}:task:_joey_tasks'"
 
 
 def _zsh_quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+_FISH_TASKS = """\
+function __joey_tasks
+  set -l state $HOME/.local/state
+  if set -q XDG_STATE_HOME; and test -n "$XDG_STATE_HOME"; set state $XDG_STATE_HOME; end
+  for folder in $state/joey/tasks/*/; basename $folder; end
+end"""
+
+
 def _fish(commands: tuple[CommandWords, ...]) -> str:
-    lines = ["# fish completion for joey; made by `joey completion fish`"]
+    lines = ["# fish completion for joey; made by `joey completion fish`", _FISH_TASKS]
     names = " ".join(each.name for each in commands)
     outside = f"not __fish_seen_subcommand_from {names}"
     for each in commands:
@@ -145,12 +179,15 @@ def _fish(commands: tuple[CommandWords, ...]) -> str:
         lines += [f"complete -c joey -n '{inside}' {_fish_option(option)}" for option in each.options]
         if each.words:
             lines.append(f"complete -c joey -f -n '{inside}' -a {_fish_quoted(' '.join(each.words))}")
+        if each.task_at:
+            lines.append(f"complete -c joey -f -n '{inside}' -a '(__joey_tasks)'")
     return "\n".join(lines)
 
 
 def _fish_option(option: Option) -> str:
     names = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names]
     values = [f"-x -a {_fish_quoted(' '.join(option.choices))}"] if option.choices else ["-r"] if option.takes else []
+    values = ["-x -a '(__joey_tasks)'"] if option.takes_task else values
     return " ".join([*names, *values, f"-d {_fish_quoted(option.about)}"])
 
 

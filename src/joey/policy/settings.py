@@ -8,7 +8,7 @@ A profile is a starting point; every setting can be given on top of it.
 | ask       | in the workspace| ask             | by rules, else ask              | ask      |
 | edits     | in the workspace| in the workspace| by rules, else ask              | ask      |
 | read-only | in the workspace| never           | by rules, else never            | never    |
-| plan      | in the workspace| never           | by rules, else never            | never    |
+| plan      | in the workspace| never           | ls, git log …, by rules         | never    |
 | auto      | in the workspace| in the workspace| inside a full sandbox           | ask      |
 | all       | anywhere        | anywhere        | any that no rule denies         | allowed  |
 
@@ -170,13 +170,16 @@ def _everything() -> Settings:
     return Settings(profile="all", allow=("*",)).changed(**dict.fromkeys(DECISIONS, "allow"))
 
 
+_LOOKING = ("ls", "git status", "git log", "git diff", "git show")
+"""Commands with which a plan is made. Each is judged in all its words, and git by the settings of the repository."""
+
 PROFILES: dict[str, Settings] = {
     "ask": Settings(profile="ask", reads="allow"),
     "edits": Settings(profile="edits", reads="allow", writes="allow"),
     "read-only": _reading_only("read-only"),
     "auto": Settings(profile="auto", reads="allow", writes="allow", confined=True),
     "all": _everything(),
-    "plan": _reading_only("plan"),
+    "plan": _reading_only("plan").changed(allow=_LOOKING),
     "strict": Settings(),
 }
 CYCLE = ("ask", "edits", "auto", "plan")

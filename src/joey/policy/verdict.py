@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -10,6 +11,8 @@ from joey.system.filenames import quoted
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
 
+_MAX_REASONS = 4
+_LINE_BREAKS = re.compile(r"\s*\n\s*")
 _SEVERITY: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -70,13 +73,22 @@ def combine(parts: Iterable[VerdictPart], *, nothing: str = "nothing here needs 
     parts = tuple(parts)
     if not parts:
         return Verdict("allow", nothing)
-    worst = max(parts, key=lambda part: _SEVERITY[part.decision])
-    if worst.decision == "allow" and len(parts) > 1:
+    decision = max((part.decision for part in parts), key=_SEVERITY.__getitem__)
+    if decision == "allow" and len(parts) > 1:
         return Verdict("allow", "every part is allowed", parts)
-    return Verdict(worst.decision, f"`{_short(worst)}`: {worst.reason}", parts)
+    return Verdict(decision, _reasons([part for part in parts if part.decision == decision]), parts)
+
+
+def _reasons(parts: Sequence[VerdictPart]) -> str:
+    """Why these parts decide: a harmless command in front must not hide the one behind it. What is neither a command
+    nor a file stands for all of it."""
+    named = parts[:1] if parts[0].kind == "other" else parts
+    reasons = list(dict.fromkeys(f"`{_short(part)}`: {part.reason}" for part in named))
+    more = f"; and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
+    return "; ".join(reasons[:_MAX_REASONS]) + more
 
 
 def _short(part: VerdictPart) -> str:
     """What was judged, in one line; the name of a file as a listing shows it."""
-    line = quoted(part.subject) if part.kind == "path" else " ".join(part.subject.split())
+    line = quoted(part.subject) if part.kind == "path" else _LINE_BREAKS.sub(" ", part.subject.strip())
     return line if len(line) <= 80 else line[:77] + "..."

@@ -9,7 +9,8 @@ escape codes (`joey.system.visible`), and links with their addresses, so that no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
@@ -25,6 +26,8 @@ from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, To
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""
 _SHORT = 120
+_GAP = re.compile(r"\[\.\.\.(\d+) (lines|characters|bytes) omitted\.\.\.\]")
+"""Where the middle of a long output is missing (`joey.tools.shell.shorten`)."""
 _SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "background": "●", "done": "✓", "failed": "✗"}
 _STYLES = {"growing": "yellow", "waiting": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}
 _TODO_SIGNS = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
@@ -158,8 +161,15 @@ def body(card: Card, look: Look) -> Iterator[RenderableType]:
     for shown in card.shown:
         yield draw_shown(shown, look)
     is_shown = bool(card.shown) and (card.state == "done" or bool(card.status and not look.in_full))
+    is_shown = is_shown or (_is_in_headline(card) and not look.in_full)
     if card.state in ("done", "failed") and card.result and not is_shown:
         yield outcome(card, look)
+
+
+def _is_in_headline(card: Card) -> bool:
+    """Whether a command that failed has nothing to tell but how it ended, which stands beside it already."""
+    first, _, rest = card.result.partition("\n")
+    return bool(card.status) and card.status in first and rest.split() in ([], ["Output:", "(none)"])
 
 
 def outcome(card: Card, look: Look) -> Text:
@@ -216,9 +226,15 @@ def fold(text: Text, look: Look, *, from_end: bool = False) -> Text:
     lines = text.split("\n")
     if look.in_full or not look.folds or len(lines) <= FOLDED:
         return text
-    rest = inked(f"… {len(lines) - FOLDED} more lines (Ctrl+O shows all)", "dim")
-    kept = [rest, *lines[-FOLDED:]] if from_end else [*lines[:FOLDED], rest]
-    return Text("\n").join(kept)
+    kept, hidden = (lines[-FOLDED:], lines[:-FOLDED]) if from_end else (lines[:FOLDED], lines[FOLDED:])
+    rest = inked(f"… {len(hidden)} more lines{_left_out(hidden)}", "dim")
+    return Text("\n").join([rest, *kept] if from_end else [*kept, rest])
+
+
+def _left_out(lines: Iterable[Text]) -> str:
+    """What Ctrl+O shows of these lines: all, or all that was kept of a very long output."""
+    gap = next((found for line in lines if (found := _GAP.fullmatch(line.plain))), None)
+    return f", and {int(gap[1]):,} {gap[2]} that are not kept here (Ctrl+O)" if gap else " (Ctrl+O shows all)"
 
 
 def _users_command(entry: UserCommand, look: Look) -> RenderableType:

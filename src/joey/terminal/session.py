@@ -121,7 +121,7 @@ class Session:
         self.history = InputHistory(self.services.storage / "said.jsonl", self.services.folder)
         self.choices = replace(self.services.choices_for(opened, named=self._named), resume=task_id)
         self._named = False
-        profile = state.profile or self.services.profile()
+        profile = self.services.profile(state.profile)
         model = self.choices.model or ""
         status = Status(state.mode, model, profile, "", state.usage, state.last_usage, state.cost)
         self.status = after(status, TodosChanged(tuple(state.todos)))

@@ -364,7 +364,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "jobs": ("list and stop the commands that run in the background", _jobs),
     "mcp": ("the MCP servers", _mcp),
     "hooks": ("the commands that run at points of a task", _hooks),
-    "undo": ("show what undoing the last change of files would do; /undo now does it", _undo),
+    "undo": ("what undoing the last change would do; /undo now does it", _undo),
     "redo": ("the same for what was undone last; /redo now does it", _redo),
     "copy": ("copy the last reply; /copy 2: the one before", _copy),
     "theme": ("the colours: dark, light, nord and others", _theme),

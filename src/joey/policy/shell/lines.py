@@ -141,7 +141,7 @@ class _Judge:
 
     def not_plain(self, text: str, construct: str, here: frozenset[str]) -> list[VerdictPart]:
         found = [(seen, self._denied(seen.words)) for seen in commands_seen(text)]
-        decision, reason = self._whole(f"no rule can allow this line: {construct}")
+        decision, reason = self._whole(f"it can only be allowed as a whole: {construct}")
         parts = [VerdictPart(text, decision, reason)]
         for seen, deny in found:
             words = tuple(word if word is not None else "…" for word in seen.words)
@@ -211,12 +211,27 @@ class _Judge:
             return
         given = command.joint == "|" or not all(redirect.writes for redirect in command.redirects)
         run = _Run(command.words, command.source, here, depth, command.assignments, fed_by, given)
-        yield from self._judged(run)
+        for part in self._judged(run):
+            known = part.reason == _NO_RULE and part.subject == command.source
+            yield replace(part, reason=self._nearly_allowed(command) or _NO_RULE) if known else part
         files = self._files(here)
         for redirect in command.redirects:
             self._written |= {self._absolute(base, redirect.target) for base in here if redirect.writes}
             yield from self._unconfined(self._not_there_yet(redirect.target, here))
             yield from self._unconfined(files.redirected(redirect.target, writes=redirect.writes))
+
+    def _nearly_allowed(self, command: Command) -> str:
+        """How a command differs from one that was allowed exactly; empty if there is none like it."""
+        for rule in self._rules.allow:
+            allowed = read_line(rule.words[0]) if rule.exact else ""
+            if not isinstance(allowed, str) and allowed[-1].words == command.words:
+                differs = "this is written in another way"
+                if allowed[-1].redirects != command.redirects:
+                    differs = "this one is redirected in another way"
+                elif allowed[-1].source == command.source:
+                    differs = "this one runs in another folder"
+                return f"exactly `{rule.words[0]}` was allowed, and {differs}"
+        return ""
 
     def _judged(self, run: _Run) -> Iterator[VerdictPart]:
         if run.depth > _MAX_DEPTH:

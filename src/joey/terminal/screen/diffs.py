@@ -24,6 +24,8 @@ from joey.system.visible import visible
 
 MAX_LINES = 1_000
 """A longer diff is shown without colours of code and marks: nobody reads it, and it would be slow."""
+MAX_NUMBERED = 20_000
+"""A longer one is shown as it is."""
 _MAX_WIDTH = 400
 _ALIKE = 0.5
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
@@ -51,15 +53,16 @@ def draw_code_diff(diff: str, name: str, *, dark: bool) -> Text | None:
     """The diff of one file; None for what is no unified diff, or too long."""
     lines = visible(diff).rstrip("\n").split("\n")
     hunks = list(_hunks(lines))
-    if not hunks or len(lines) > MAX_LINES:
+    if not hunks or len(lines) > MAX_NUMBERED:
         return None
     theme, lexer = "ansi_dark" if dark else "ansi_light", Syntax.guess_lexer(name or "x.txt", "")
     syntax = Syntax("", lexer, theme=theme, background_color="default")
     width = max(len(str(line.number)) for _, hunk in hunks for line in hunk) if any(hunk for _, hunk in hunks) else 1
     drawn = []
     for place, hunk in hunks:
-        _colour(hunk, syntax.highlight)
-        _mark(hunk)
+        if len(lines) <= MAX_LINES:
+            _colour(hunk, syntax.highlight)
+            _mark(hunk)
         if len(hunks) > 1:
             drawn.append(Text().append(f"{'⋯':>{width}} {place}".rstrip(), "cyan"))
         drawn += [_drawn(line, width, dark=dark) for line in hunk]

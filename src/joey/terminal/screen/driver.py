@@ -48,7 +48,7 @@ class LastingDriver(LinuxDriver):
         """What the terminal was set to before anything of ours, where that is known."""
 
     def start_application_mode(self) -> None:
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
         if self.own_settings is not None:
             self.attrs_before = self.own_settings
 

@@ -34,7 +34,9 @@ class SearchBar(Horizontal):
 
     def open(self) -> None:
         self.display = True
-        self.query_one(Input).focus()
+        words = self.query_one(Input)
+        words.cursor_blink = False  # no timer for it
+        words.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
