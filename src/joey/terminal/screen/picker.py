@@ -56,7 +56,9 @@ class TaskPicker(Survives, ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self._show("")
-        self.query_one(Input).focus()
+        words = self.query_one(Input)
+        words.cursor_blink = False  # no timer for it
+        words.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._show(event.value)
