@@ -26,7 +26,7 @@ from joey.gateway.serving import address_of, bound, serve
 from joey.messages import ToolUseBlock
 from joey.protocols import get
 from joey.providers import Abilities
-from joey.providers.openai_chat import OpenAIProvider
+from joey.providers.plain_chat import PlainChatProvider
 from joey.testing import LocalServer, ReceivedRequest, Scripted, reply
 
 ROUNDS = 150
@@ -136,7 +136,7 @@ async def _serve_model() -> None:
 
 
 async def _serve_gateway(model: str) -> None:
-    provider = OpenAIProvider(base_url=f"{model}/v1", abilities=Abilities(tools=False))
+    provider = PlainChatProvider(f"{model}/v1", abilities=Abilities(tools=False))
     with bound("127.0.0.1", 0) as listening:
         listening.listen(512)
         print(address_of(listening), flush=True)

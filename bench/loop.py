@@ -21,9 +21,9 @@ from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
 from joey.providers import anthropic as anthropic_wire
 from joey.providers import open_model
-from joey.providers import openai_chat as openai_wire
 from joey.providers.base import ModelRequest, Provider
 from joey.providers.catalogue import abilities_of
+from joey.providers.encoding import chat as openai_wire
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.history import HistoryEncoder
 from joey.task.log import Watcher

@@ -12,7 +12,7 @@ from joey.providers.anthropic import AnthropicEncoder
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import USUAL
 from joey.providers.encoding.body import with_messages
-from joey.providers.openai_chat import ChatEncoder
+from joey.providers.encoding.chat import ChatEncoder
 from joey.providers.openai_responses import ResponsesEncoder
 from joey.toolspec import ToolSpec
 

@@ -21,8 +21,9 @@ from joey.providers import (
     abilities_of,
     open_model,
 )
+from joey.providers.encoding.chat import ChatEncoder, chat_messages
 from joey.providers.encoding.reasoning import ReasoningDetails
-from joey.providers.openai_chat import ChatEncoder, OpenAIProvider, chat_messages
+from joey.providers.openai_chat import OpenAIProvider
 from joey.testing import LocalServer, Recording, ScriptedReply, reply
 from joey.testing.script import summary
 from joey.toolspec import ToolChoice, ToolSpec

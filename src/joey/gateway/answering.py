@@ -11,21 +11,17 @@ the request upstream.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
-from starlette.types import Message as AsgiMessage
-from starlette.types import Receive, Scope, Send
-
 from joey.gateway.exchange import Exchange
+from joey.gateway.http import ClientGoneError, HttpCall, Send, head, read_json, unless_gone
 from joey.gateway.pieces import Piece
 from joey.gateway.records import Records, RequestRecord
-from joey.gateway.refusal import Refusal, invalid
+from joey.gateway.refusal import Refusal
 from joey.gateway.replies import KeptReplies
 from joey.gateway.request import ClientRequest
 from joey.gateway.routing import Route
@@ -35,36 +31,10 @@ from joey.gateway.wires.base import ReadingContext, Wire, WireWriter, encoded, n
 from joey.providers import ModelRequest
 
 _LOG = logging.getLogger("joey.gateway")
-_DRAINED = 4
-"""A body that is too large is read to its end, up to so many times the limit: clients read no answer before."""
-
-
-async def read_body(request: Request, max_bytes: int) -> bytes:
-    """The body. Raises Refusal for one that is too large."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size <= max_bytes:
-            parts.append(part)
-        elif size > max_bytes * _DRAINED:
-            break
-    if size > max_bytes:
-        raise Refusal("too_large", f"the request is larger than {max_bytes // 2**20} MB")
-    return b"".join(parts)
-
-
-def read_json(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except RecursionError:
-        raise invalid("the JSON of the request is nested too deeply") from None
-    except ValueError as error:
-        raise invalid(f"the request is not JSON: {error}") from None
 
 
 class WireEndpoint:
-    """Answers one request over one wire; an ASGI application of its own."""
+    """Answers requests over one wire."""
 
     def __init__(
         self,
@@ -87,18 +57,17 @@ class WireEndpoint:
         self._max_seconds = max_seconds
         self._keep_alive = keep_alive
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        record = self._records.open(self._wire.name, client_of(request))
-        line = _Line(send)
+    async def __call__(self, call: HttpCall) -> None:
+        record = self._records.open(self._wire.name, call.client)
+        line = _Line(call.send)
         try:
-            body = read_json(await read_body(request, self._max_bytes))
-            work = self._work(body, dict(request.headers), record, line)
-            if await _unless_gone(work, receive):
+            body = read_json(await call.body(self._max_bytes))
+            work = self._work(body, call.headers, record, line)
+            if await unless_gone(work, call.receive):
                 self._records.close(record, "done")
             else:
                 self._records.close(record, "gone", "the client went away")
-        except ClientDisconnect:
+        except ClientGoneError:
             self._records.close(record, "gone", "the client went away")
         except Refusal as refusal:
             self._records.close(record, "failed", refusal.message)
@@ -155,13 +124,11 @@ class WireEndpoint:
         async def send(piece: Piece) -> None:
             await line.write(lambda: writer.write(piece))
 
-        beat = asyncio.create_task(self._beat(line, writer, route))
+        beat = _Beat(self._keep_alive, line, lambda: _sign_of_life(route, writer))
         try:
             await self._ask(request, route, exchange, writer, record, send)
         finally:
-            beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await beat
+            beat.stop()
         await line.end()
 
     async def _ask(
@@ -186,15 +153,6 @@ class WireEndpoint:
             finally:
                 await made.aclose()  # type: ignore[attr-defined]
 
-    async def _beat(self, line: _Line, writer: WireWriter, route: Route) -> None:
-        """Show that we are alive, whenever nothing was sent for a while."""
-        while True:
-            await asyncio.sleep(self._keep_alive)
-            if time.monotonic() - line.last >= self._keep_alive * 0.9:
-                place = route.place()
-                sign = f": waiting, {place} in front\n\n".encode() if place else writer.keep_alive
-                await line.write(lambda sign=sign: sign)  # type: ignore[misc]
-
     async def _refuse(self, line: _Line, refusal: Refusal) -> None:
         with suppress(OSError):
             if line.started and (writer := line.writer) is not None:
@@ -203,6 +161,34 @@ class WireEndpoint:
             elif not line.started:
                 wait = {} if refusal.retry_after is None else {"retry-after": f"{max(1, round(refusal.retry_after))}"}
                 await line.whole(self._wire.status(refusal), self._wire.error(refusal), wait)
+
+
+def _sign_of_life(route: Route, writer: WireWriter) -> bytes:
+    place = route.place()
+    return f": waiting, {place} in front\n\n".encode() if place else writer.keep_alive
+
+
+class _Beat:
+    """Shows that we are alive, whenever nothing was sent for a while. Until then it costs a timer."""
+
+    def __init__(self, seconds: float, line: _Line, sign: Callable[[], bytes]) -> None:
+        self._seconds = seconds
+        self._line = line
+        self._sign = sign
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(seconds, self._look)
+        self._sending: asyncio.Task[None] | None = None
+
+    def _look(self) -> None:
+        left = self._line.last + self._seconds - time.monotonic()
+        if left <= 0 and (self._sending is None or self._sending.done()):
+            self._sending = self._loop.create_task(self._line.write(self._sign))
+        self._timer = self._loop.call_later(left if left > 0 else self._seconds, self._look)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self._sending is not None:
+            self._sending.cancel()
 
 
 class _Line:
@@ -223,7 +209,7 @@ class _Line:
             if not self.started:
                 assert self.writer is not None
                 self.started = True
-                await self._send(_head(200, _STREAM_HEADERS))
+                await self._send(head(200, _STREAM_HEADERS))
                 begun = self.writer.begin()
             if data := begun + make():
                 self.last = time.monotonic()
@@ -236,7 +222,7 @@ class _Line:
         data = encoded(body)
         self.started = True
         given = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
-        await self._send(_head(status, given))
+        await self._send(head(status, given))
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
 
 
@@ -245,36 +231,3 @@ _STREAM_HEADERS = {
     "cache-control": "no-store",
     "x-accel-buffering": "no",
 }
-
-
-def _head(status: int, headers: dict[str, str]) -> AsgiMessage:
-    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    return {"type": "http.response.start", "status": status, "headers": raw}
-
-
-async def _unless_gone(work: Awaitable[None], receive: Receive) -> bool:
-    """Do the work, but end it when the client goes away; returns whether it was done."""
-    doing = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnected(receive))
-    try:
-        await asyncio.wait({doing, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if doing.done():
-            doing.result()
-            return True
-        return False
-    finally:
-        for task in (doing, gone):
-            task.cancel()
-        await asyncio.gather(doing, gone, return_exceptions=True)
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def client_of(request: Request) -> str:
-    """What tells one client from another: its program and where it comes from. Its key is not shown."""
-    agent = request.headers.get("user-agent", "unknown").split(" ")[0][:60]
-    address = request.client.host if request.client else "in-process"
-    return f"{agent} {address}"

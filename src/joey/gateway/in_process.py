@@ -16,9 +16,8 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from typing import Any, TypeVar
 
 import httpx2
-from starlette.types import ASGIApp
-from starlette.types import Message as AsgiMessage
 
+from joey.gateway.http import AsgiApp, AsgiMessage
 from joey.gateway.server import app
 from joey.gateway.upstream import Upstream
 from joey.providers import Provider
@@ -47,13 +46,13 @@ def _arguments(for_anthropic: bool) -> dict[str, Any]:
 class _Call:
     """One request to the application, and its answer as it comes."""
 
-    def __init__(self, application: ASGIApp, request: httpx2.Request, body: bytes) -> None:
+    def __init__(self, application: AsgiApp, request: httpx2.Request, body: bytes) -> None:
         self._gone = asyncio.Event()
         self._body: bytes | None = body
         self._sent: asyncio.Queue[AsgiMessage | None] = asyncio.Queue()
         self._running = asyncio.ensure_future(self._run(application, _scope(request)))
 
-    async def _run(self, application: ASGIApp, scope: dict[str, Any]) -> None:
+    async def _run(self, application: AsgiApp, scope: dict[str, Any]) -> None:
         try:
             await application(scope, self._receive, self._sent.put)
         finally:
@@ -107,7 +106,7 @@ def _scope(request: httpx2.Request) -> dict[str, Any]:
 class AsyncGatewayTransport(httpx2.AsyncBaseTransport):
     """For asynchronous clients."""
 
-    def __init__(self, application: ASGIApp) -> None:
+    def __init__(self, application: AsgiApp) -> None:
         self._application = application
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -148,7 +147,7 @@ class _Loop:
 class GatewayTransport(httpx2.BaseTransport):
     """For synchronous clients."""
 
-    def __init__(self, application: ASGIApp) -> None:
+    def __init__(self, application: AsgiApp) -> None:
         self._application = application
         self._loop = _Loop()
 

@@ -6,47 +6,49 @@ app(Upstream(...))      or      app("local/coder-1.5b")      or      app(provide
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any
-
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route as Path
-from starlette.types import ASGIApp, Receive, Scope, Send
+from typing import Any, TypeAlias
 
 from joey.errors import UsageError
-from joey.gateway.answering import WireEndpoint, read_body, read_json
+from joey.gateway.answering import WireEndpoint
 from joey.gateway.guard import Guard
+from joey.gateway.http import AsgiApp, ClientGoneError, HttpCall, Receive, Scope, Send, read_json
 from joey.gateway.records import Records
 from joey.gateway.refusal import Refusal
 from joey.gateway.replies import KeptReplies
 from joey.gateway.routing import CLAUDE, Routing
 from joey.gateway.seal import Seal
 from joey.gateway.upstream import Upstream, choose_protocol
-from joey.gateway.wires.base import ReadingContext, Wire
+from joey.gateway.wires.base import ReadingContext, Wire, encoded
 from joey.gateway.wires.chat import ChatWire
 from joey.gateway.wires.messages import MessagesWire
 from joey.gateway.wires.responses import ResponsesWire
 from joey.providers import LOCAL, Provider, open_model
 from joey.providers.local.weights import model_file
-from joey.wire import JsonObject
 
 WIRES: tuple[Wire, ...] = (ChatWire(), ResponsesWire(), MessagesWire())
 _MESSAGES = MessagesWire()
 _CHAT = ChatWire()
 _PAGE_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "content_security_policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-store",
+    "x_content_type_options": "nosniff",
+    "referrer_policy": "no-referrer",
+    "cache_control": "no-store",
 }
-_PAGE = {"page.html": "text/html", "page.js": "text/javascript", "page.css": "text/css"}
+_JSON = "application/json"
+_TEXT = "text/plain; charset=utf-8"
+_PAGE = {
+    "/": ("page.html", "text/html; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+}
+_SIGN_IN = 'Basic realm="joey gateway", charset="UTF-8"'
+Endpoint: TypeAlias = Callable[[HttpCall], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,38 +79,26 @@ class Gateway:
         self._seal = Seal(secrets.token_bytes(32))
         self._started = datetime.now(UTC)
 
-    def application(self) -> ASGIApp:
-        paths = [
-            *(
-                Path(f"{version}{wire.path}", self._answer(wire), methods=["POST"])
-                for wire in WIRES
-                for version in _VERSIONS
-            ),
-            *(Path(f"{version}/messages/count_tokens", self._count, methods=["POST"]) for version in _VERSIONS),
-            *(Path(f"{version}/models", self._models) for version in _VERSIONS),
-            *(Path(f"{version}/models/{{name:path}}", self._model) for version in _VERSIONS),
-            Path("/health", _health),
-            Path("/metrics", self._metrics),
-        ]
+    def application(self) -> AsgiApp:
+        posts: dict[str, Endpoint] = {wire.path: self._answer(wire) for wire in WIRES}
+        posts["/messages/count_tokens"] = self._count
+        gets: dict[str, Endpoint] = {"/models": self._models}
+        found = {
+            "POST": {f"{version}{path}": endpoint for path, endpoint in posts.items() for version in _VERSIONS},
+            "GET": {f"{version}{path}": endpoint for path, endpoint in gets.items() for version in _VERSIONS},
+        }
+        found["GET"] |= {"/health": _health, "/metrics": self._metrics}
+        below: dict[str, Endpoint] = {f"{version}/models/": self._model for version in _VERSIONS}
         if self.options.show_page:
-            paths += [
-                Path("/", _page("page.html")),
-                Path("/page.js", _page("page.js")),
-                Path("/page.css", _page("page.css")),
-                Path("/requests", self._requests),
-                Path("/requests/{number:int}", self._request),
-                Path("/requests/{number:int}/replay", self._replay),
-            ]
-        inner = Starlette(routes=paths, lifespan=self._lifespan, exception_handlers={404: _not_found, 405: _not_found})
-        return _Guarded(inner, self.options.guard)
+            found["GET"] |= {**dict.fromkeys(_PAGE, _page), "/requests": self._requests}
+            below["/requests/"] = self._request
+        return _Application(found, below, self.options.guard, self._close)
 
-    @asynccontextmanager
-    async def _lifespan(self, _app: Starlette) -> Any:
-        yield
+    async def _close(self) -> None:
         for upstream in self.routing.upstreams:
             await upstream.provider.close()
 
-    def _answer(self, wire: Wire) -> ASGIApp:
+    def _answer(self, wire: Wire) -> Endpoint:
         return WireEndpoint(
             wire,
             find=lambda request: self.routing.find(request.model),
@@ -120,27 +110,30 @@ class Gateway:
             keep_alive=self.options.keep_alive,
         )
 
-    async def _count(self, request: Request) -> Response:
+    async def _count(self, call: HttpCall) -> None:
         try:
-            body = read_json(await read_body(request, self.options.max_bytes))
+            body = read_json(await call.body(self.options.max_bytes))
             understood = _MESSAGES.understood(body, ReadingContext(self._seal, self._replies))
             upstream = self.routing.find(understood.model).upstream
             tokens, _ = await upstream.count(upstream.encode(understood))
         except Refusal as refusal:
-            return refused(_MESSAGES, refusal)
-        return JSONResponse({"input_tokens": tokens})
+            await refuse(call, refusal)
+            return
+        await call.answer(200, encoded({"input_tokens": tokens}), _JSON)
 
-    async def _models(self, _request: Request) -> Response:
+    async def _models(self, call: HttpCall) -> None:
         """Both shapes in one: OpenAI's and Anthropic's."""
         listed = [self._listed(name) for name in self._names()]
         ends = {"first_id": listed[0]["id"], "last_id": listed[-1]["id"]}
-        return JSONResponse({"object": "list", "data": listed, "has_more": False, **ends, "models": []})
+        answer = {"object": "list", "data": listed, "has_more": False, **ends, "models": []}
+        await call.answer(200, encoded(answer), _JSON)
 
-    async def _model(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in self._names():
-            return refused(_CHAT, Refusal("not_found", f"there is no model {name!r} here", param="model"))
-        return JSONResponse(self._listed(name))
+    async def _model(self, call: HttpCall) -> None:
+        name = call.path.partition("/models/")[2]
+        if name in self._names():
+            await call.answer(200, encoded(self._listed(name)), _JSON)
+        else:
+            await refuse(call, Refusal("not_found", f"there is no model {name!r} here", param="model"))
 
     def _names(self) -> list[str]:
         own = [upstream.name for upstream in self.routing.upstreams]
@@ -159,27 +152,26 @@ class Gateway:
             **({"context_window": window, "max_model_len": window} if window else {}),
         }
 
-    async def _metrics(self, _request: Request) -> Response:
-        return PlainTextResponse(self.records.metrics(self.routing.waiting))
+    async def _metrics(self, call: HttpCall) -> None:
+        await call.answer(200, self.records.metrics(self.routing.waiting).encode(), _TEXT)
 
-    async def _requests(self, _request: Request) -> Response:
-        return JSONResponse(self.records.list(), headers=_PAGE_HEADERS)
+    async def _requests(self, call: HttpCall) -> None:
+        await call.answer(200, encoded(self.records.list()), _JSON, **_PAGE_HEADERS)
 
-    async def _request(self, request: Request) -> Response:
-        found = self.records.find(request.path_params["number"])
-        return _shown(found.details() if found else None)
-
-    async def _replay(self, request: Request) -> Response:
-        found = self.records.find(request.path_params["number"])
-        return _shown(found.replay() if found else None)
+    async def _request(self, call: HttpCall) -> None:
+        """One request for the page, or what replays it."""
+        number, _, part = call.path.removeprefix("/requests/").partition("/")
+        found = self.records.find(int(number)) if number.isdecimal() and len(number) < 10 else None
+        if part not in ("", "replay"):
+            await _not_found(call)
+        elif found is None:
+            await call.answer(404, encoded({"problem": "this request is not kept any more"}), _JSON, **_PAGE_HEADERS)
+        else:
+            shown = found.replay() if part else found.details()
+            await call.answer(200, encoded(shown), _JSON, **_PAGE_HEADERS)
 
 
 _VERSIONS = ("/v1", "")
-
-
-def _shown(found: JsonObject | None) -> Response:
-    status = 200 if found is not None else 404
-    return JSONResponse(found or {"problem": "this request is not kept any more"}, status, headers=_PAGE_HEADERS)
 
 
 def app(
@@ -188,7 +180,7 @@ def app(
     name: str = "",
     protocol: str | None = None,
     options: GatewayOptions | None = None,
-) -> ASGIApp:
+) -> AsgiApp:
     """The gateway in front of a model, as an ASGI application: `provider/model`, a Provider, or Upstreams."""
     if isinstance(model, (str, Provider, Upstream)):
         model = [upstream_of(model, name=name, protocol=protocol)]
@@ -206,53 +198,71 @@ def upstream_of(model: str | Provider | Upstream, *, name: str = "", protocol: s
     return Upstream(provider, known, spoken, name or known, 1 if is_local else Upstream.slots)
 
 
-def refused(wire: Wire, refusal: Refusal) -> Response:
-    return JSONResponse(wire.error(refusal), wire.status(refusal))
+async def refuse(call: HttpCall, refusal: Refusal, **headers: str) -> None:
+    wire: Wire = _MESSAGES if "/messages" in call.path else _CHAT
+    await call.answer(wire.status(refusal), encoded(wire.error(refusal)), _JSON, **headers)
 
 
-def _wire_at(path: str) -> Wire:
-    return _MESSAGES if "/messages" in path else _CHAT
+async def _health(call: HttpCall) -> None:
+    await call.answer(200, encoded({"status": "ok"}), _JSON)
 
 
-async def _health(_request: Request) -> Response:
-    return JSONResponse({"status": "ok"})
+async def _not_found(call: HttpCall) -> None:
+    await refuse(call, Refusal("not_found", f"there is nothing for {call.method} {call.path} here"))
 
 
-async def _not_found(request: Request, _error: Exception) -> Response:
-    message = f"there is nothing for {request.method} {request.url.path} here"
-    return refused(_wire_at(request.url.path), Refusal("not_found", message))
+async def _page(call: HttpCall) -> None:
+    name, kind = _PAGE[call.path]
+    text = resources.files("joey.gateway").joinpath(name).read_bytes()
+    await call.answer(200, text, kind, **_PAGE_HEADERS)
 
 
-def _page(name: str) -> Any:
-    async def send(_request: Request) -> Response:
-        text = resources.files("joey.gateway").joinpath(name).read_text(encoding="utf-8")
-        return Response(text, media_type=_PAGE[name], headers=_PAGE_HEADERS)
+class _Application:
+    """What an ASGI server calls: the guard, then the endpoint of the path. HEAD is answered for any path: clients look
+    whether somebody is there."""
 
-    return send
-
-
-class _Guarded:
-    """The application behind the guard. HEAD is answered for any path: clients look whether somebody is there."""
-
-    def __init__(self, inner: ASGIApp, guard: Guard) -> None:
-        self._inner = inner
+    def __init__(
+        self,
+        found: Mapping[str, Mapping[str, Endpoint]],
+        below: Mapping[str, Endpoint],
+        guard: Guard,
+        close: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`found` are the endpoints by method and path, `below` those of GET by the beginning of a path."""
+        self._found = found
+        self._below = below
         self._guard = guard
+        self._close = close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._inner(scope, receive, send)
-            return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(HttpCall(scope, receive, send))
+
+    async def _answer(self, call: HttpCall) -> None:
         try:
-            if scope["path"] != "/health":
-                self._guard.check(headers)
+            if call.path != "/health":
+                self._guard.check(call.headers)
         except Refusal as refusal:
-            response = refused(_wire_at(scope["path"]), refusal)
-            if refusal.kind == "auth" and scope["method"] == "GET":
-                response.headers["www-authenticate"] = 'Basic realm="joey gateway", charset="UTF-8"'  # for the page
-            await response(scope, receive, send)
+            is_page = refusal.kind == "auth" and call.method == "GET"
+            await refuse(call, refusal, **({"www_authenticate": _SIGN_IN} if is_page else {}))
             return
-        if scope["method"] == "HEAD":
-            await Response()(scope, receive, send)
+        if call.method == "HEAD":
+            await call.answer(200, b"", _TEXT)
             return
-        await self._inner(scope, receive, send)
+        with suppress(ClientGoneError):
+            await self._endpoint(call)(call)
+
+    def _endpoint(self, call: HttpCall) -> Endpoint:
+        found = self._found.get(call.method, {}).get(call.path)
+        if found is None and call.method == "GET":
+            found = next((each for begin, each in self._below.items() if call.path.startswith(begin)), None)
+        return found or _not_found
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._close()
+        await send({"type": "lifespan.shutdown.complete"})

@@ -16,6 +16,7 @@ import uvicorn
 
 from joey.errors import UsageError
 from joey.gateway.clients import DEFAULT_WINDOW, Served, launch_of
+from joey.gateway.connections import GatewayConnection
 from joey.gateway.server import Gateway
 from joey.messages import Message, TextBlock
 from joey.providers import ModelRequest, ProviderError
@@ -70,8 +71,11 @@ def _server(gateway: Gateway, *, quiet: bool) -> uvicorn.Server:
     config = uvicorn.Config(
         gateway.application(),
         access_log=False,
-        log_level="critical" if quiet else "warning",
+        log_level="critical" if quiet else "error",  # what clients send wrongly is answered, and no news here
+        http=GatewayConnection,
+        ws="none",
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=1,
     )
     return _Server(config) if quiet else uvicorn.Server(config)

@@ -36,7 +36,8 @@ from joey.providers.encoding import ids
 from joey.providers.encoding.body import to_json, with_messages
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
 from joey.providers.encoding.memo import Memo, Remembered
-from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
+from joey.providers.http import TIMEOUT, HttpErrors
+from joey.providers.sdk import SdkProvider, errors_of
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolChoice, ToolSpec
 
@@ -56,11 +57,11 @@ def connect(connection: Connection) -> AnthropicProvider:
     return AnthropicProvider(api_key=api_key, base_url=base_url, abilities=connection.abilities)
 
 
-class AnthropicProvider(HttpProvider):
+class AnthropicProvider(SdkProvider):
     """Replies from Anthropic, or from a server that speaks its Messages."""
 
     name: ClassVar[str] = "anthropic"
-    sdk_errors: ClassVar[SdkErrors] = SdkErrors(
+    http_errors: ClassVar[HttpErrors] = errors_of(
         anthropic.AnthropicError, anthropic.APIStatusError, anthropic.APIConnectionError
     )
 

@@ -1,8 +1,8 @@
 """A provider over HTTP: what all wire formats share between a request and its chunks.
 
-    the SDK sends ──bytes──► ReplyDecoder (events, JSON, bounds) ──► ReplyReader of the format ──chunks──►
+    somebody sends ──bytes──► ReplyDecoder (events, JSON, bounds) ──► ReplyReader of the format ──chunks──►
 
-The official SDKs make the connection, sign the request and raise for a bad status. The body is read by us, within
+Who sends is an official SDK (`sdk.py`), or for servers of this machine `plain_http.py`. The body is read by us, within
 bounds: an SDK would keep an endless line, and builds objects of each piece that nobody needs. A format adds two
 things: how a request is sent (`_post`), and a ReplyReader. When a reply is complete, nothing that goes wrong on the
 connection matters any more.
@@ -15,21 +15,18 @@ import contextlib
 import json
 import time
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import httpx2
+from typing import Any, ClassVar, Protocol
 
 from joey.chunks import Chunk
 from joey.providers import errors
-from joey.providers.base import CONNECT_TIMEOUT, ModelRequest, Provider
+from joey.providers.base import ModelRequest, Provider
 from joey.providers.catalogue import Abilities
 from joey.providers.decoding.decoder import ReplyDecoder, ReplyLimits
 from joey.providers.decoding.reader import ReplyReader
 from joey.providers.limiter import limiter_for
-from joey.system.hosts import host_of, is_this_machine
 
 TIMEOUT = 600.0
 """Seconds of silence after which a server is given up."""
@@ -39,21 +36,41 @@ _DRAIN_SECONDS = 0.1
 """How long the rest of a finished reply is read, so that its connection can be used again."""
 
 
+class HttpResponse(Protocol):
+    """An answer whose body is not read yet, and of an error whose body is: what is used of it."""
+
+    @property
+    def status_code(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    @property
+    def content(self) -> bytes: ...
+
+    @property
+    def text(self) -> str: ...
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]: ...
+
+    async def aclose(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class SdkErrors:
-    """The exceptions of an SDK: any of its own, a bad status, a connection that failed."""
+class HttpErrors:
+    """The exceptions of whoever sends: any of its own, a bad status (with its `response`), a connection that failed,
+    and one that broke within the reply."""
 
     any: type[Exception]
     status: type[Exception]
     connection: type[Exception]
+    broken: type[Exception]
 
 
 class HttpProvider(Provider):
-    """Replies over HTTP, through a client of an official SDK."""
+    """Replies over HTTP."""
 
-    sdk_errors: ClassVar[SdkErrors]
-    _client: Any
-    """The SDK's client. A wire format makes it, with `http_options`."""
+    http_errors: ClassVar[HttpErrors]
 
     def __init__(
         self, abilities: Abilities | None = None, *, timeout: float = TIMEOUT, limits: ReplyLimits | None = None
@@ -62,29 +79,23 @@ class HttpProvider(Provider):
         self._timeout = timeout
         self._limits = limits or ReplyLimits()
 
+    @property
     @abstractmethod
-    async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
+    def _address(self) -> str:
+        """Where the server is."""
+
+    @property
+    @abstractmethod
+    def _key(self) -> str | None:
+        """The key, which no error may show."""
+
+    @abstractmethod
+    async def _post(self, request: ModelRequest, abilities: Abilities) -> HttpResponse:
         """Send the request. The body of the answer is not read yet."""
 
     @abstractmethod
     def _reader(self) -> ReplyReader:
         """A reader for the next reply."""
-
-    def _http_options(self, base_url: str | None) -> dict[str, Any]:
-        """Options for the SDK's HTTP client. A proxy cannot reach this machine's own servers, and text for them is
-        nobody else's business."""
-        return {
-            "timeout": self._http_timeout,
-            "trust_env": not is_this_machine(host_of(base_url or "")),
-            "event_hooks": {"response": [self._bound_error]},
-        }
-
-    @property
-    def _http_timeout(self) -> httpx2.Timeout:
-        return httpx2.Timeout(self._timeout, connect=CONNECT_TIMEOUT)
-
-    async def close(self) -> None:
-        await self._client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         try:
@@ -92,16 +103,16 @@ class HttpProvider(Provider):
                 async for chunk in chunks:
                     yield chunk
         except errors.ProviderError as error:
-            error.hiding(self._client.api_key)
+            error.hiding(self._key)
             raise
-        except (self.sdk_errors.any, httpx2.HTTPError) as error:
-            raise self._failure(error).hiding(self._client.api_key) from error
+        except (self.http_errors.any, self.http_errors.broken) as error:
+            raise self._failure(error).hiding(self._key) from error
 
     async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         reader = self._reader()
         try:
             response = await self._in_turn(request)
-        except self.sdk_errors.status as error:
+        except self.http_errors.status as error:
             rescued = reader.rescue(_error_body(_response_of(error)))
             if not rescued:
                 raise
@@ -110,14 +121,14 @@ class HttpProvider(Provider):
             return
         decoder = ReplyDecoder(reader, self._limits)
         try:
-            errors.refuse_page(response.headers.get("content-type"), str(self._client.base_url))
+            errors.refuse_page(response.headers.get("content-type"), self._address)
             async for chunk in self._decoded(decoder, response.aiter_bytes()):
                 yield chunk
         except errors.ProviderError:
             if not decoder.is_complete:
                 raise
             ending = decoder.end()
-        except httpx2.HTTPError as error:
+        except self.http_errors.broken as error:
             if not decoder.is_complete:
                 raise errors.broken_off(error) from error
             ending = decoder.end()
@@ -128,13 +139,13 @@ class HttpProvider(Provider):
         for chunk in ending:
             yield chunk
 
-    async def _in_turn(self, request: ModelRequest) -> httpx2.Response:
+    async def _in_turn(self, request: ModelRequest) -> HttpResponse:
         """Send the request when the provider's limits allow it, and hear what the answer says of them."""
-        limiter = limiter_for(str(self._client.base_url), str(self._client.api_key), request.model)
+        limiter = limiter_for(self._address, str(self._key), request.model)
         async with limiter.turn(request.on_wait) as turn:
             try:
                 response = await self._post(request, self.abilities(request.model))
-            except self.sdk_errors.status as error:
+            except self.http_errors.status as error:
                 refused = _response_of(error)
                 turn.hear(refused.status_code, refused.headers)
                 raise
@@ -144,67 +155,47 @@ class HttpProvider(Provider):
     async def _decoded(self, decoder: ReplyDecoder, pieces: AsyncIterator[bytes]) -> AsyncIterator[Chunk]:
         heard, quiet = time.monotonic(), self._timeout * _QUIET_TIMEOUTS
         async for piece in pieces:
-            for chunk in decoder.feed(piece):
+            for chunk in self._together(decoder.feed(piece)):
                 heard = time.monotonic()
                 yield chunk
             if decoder.is_over:
-                await _drain(pieces)
+                await _drain(pieces, self.http_errors.broken)
                 return
             if time.monotonic() - heard > quiet:
                 message = f"the server sent signs of life for {quiet:g} seconds, but nothing of the reply"
                 raise errors.NetworkError(message)
 
+    def _together(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """The chunks of what came in one moment."""
+        return chunks
+
     def _failure(self, error: Exception) -> errors.ProviderError:
         """The error for a request that got no reply."""
-        if isinstance(error, self.sdk_errors.status):
+        if isinstance(error, self.http_errors.status):
             response = _response_of(error)
             body, headers = _error_body(response), response.headers
             return errors.from_body(body, status=response.status_code, headers=headers, now=time.time())
-        if isinstance(error, (self.sdk_errors.connection, httpx2.HTTPError)):
-            return errors.unreachable(error, str(self._client.base_url))
+        if isinstance(error, (self.http_errors.connection, self.http_errors.broken)):
+            return errors.unreachable(error, self._address)
         return errors.BadRequestError(f"the request could not be made ({error})")
 
-    async def _bound_error(self, response: httpx2.Response) -> None:
-        """The SDKs read the body of an error whole, before anyone can say no."""
-        if response.is_error and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Beginning(response.stream, self._limits.error, time.monotonic() + self._timeout)
 
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
+async def _drain(pieces: AsyncIterator[bytes], broken: type[Exception]) -> None:
     """Read what is left of a finished reply, so that the connection can be used again."""
-    with contextlib.suppress(TimeoutError, httpx2.HTTPError):
+    with contextlib.suppress(TimeoutError, broken):
         async with asyncio.timeout(_DRAIN_SECONDS):
             async for _ in pieces:
                 pass
 
 
-class _Beginning(httpx2.AsyncByteStream):
-    """A body, as far as it is read: so many bytes, and until a time."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, until: float) -> None:
-        self._stream = stream
-        self._limit = limit
-        self._until = until
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._limit
-        async for piece in self._stream:
-            yield piece[:left]
-            left -= len(piece)
-            if left <= 0 or time.monotonic() > self._until:
-                return
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-def _response_of(error: Exception) -> httpx2.Response:
+def _response_of(error: Exception) -> HttpResponse:
     response = getattr(error, "response", None)
-    assert isinstance(response, httpx2.Response), "a status error without its response"
-    return response
+    assert response is not None, "a status error without its response"
+    found: HttpResponse = response
+    return found
 
 
-def _error_body(response: httpx2.Response) -> Any:
+def _error_body(response: HttpResponse) -> Any:
     """The body of an error: JSON if it is some, else its text."""
     try:
         return json.loads(response.content)

@@ -12,7 +12,8 @@ import openai
 from joey.providers import errors
 from joey.providers.catalogue import Abilities
 from joey.providers.decoding.decoder import ReplyLimits
-from joey.providers.http import TIMEOUT, HttpProvider, SdkErrors
+from joey.providers.http import TIMEOUT, HttpErrors
+from joey.providers.sdk import SdkProvider, errors_of
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -30,11 +31,11 @@ class OpenAIOptions(TypedDict, total=False):
     fields: Mapping[str, Any] | None
 
 
-class OpenAISdkProvider(HttpProvider):
+class OpenAISdkProvider(SdkProvider):
     """Replies through OpenAI's SDK, from any address."""
 
     name: ClassVar[str] = "openai"
-    sdk_errors: ClassVar[SdkErrors] = SdkErrors(openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError)
+    http_errors: ClassVar[HttpErrors] = errors_of(openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError)
 
     def __init__(self, **options: Unpack[OpenAIOptions]) -> None:
         super().__init__(

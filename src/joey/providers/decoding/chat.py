@@ -42,6 +42,7 @@ _FAILURES: Mapping[str, type[errors.ProviderError]] = {
 }
 """Reasons to stop that say that the reply failed."""
 _REFUSED_CALL = "tool_use_failed"
+_USUAL = {"index", "delta", "finish_reason", "logprobs"}
 
 
 class ChatReader(ReplyReader):
@@ -52,6 +53,7 @@ class ChatReader(ReplyReader):
         self._answered = False
         self._called = False
         self._refused = False
+        self._thinks = False
         self._details = ReasoningDetails()
 
     @property
@@ -59,6 +61,9 @@ class ChatReader(ReplyReader):
         return bool(self._reason)
 
     def read(self, name: str, data: Any) -> Iterator[Chunk]:
+        if self._answered and not self._thinks and (words := _only_text(data)):
+            yield TextChunk(words)
+            return
         for entry in _entries(data):
             yield from self._entry(entry, _of_stream, is_error=name == "error")
 
@@ -110,6 +115,7 @@ class ChatReader(ReplyReader):
     def _message(self, message: Mapping[str, Any]) -> Iterator[Chunk]:
         details = message.get("reasoning_details")
         self._details.add(details)
+        self._thinks = self._thinks or bool(details)
         thoughts = _texts(message.get("reasoning_content") or message.get("reasoning")) or _texts(details)
         refusal = text(message.get("refusal"))
         self._refused = self._refused or bool(refusal)
@@ -135,6 +141,20 @@ class ChatReader(ReplyReader):
         if self._called and reason in ("", "stop", _REFUSED_CALL):  # many servers say `stop`
             return StopChunk("tool_calls", reason)
         return StopChunk(_STOPS.get(reason, "unknown") if reason else "end", reason)
+
+
+def _only_text(data: Any) -> str:
+    """The text of a piece that is nothing else, as nearly all pieces of a reply are; empty for any other."""
+    if type(data) is not dict or data.get("usage") or "error" in data:
+        return ""
+    choices = data.get("choices")
+    if type(choices) is not list or len(choices) != 1 or type(choice := choices[0]) is not dict:
+        return ""
+    delta = choice.get("delta")
+    if type(delta) is not dict or choice.get("finish_reason") or choice.get("index") or not choice.keys() <= _USUAL:
+        return ""
+    words = delta.get("content")
+    return words if type(words) is str and len(delta) == 1 else ""
 
 
 def _entries(data: Any) -> Iterator[Mapping[str, Any]]:

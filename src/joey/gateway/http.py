@@ -1,0 +1,116 @@
+"""One request over HTTP, as an ASGI server hands it over: its parts, its body within bounds, and the way to answer.
+
+The gateway has a dozen fixed paths, and answers are bytes that are made elsewhere: a framework for that would cost more
+than the rest of a request, and a third of the start-up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, TypeAlias
+
+from joey.gateway.refusal import Refusal, invalid
+
+AsgiMessage: TypeAlias = MutableMapping[str, Any]
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
+Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
+AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_DRAINED = 4
+"""A body that is too large is read to its end, up to so many times the limit: clients read no answer before."""
+
+
+class ClientGoneError(Exception):
+    """The client went away before its request was complete."""
+
+
+class HttpCall:
+    """A request, and the way back. Names of headers are in lower case."""
+
+    __slots__ = ("headers", "method", "path", "receive", "scope", "send")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        self.receive = receive
+        self.send = send
+
+    @property
+    def client(self) -> str:
+        """What tells one client from another: its program and where it comes from. Its key is not shown."""
+        agent = self.headers.get("user-agent", "unknown").split(" ")[0][:60]
+        address = self.scope.get("client")
+        return f"{agent} {address[0] if address else 'in-process'}"
+
+    async def body(self, max_bytes: int) -> bytes:
+        """The body. Raises Refusal for one that is too large, ClientGoneError for one that does not come."""
+        parts: list[bytes] = []
+        size, more = 0, True
+        while more and size <= max_bytes * _DRAINED:
+            message = await self.receive()
+            if message["type"] != "http.request":
+                raise ClientGoneError
+            part = message.get("body", b"")
+            more, size = message.get("more_body", False), size + len(part)
+            if size <= max_bytes:
+                parts.append(part)
+            else:
+                parts.clear()
+        if size > max_bytes:
+            raise Refusal("too_large", f"the request is larger than {max_bytes // 2**20} MB")
+        return b"".join(parts)
+
+    async def answer(self, status: int, body: bytes, content_type: str, **headers: str) -> None:
+        """Answer in one piece. Underscores in the names of headers are hyphens."""
+        given = {"content-type": content_type, "content-length": str(len(body))}
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        await self.send(head(status, {**given, **more}))
+        await self.send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def head(status: int, headers: Mapping[str, str]) -> AsgiMessage:
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    return {"type": "http.response.start", "status": status, "headers": raw}
+
+
+def read_json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise invalid("the JSON of the request is nested too deeply") from None
+    except ValueError as error:
+        raise invalid(f"the request is not JSON: {error}") from None
+
+
+async def unless_gone(work: Awaitable[None], receive: Receive) -> bool:
+    """Do the work, but end it when the client goes away; returns whether it was done."""
+    doing = asyncio.current_task()
+    assert doing is not None
+    is_over = False
+
+    def end(watching: asyncio.Future[None]) -> None:
+        if not is_over and not watching.cancelled():
+            doing.cancel()
+
+    watching = asyncio.ensure_future(_disconnected(receive))
+    watching.add_done_callback(end)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not watching.done() or doing.uncancel() > 0:
+            raise  # it is the server that ends
+        return False
+    finally:
+        is_over = True
+        watching.cancel()
+    return True
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
