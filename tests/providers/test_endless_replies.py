@@ -15,6 +15,7 @@ from joey.providers.anthropic import AnthropicProvider
 from joey.providers.decoding.chat import ChatReader
 from joey.providers.decoding.decoder import ReplyDecoder, ReplyLimits
 from joey.providers.openai_chat import OpenAIProvider
+from joey.providers.plain_chat import PlainChatProvider
 from joey.testing import LocalServer, RawAnswer
 from recorded_answers import ask
 
@@ -27,11 +28,15 @@ def sse(events: list[Any], *, done: bool = False) -> bytes:
 def opened(wire: str, server: LocalServer, *, timeout: float = 5.0, limits: ReplyLimits | None = None) -> Provider:
     if wire == "chat":
         return OpenAIProvider(base_url=server.openai_url, timeout=timeout, limits=limits)
+    if wire == "plain":
+        return PlainChatProvider(server.openai_url, timeout=timeout, limits=limits)
     return AnthropicProvider(base_url=server.anthropic_url, timeout=timeout, limits=limits)
 
 
+_CHAT = sse([{"choices": [{"delta": {"content": "x" * 60_000}}]}])
 LETTERS = {
-    "chat": sse([{"choices": [{"delta": {"content": "x" * 60_000}}]}]),
+    "chat": _CHAT,
+    "plain": _CHAT,
     "anthropic": sse([{"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x" * 60_000}}]),
 }
 SMALL_LIMITS = ReplyLimits(piece=2**20, content=2**21, wire=2**23)
@@ -79,6 +84,7 @@ async def test_comments_without_end_are_refused_by_their_size(wire: str) -> None
     ("wire", "sign"),
     [
         ("chat", b": keep-alive\n\n"),
+        ("plain", b": keep-alive\n\n"),
         ("chat", b'data: {"choices": []}\n\n'),
         ("anthropic", b'event: ping\ndata: {"type": "ping"}\n\n'),
     ],
@@ -97,10 +103,11 @@ async def test_the_body_of_an_error_is_read_to_a_limit(wire: str) -> None:
     assert error.status == 400 and len(str(error)) < 2_000 and memory < 2**24
 
 
-async def test_after_an_end_mark_nothing_is_waited_for() -> None:
+@pytest.mark.parametrize("wire", ["chat", "plain"])
+async def test_after_an_end_mark_nothing_is_waited_for(wire: str) -> None:
     body = sse([{"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]}], done=True)
     async with LocalServer([RawAnswer((body, b": still here\n"), endless=True, pause=0.01)]) as server:
-        provider = OpenAIProvider(base_url=server.openai_url)
+        provider = opened(wire, server)
         found = await ask(provider, "m")
         await provider.close()
     assert found.chunks == [TextChunk("a"), StopChunk("end", "stop")]

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from joey.providers import BadRequestError, ContextTooLongError, ProviderError, errors
+from joey.providers import BadRequestError, ContextTooLongError, Provider, ProviderError, errors
 from joey.providers.anthropic import AnthropicProvider
 from joey.providers.error_body import MAX_WORDS, kinds_in, message_in, status_in
 from joey.providers.openai_chat import OpenAIProvider
+from joey.providers.plain_chat import PlainChatProvider
 from joey.providers.wordings import Wording, meaning_of, wordings
 from joey.testing import LocalServer, RawAnswer, ReceivedRequest
 from recorded_answers import ask
@@ -33,10 +34,11 @@ def _answer(request: ReceivedRequest) -> RawAnswer:
     return RawAnswer((row["body"].encode(),), row["status"], content_type)
 
 
-async def test_an_answer_over_http_becomes_the_error_it_is_with_words_to_act_on() -> None:
+@pytest.mark.parametrize("plain", [False, True], ids=["through the SDKs", "plain"])
+async def test_an_answer_over_http_becomes_the_error_it_is_with_words_to_act_on(plain: bool) -> None:
     async with LocalServer(_answer) as server:
-        wires = {
-            "chat": OpenAIProvider(base_url=server.openai_url),
+        wires: dict[str, Provider] = {
+            "chat": PlainChatProvider(server.openai_url) if plain else OpenAIProvider(base_url=server.openai_url),
             "anthropic": AnthropicProvider(base_url=server.anthropic_url),
         }
         for number, row in enumerate(ROWS):

@@ -13,6 +13,7 @@ from joey.providers.decoding.chat import ChatReader
 from joey.providers.decoding.messages import MessagesReader
 from joey.providers.decoding.reader import ReplyReader
 from joey.providers.openai_chat import OpenAIProvider
+from joey.providers.plain_chat import PlainChatProvider
 from joey.testing import LocalServer
 from recorded_answers import Answer, ask, decode, disagreements, odd_pieces, responder
 
@@ -31,12 +32,14 @@ OTHERWISE = {
 
 
 @asynccontextmanager
-async def providers(wire: str, answers: list[Answer]) -> AsyncIterator[dict[str, Provider]]:
+async def providers(wire: str, answers: list[Answer], *, plain: bool = False) -> AsyncIterator[dict[str, Provider]]:
     async with LocalServer(responder(answers)) as server:
         opened: dict[str, Provider] = {}
         for kind in ("stream", "whole"):
             abilities = Abilities(streaming=kind == "stream")
-            if wire == "chat":
+            if wire == "chat" and plain:
+                opened[kind] = PlainChatProvider(server.openai_url, abilities=abilities)
+            elif wire == "chat":
                 opened[kind] = OpenAIProvider(base_url=server.openai_url, abilities=abilities)
             else:
                 opened[kind] = AnthropicProvider(base_url=server.anthropic_url, abilities=abilities)
@@ -45,9 +48,9 @@ async def providers(wire: str, answers: list[Answer]) -> AsyncIterator[dict[str,
             await opened[kind].close()
 
 
-@pytest.mark.parametrize("wire", READERS)
-async def test_a_recorded_answer_is_read_as_what_it_holds(wire: str) -> None:
-    async with providers(wire, ANSWERS[wire]) as opened:
+@pytest.mark.parametrize(("wire", "plain"), [*((wire, False) for wire in READERS), ("chat", True)])
+async def test_a_recorded_answer_is_read_as_what_it_holds(wire: str, plain: bool) -> None:
+    async with providers(wire, ANSWERS[wire], plain=plain) as opened:
         wrong = {each.id: disagreements(each, await ask(opened[each.kind], each.id)) for each in ANSWERS[wire]}
     assert len(wrong) > 100
     assert {key: found for key, found in wrong.items() if found and key not in OTHERWISE} == {}

@@ -11,6 +11,7 @@ that those that are there can be answered.
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -21,9 +22,9 @@ SLOW_SECONDS = 30.0
 """How long a client may take for the head of a request, and be silent within its body."""
 _TOGETHER = 64 * 2**10
 _FULL = b'{"error": {"message": "too many connections; try again later", "type": "server_error", "code": "overloaded"}}'
-_REFUSAL = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close\r\n"
-)
+_REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\n"
+_LENGTH = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(_FULL)
+_UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 
 
 class GatewayConnection(HttpToolsProtocol):
@@ -39,7 +40,7 @@ class GatewayConnection(HttpToolsProtocol):
         self._last = self.loop.time()
         self._watch = self.loop.call_later(self.slow_seconds, self._look)
         if len(self.connections) > self.max_connections:
-            self.transport.write(_REFUSAL + _FULL)
+            self.transport.write(_REFUSAL + _LENGTH + _FULL)
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -51,7 +52,7 @@ class GatewayConnection(HttpToolsProtocol):
             return
         if not self._in_head or self._in_body:
             self._last = self.loop.time()
-        super().data_received(data)
+        super().data_received(data if self._in_body else _without_upgrade(data))
         if self._in_head:
             self._head_size += len(data)
             if self._head_size > MAX_HEAD and not self.transport.is_closing():
@@ -77,6 +78,13 @@ class GatewayConnection(HttpToolsProtocol):
             self.transport.abort()
         else:
             self._watch = self.loop.call_later(self.slow_seconds, self._look)
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """A request that would like another protocol is answered in this one, as it should be. httptools takes its body for
+    the other protocol: Java's client, which wishes for HTTP/2 each time, would never get an answer."""
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return _UPGRADE.sub(b"\r\nx-upgrade:", head) + end + rest if _UPGRADE.search(head) else data
 
 
 class WritesTogether(asyncio.Transport):

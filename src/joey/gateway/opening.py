@@ -22,6 +22,7 @@ from joey.providers.catalogue import Abilities, Api, abilities_of
 from joey.providers.decoding.shapes import count, mapping, text
 from joey.providers.discovery import Server, find_models
 from joey.providers.local.weights import installed_models, model_file
+from joey.providers.plain_chat import PlainChatProvider, is_plain
 
 KEY_VARIABLE = "JOEY_UPSTREAM_KEY"
 AUTO = "auto"
@@ -127,6 +128,8 @@ def _at(chosen: UpstreamChoice, url: str, name: str) -> Upstream:
     model = chosen.model or _first_model(address, key)
     probed = probe(address, key) if chosen.api in (None, "chat") else Probed()
     grammar = probed.grammar or "off" if chosen.grammar in (None, AUTO) else chosen.grammar
+    if chosen.api in (None, "chat") and is_plain(address):
+        return _made(chosen, _plain(chosen, address, key, model, grammar, probed), model, name, probed)
     provider, _ = open_model(
         f"{'anthropic' if chosen.api == 'messages' else 'openai'}/{model}",
         base_url=address.removesuffix("/v1") if chosen.api == "messages" else address,
@@ -136,6 +139,20 @@ def _at(chosen: UpstreamChoice, url: str, name: str) -> Upstream:
         api=None if chosen.api == "messages" else chosen.api or "chat",
     )
     return _made(chosen, provider, model, name, probed)
+
+
+def _plain(
+    chosen: UpstreamChoice, address: str, key: str | None, model: str, grammar: str | None, probed: Probed
+) -> Provider:
+    """A server of this machine: cheaper without an SDK. llama.cpp reports how far it is with a prompt, so that it sees
+    at once when nobody waits for the reply any more."""
+    return PlainChatProvider(
+        address,
+        api_key=key,
+        abilities=_abilities(model, chosen, probed),
+        grammar=None if grammar == "off" else grammar,
+        fields={"return_progress": True} if probed.grammar == "llama.cpp" else None,
+    )
 
 
 def _abilities(model: str, chosen: UpstreamChoice, probed: Probed) -> Abilities:

@@ -67,12 +67,15 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _server(gateway: Gateway, *, quiet: bool) -> uvicorn.Server:
+def server_of(
+    gateway: Gateway, *, quiet: bool, connection: type[GatewayConnection] = GatewayConnection
+) -> uvicorn.Server:
+    """A server of the gateway. `quiet` is for one that shares a terminal with a client."""
     config = uvicorn.Config(
         gateway.application(),
         access_log=False,
         log_level="critical" if quiet else "error",  # what clients send wrongly is answered, and no news here
-        http=GatewayConnection,
+        http=connection,
         ws="none",
         server_header=False,
         proxy_headers=False,
@@ -85,7 +88,7 @@ async def serve(gateway: Gateway, listening: socket.socket, report: Callable[[st
     """Serve until Ctrl-C."""
     warming = asyncio.create_task(_warm(gateway, report))
     try:
-        await _server(gateway, quiet=False).serve([listening])
+        await server_of(gateway, quiet=False).serve([listening])
     finally:
         warming.cancel()
         await asyncio.gather(warming, return_exceptions=True)
@@ -116,7 +119,7 @@ async def serve_client(
         if program is None:
             raise UsageError(f"{launch.command[0]} is not installed; {launch.install}")
         launch.write_files(folder)
-        server = _server(gateway, quiet=True)
+        server = server_of(gateway, quiet=True)
         serving = asyncio.create_task(server.serve([listening]))
         try:
             return await _run(program, launch.command[1:], {**os.environ, **launch.variables})

@@ -145,7 +145,7 @@ class ChatReader(ReplyReader):
 
 def _only_text(data: Any) -> str:
     """The text of a piece that is nothing else, as nearly all pieces of a reply are; empty for any other."""
-    if type(data) is not dict or data.get("usage") or "error" in data:
+    if type(data) is not dict or data.get("usage") or "error" in data or "prompt_progress" in data:
         return ""
     choices = data.get("choices")
     if type(choices) is not list or len(choices) != 1 or type(choice := choices[0]) is not dict:
