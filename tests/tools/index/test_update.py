@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from codebase_kit import Workshop, function
-from joey.tools.index.search import CodebaseIndex
+from joey.tools.index.search import CodebaseIndex, SearchRequest
 from joey.tools.index.store import DamagedIndexError, IndexProblemError, IndexStore
 from joey.tools.index.update import MAX_FILE, files_of, only_writer
 
@@ -38,6 +38,41 @@ def test_a_file_written_again_with_the_same_contents_is_read_once_and_not_cut(wo
     assert workshop.build().read == 1
     assert workshop.build().read == 0
     assert len(workshop.model.seen) == 1 and IndexStore(workshop.index.file).changes > changes
+
+
+def test_what_another_process_changed_in_the_index_is_seen(workshop: Workshop) -> None:
+    path = workshop.write("a.py", function("delete_user"))
+    assert workshop.search("delete user").counts.files == 1
+    workshop.write("b.py", function("delete_group"))
+    workshop.another().search(SearchRequest("delete group"))
+    answer = workshop.search("delete group")
+    assert (answer.counts.files, answer.freshness.read) == (2, 0), "it was read there, and is not read again here"
+    path.unlink()
+    workshop.another().search(SearchRequest("delete group"))
+    assert workshop.search("delete user").counts.files == 1
+
+
+def test_an_index_made_elsewhere_from_nothing_is_not_taken_for_the_one_before(workshop: Workshop) -> None:
+    path = workshop.write("a.py", function("delete_user"))
+    workshop.build()
+    changes = IndexStore(workshop.index.file).changes
+    other = workshop.another()
+    other.clear()
+    path.rename(path.with_name("b.py"))
+    other.build(lambda _what, _done, _of: None)
+    assert IndexStore(workshop.index.file).changes == changes
+    assert workshop.search("delete user").freshness.read == 0, "b.py is known to the index that is there now"
+
+
+def test_asking_again_reads_neither_the_files_known_nor_their_number(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.write("a.py", function("delete_user"))
+    for _ in range(2):
+        workshop.search("delete user")
+    monkeypatch.setattr(IndexStore, "_read_files", None)
+    monkeypatch.setattr(IndexStore, "_count", None)
+    assert [hit.piece.path for hit in workshop.search("delete user").found] == ["a.py"]
 
 
 def test_only_the_changed_piece_of_a_file_is_embedded(workshop: Workshop) -> None:

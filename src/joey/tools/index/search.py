@@ -14,7 +14,7 @@ from pathlib import Path
 
 from joey.tools.index.model import Embedder
 from joey.tools.index.ranking import Ranker, fused
-from joey.tools.index.store import Counts, DamagedIndexError, IndexProblemError, IndexStore, KeptPiece
+from joey.tools.index.store import Counts, DamagedIndexError, IndexMemory, IndexProblemError, IndexStore, KeptPiece
 from joey.tools.index.update import Allowance, Freshness, Progress, Updating, only_writer
 
 _EMBEDDED_FIRST = 48
@@ -80,6 +80,7 @@ class CodebaseIndex:
         self._hidden = hidden
         self._turn = threading.RLock()
         self.ranker = Ranker()
+        self._memory = IndexMemory()
 
     @property
     def file(self) -> Path:
@@ -103,12 +104,12 @@ class CodebaseIndex:
         """What is in the index; None if there is none."""
         if not self.file.is_file():
             return None
-        with IndexStore(self.file, read_only=True) as store:
+        with IndexStore(self.file, read_only=True, memory=self._memory) as store:
             return store.counts()
 
     def behind(self) -> Freshness:
         """What has changed since; nothing is read and nothing is written."""
-        with IndexStore(self.file, read_only=True) as store:
+        with IndexStore(self.file, read_only=True, memory=self._memory) as store:
             return Updating(store, self.workspace, self._hidden, None).look()
 
     @property
@@ -134,14 +135,14 @@ class CodebaseIndex:
     def _open(self, *, alone: bool) -> tuple[IndexStore | None, tuple[str, ...]]:
         if not alone:
             there = self.file.is_file()
-            return (IndexStore(self.file, read_only=True) if there else None), (
+            return (IndexStore(self.file, read_only=True, memory=self._memory) if there else None), (
                 "Another process is updating the index.",
             )
         try:
-            return IndexStore(self.file), ()
+            return IndexStore(self.file, memory=self._memory), ()
         except DamagedIndexError:
             self._throw_away()
-            return IndexStore(self.file), (_REBUILT,)
+            return IndexStore(self.file, memory=self._memory), (_REBUILT,)
 
     def _throw_away(self) -> None:
         self.ranker = Ranker()
@@ -173,7 +174,7 @@ class CodebaseIndex:
             # What is there can still be asked, as it is.
             if not self.file.is_file():
                 raise
-            with IndexStore(self.file, read_only=True) as store:
+            with IndexStore(self.file, read_only=True, memory=self._memory) as store:
                 return self._ask(store, what, model, (*notes, f"The index could not be brought up to date: {problem}."))
         raise IndexProblemError("another process is making the index; ask again in a while")
 

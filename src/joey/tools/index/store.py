@@ -18,8 +18,9 @@ import hashlib
 import os
 import sqlite3
 import time
+import uuid
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -112,12 +113,25 @@ def has_full_text() -> bool:
     return True
 
 
+IndexState = tuple[str, int]
+"""Which index it is, and how many changes were made to it: what was read of it holds as long as both stay."""
+
+
+@dataclass(slots=True)
+class IndexMemory:
+    """What was read of an index, for those who ask it again and again."""
+
+    files: tuple[IndexState, Mapping[str, FileState]] | None = None
+    counts: tuple[IndexState, Counts] | None = None
+
+
 class IndexStore:
     """An open index. `read_only` is for a folder that cannot be written: what is there can still be asked."""
 
-    def __init__(self, file: Path, *, read_only: bool = False) -> None:
+    def __init__(self, file: Path, *, read_only: bool = False, memory: IndexMemory | None = None) -> None:
         self.file = file
         self.read_only = read_only
+        self._memory = memory or IndexMemory()
         with _explained(file):
             address = f"{file.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
             self._db = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
@@ -144,6 +158,7 @@ class IndexStore:
             if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
                 for statement in filter(str.strip, _TABLES.split(";")):
                     self._db.execute(statement)
+                self._say("made", uuid.uuid4().hex)
                 self._db.execute(f"PRAGMA user_version = {VERSION}")
 
     def __enter__(self) -> Self:
@@ -169,7 +184,7 @@ class IndexStore:
                     self._db.execute("ROLLBACK")
                 raise
 
-    def _say(self, name: str, value: float) -> None:
+    def _say(self, name: str, value: float | str) -> None:
         self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def put_files(self, cut: Iterable[CutFile]) -> None:
@@ -229,15 +244,34 @@ class IndexStore:
     @property
     def changes(self) -> int:
         """Counts the changes ever made: what was computed at one count holds as long as it stays."""
-        found = self._db.execute("SELECT value FROM facts WHERE name = 'changes'").fetchone()
+        with _explained(self.file):
+            found = self._db.execute("SELECT value FROM facts WHERE name = 'changes'").fetchone()
         return int(found[0]) if found else 0
 
-    def files(self) -> dict[str, FileState]:
+    @property
+    def state(self) -> IndexState:
+        with _explained(self.file):
+            facts = dict(self._db.execute("SELECT name, value FROM facts WHERE name IN ('made', 'changes')").fetchall())
+        return facts.get("made", ""), int(facts.get("changes", 0))
+
+    def files(self) -> Mapping[str, FileState]:
+        state = self.state
+        if self._memory.files is None or self._memory.files[0] != state:
+            self._memory.files = state, self._read_files()
+        return self._memory.files[1]
+
+    def _read_files(self) -> dict[str, FileState]:
         with _explained(self.file):
             rows = self._db.execute("SELECT path, size, mtime, digest, cutter FROM files").fetchall()
         return {os.fsdecode(path): FileState(*rest) for path, *rest in rows}
 
     def counts(self) -> Counts:
+        state = self.state
+        if self._memory.counts is None or self._memory.counts[0] != state:
+            self._memory.counts = state, self._count()
+        return self._memory.counts[1]
+
+    def _count(self) -> Counts:
         with _explained(self.file):
             updated = self._db.execute("SELECT value FROM facts WHERE name = 'updated'").fetchone()
             one = (
@@ -266,9 +300,10 @@ class IndexStore:
         if not match:
             return []
         where, given = _under(under)
+        there = f"AND words.rowid IN (SELECT p.id FROM pieces p WHERE {where}) " if under else ""  # noqa: S608 - `where` is ours
         query = (
-            "SELECT p.id, -bm25(words, 4.0, 1.0, 1.0) AS score FROM words "  # noqa: S608 - `where` is ours
-            f"JOIN pieces p ON p.id = words.rowid WHERE words MATCH ? AND {where} ORDER BY score DESC, p.id LIMIT ?"
+            "SELECT words.rowid, -bm25(words, 4.0, 1.0, 1.0) AS score FROM words "  # noqa: S608 - so is `there`
+            f"WHERE words MATCH ? {there}ORDER BY score DESC, words.rowid LIMIT ?"
         )
         with _explained(self.file):
             return [(piece, score) for piece, score in self._db.execute(query, (match, *given, limit)).fetchall()]

@@ -62,6 +62,7 @@ class Definition:
     inner: tuple[Definition, ...] = ()
 
 
+@cache
 def cutter(suffix: str) -> str:
     """The name of the way in which files with this suffix are cut now; another name means cutting them again."""
     if suffix in (".md", ".markdown", ".mdx"):

@@ -21,7 +21,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TypeVar
 
 from joey.bounded.folders import place_of
@@ -32,7 +32,7 @@ from joey.tools.index.store import CutFile, FileState, IndexProblemError, IndexS
 from joey.tools.index.syntax import cutter
 from joey.tools.index.words import split_names
 from joey.tools.paths import reason
-from joey.tools.searching.listing import list_folder
+from joey.tools.searching.listing import look_at_files
 from joey.tools.textfile import NotTextError, read_text
 
 MAX_FILES = 50_000
@@ -108,28 +108,23 @@ def only_writer(folder: Path) -> Iterator[bool]:
 
 def files_of(workspace: Path, hidden: Callable[[Path], bool]) -> tuple[dict[str, os.stat_result], bool]:
     """The files that belong in an index, relative to the workspace, and whether there are more than fit."""
-    root = workspace.resolve()
-    listing = list_folder(root, recursive=True, limit=2 * MAX_FILES, hidden=hidden, seconds=_SECONDS_TO_WALK)
-    found: dict[str, os.stat_result] = {}
-    for name in listing.entries:
-        if name.endswith("/") or name.rpartition("/")[2].startswith("."):
-            continue
-        with contextlib.suppress(OSError):  # gone since the walk, or not to be looked at
-            info = (root / name).lstat()
-            if stat.S_ISREG(info.st_mode) and _belongs(name, info.st_size):
-                found[name] = info
-        if len(found) >= MAX_FILES:
-            return found, True
-    return found, listing.cut or listing.timed_out
+    files, missing = look_at_files(workspace.resolve(), limit=2 * MAX_FILES, hidden=hidden, seconds=_SECONDS_TO_WALK)
+    found = {name: info for name, info in files.items() if _belongs(name, info.st_size)}
+    return dict(islice(found.items(), MAX_FILES)), missing or len(found) > MAX_FILES
 
 
-def _belongs(name: str, size: int) -> bool:
-    path = PurePath(name.lower())
-    if not 0 < size <= MAX_FILE or path.suffix in _NOT_READ or path.name in _LOCKS:
+def _belongs(path: str, size: int) -> bool:
+    name = path.rpartition("/")[2].lower()
+    if name.startswith(".") or ".min." in name or name in _LOCKS or not 0 < size <= MAX_FILE:
         return False
-    if ".min." in path.name:
-        return False
-    return path.suffix not in _DATA or size <= _MAX_DATA_FILE
+    suffix = suffix_of(name)
+    return suffix not in _NOT_READ and (suffix not in _DATA or size <= _MAX_DATA_FILE)
+
+
+def suffix_of(path: str) -> str:
+    """As PurePath says it, in lower case, without the price of one: it is asked of every file."""
+    stem, dot, suffix = path.rpartition(".")
+    return f".{suffix.lower()}" if stem and dot and "/" not in suffix else ""
 
 
 class Updating:
@@ -195,7 +190,7 @@ class Updating:
 
     def _read(self, path: str) -> CutFile:
         """A file and its pieces. One that is no text has none; one that cannot be read is tried again each time."""
-        way = cutter(PurePath(path).suffix.lower())
+        way = cutter(suffix_of(path))
         try:
             # The state is that of the open file: what is read is what was looked at, and no link is followed.
             with place_of(self._root / path) as place, place.reading() as file:
@@ -240,7 +235,7 @@ class Updating:
 def _differs(known: FileState | None, path: str, info: os.stat_result) -> bool:
     if known is None or (known.size, known.mtime) != (info.st_size, info.st_mtime_ns):
         return True
-    return known.cutter != cutter(PurePath(path).suffix.lower())
+    return known.cutter != cutter(suffix_of(path))
 
 
 def _batches(items: list[ItemT], size: int) -> Iterator[list[ItemT]]:

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
 
@@ -67,11 +70,22 @@ def list_folder(
 ) -> FolderListing:
     """The entries of a folder. `hidden` says which (absolute) paths are not to be shown at all."""
     walk = _Walk(folder, limit, hidden, time.monotonic() + seconds)
-    walk.first_level(_rules_above(folder))
+    walk.first_level()
     if recursive:
         walk.below()
     walk.listing.entries.sort(key=_tree_order)
     return walk.listing
+
+
+def look_at_files(
+    folder: Path, *, limit: int, hidden: Callable[[Path], bool], seconds: float
+) -> tuple[dict[str, os.stat_result], bool]:
+    """The regular files that a whole listing would show, with size and time; also whether some are missing.
+    Nothing is sorted for a reader: this is for a look at every file, again and again."""
+    walk = _StatWalk(folder, limit, hidden, time.monotonic() + seconds)
+    walk.first_level()
+    walk.below()
+    return walk.files, walk.listing.cut or walk.listing.timed_out
 
 
 class _Walk:
@@ -81,15 +95,14 @@ class _Walk:
         self._limit = limit
         self._hidden = hidden
         self._deadline = deadline
-        self._waiting: deque[tuple[str, _Rules | None]] = deque()
+        self._waiting: deque[tuple[str, str, _Rules | None]] = deque()
 
-    def first_level(self, rules: _Rules | None) -> None:
-        self._visit(str(self._folder), rules)
+    def first_level(self) -> None:
+        self._visit(str(self._folder), "", _rules_above(self._folder))
 
     def below(self) -> None:
         while self._waiting and not self._is_over():
-            folder, rules = self._waiting.popleft()
-            self._visit(folder, rules)
+            self._visit(*self._waiting.popleft())
 
     def _is_over(self) -> bool:
         self.listing.timed_out = time.monotonic() > self._deadline
@@ -97,38 +110,43 @@ class _Walk:
         self.listing.cut = self.listing.cut or len(self.listing.entries) >= self._limit
         return self.listing.timed_out or self.listing.cut
 
-    def _visit(self, folder: str, rules: _Rules | None) -> None:
-        is_first = folder == str(self._folder)
-        rules = _rules_in(folder, rules)
-        for entry in self._sorted_entries(folder, is_first=is_first):
-            is_folder = entry.is_folder
-            if self._is_left_out(entry, rules):
+    def _visit(self, folder: str, prefix: str, rules: _Rules | None) -> None:
+        rules, here = _rules_in(folder, rules), Path(folder)
+        for entry in self._sorted_entries(folder, prefix):
+            if self._is_left_out(entry, here, rules):
                 continue
-            if not is_first and len(self.listing.entries) >= self._limit:
+            if prefix and len(self.listing.entries) >= self._limit:
                 self.listing.cut = True
                 return
-            name = os.path.relpath(entry.path, self._folder).replace(os.sep, "/")
-            self.listing.entries.append(f"{name}/" if is_folder else name)
-            if is_folder and self._may_enter(entry, name):
-                self._waiting.append((entry.path, rules))
+            name = prefix + entry.name
+            self._found(name, entry)
+            if entry.is_folder and self._may_enter(entry, name):
+                self._waiting.append((entry.path, f"{name}/", rules))
 
-    def _sorted_entries(self, folder: str, *, is_first: bool) -> list[_Entry]:
+    def _found(self, name: str, entry: _Entry) -> None:
+        self.listing.entries.append(f"{name}/" if entry.is_folder else name)
+
+    def _sorted_entries(self, folder: str, prefix: str) -> list[_Entry]:
         try:
-            return sorted(_entries(folder), key=lambda entry: _natural(entry.name))
+            return self._in_order(folder)
         except OSError as problem:
-            if is_first and isinstance(problem, LinkInPathError):
+            if not prefix and isinstance(problem, LinkInPathError):
                 raise
-            name = os.path.relpath(folder, self._folder).replace(os.sep, "/")
-            self.listing.unreadable.append(f"{quoted(name + '/')} ({reason(problem)})")
+            self.listing.unreadable.append(f"{quoted(prefix or './')} ({reason(problem)})")
             return []
 
-    def _is_left_out(self, entry: _Entry, rules: _Rules | None) -> bool:
+    def _in_order(self, folder: str) -> list[_Entry]:
+        return sorted(_entries(folder), key=lambda entry: _natural(entry.name))
+
+    def _is_left_out(self, entry: _Entry, folder: Path, rules: _Rules | None) -> bool:
         if entry.name == ".git":
             return True
         if rules is not None and rules.hide(entry.path, is_folder=entry.is_folder and not entry.is_link):
             return True
+        path = folder / entry.name  # half the price of making it from its text
         try:
-            return self._hidden(Path(entry.path).resolve())
+            # No folder on the way was a link when it was opened, so that only a link leads elsewhere.
+            return self._hidden(path.resolve() if entry.is_link else path)
         except (OSError, RuntimeError):  # a loop of links leads nowhere, so that nothing is hidden there
             return False
 
@@ -139,22 +157,48 @@ class _Walk:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _StatWalk(_Walk):
+    """Keeps what the system says of each file, and sorts no more than is needed to be the same each time."""
+
+    def __init__(self, folder: Path, limit: int, hidden: Callable[[Path], bool], deadline: float) -> None:
+        super().__init__(folder, limit, hidden, deadline)
+        self.files: dict[str, os.stat_result] = {}
+
+    def _found(self, name: str, entry: _Entry) -> None:
+        super()._found(name, entry)
+        if entry.info is not None and stat.S_ISREG(entry.info.st_mode):
+            self.files[name] = entry.info
+
+    def _in_order(self, folder: str) -> list[_Entry]:
+        return sorted(_entries(folder, look=True), key=attrgetter("name"))
+
+
+class _Entry(NamedTuple):
     name: str
     path: str
     is_folder: bool
     """Also if it is a link to one."""
     is_link: bool
+    info: os.stat_result | None
 
 
-def _entries(folder: str) -> list[_Entry]:
+def _entries(folder: str, *, look: bool = False) -> list[_Entry]:
     """What is in a folder, looked at while it is open."""
+    above = folder.rstrip("/")
     with opened_folder(Path(folder)) as descriptor, os.scandir(descriptor) as found:
         return [
-            _Entry(each.name, f"{folder.rstrip('/')}/{each.name}", _is_folder(each), each.is_symlink())
+            _Entry(each.name, f"{above}/{each.name}", _is_folder(each), each.is_symlink(), _info(each, look=look))
             for each in found
         ]
+
+
+def _info(entry: os.DirEntry[str], *, look: bool) -> os.stat_result | None:
+    if not look:
+        return None
+    try:
+        return entry.stat(follow_symlinks=False)
+    except OSError:  # gone, or not to be looked at
+        return None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
