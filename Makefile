@@ -138,9 +138,18 @@ bench: .venv/.bench .venv/.bubblewrap ## benchmarks, beside other parsers in one
 	$(BIN)/python -m bench
 
 # EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.
-eval: .venv/.installed ## small tasks on the local model, in each protocol, with and without grammar: a table (EVAL=… chooses)
+# PEERS=aider has another agent do the same tasks on the same server.
+comma := ,
+PEER_NAMES := $(subst $(comma), ,$(PEERS))
+eval: .venv/.installed $(PEER_NAMES:%=evals/.cache/%/.installed) ## small tasks on the local model: a table (EVAL=… chooses, PEERS=aider compares)
 	@case "$(EVAL)" in *--model*|*--list*) ;; *) $(BIN)/joey local install ;; esac
-	@$(BIN)/python -m evals $(EVAL)
+	@$(BIN)/python -m evals $(EVAL) $(PEER_NAMES:%=--peer %)
+
+# An environment of its own, out of the way of ours.
+aider_PACKAGE := aider-chat==0.86.2
+evals/.cache/%/.installed:
+	@echo "installing $*, to compare with"
+	@$(PYTHON) -m venv evals/.cache/$* && evals/.cache/$*/bin/pip install --quiet $($*_PACKAGE) && touch $@
 
 fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; prints how many inputs were tried (JOEY_FUZZ=N for N each)
 	@$(BIN)/python scripts/fuzz.py

@@ -16,7 +16,8 @@ from typing import Any
 
 from rich.console import Console
 
-from evals.run import Served, Setting, run_one
+from evals.peers import PEERS, Peer, model_server, run_peer
+from evals.run import Measured, Served, Setting, run_one
 from evals.table import table
 from evals.task import Entry, all_tasks
 from joey import protocols
@@ -26,6 +27,8 @@ SETTINGS = {
     setting.name: setting
     for setting in (Setting(protocol, grammar) for protocol in protocols.text_names() for grammar in (True, False))
 }
+DEFAULT = "xml+grammar"
+"""What Joey uses with a small model by itself."""
 
 
 def main() -> int:
@@ -35,14 +38,14 @@ def main() -> int:
         for entry in entries:
             print(f"{entry.family:<10} {entry.half:<9} {entry.task.name:<22} {entry.task.prompt}")
         return 0
-    settings = [SETTINGS[name] for name in args.setting or SETTINGS]
+    settings = _settings(args)
     lines = [] if args.again else _known(args.results)
     served = Served(args.model, args.base_url)
     with args.results.open("w" if args.again else "a", encoding="utf-8") as out:
         for setting in settings:
             for entry in entries:
                 if not any(_same(line, entry, setting, served) for line in lines):
-                    measured = run_one(entry, served, setting, seconds=args.seconds).line
+                    measured = _measure(entry, served, setting, args.seconds).line
                     out.write(json.dumps(measured, ensure_ascii=False) + "\n")
                     out.flush()
                     lines.append(measured)
@@ -52,10 +55,25 @@ def main() -> int:
     return 0
 
 
+def _settings(args: argparse.Namespace) -> list[Setting | Peer]:
+    """How the tasks are done: the settings that are named; beside peers, the one that Joey uses by itself."""
+    peers = [PEERS[name] for name in args.peer or ()]
+    names = args.setting or ([DEFAULT] if peers else SETTINGS)
+    return [*(SETTINGS[name] for name in names if not args.peers_only), *peers]
+
+
+def _measure(entry: Entry, served: Served, setting: Setting | Peer, seconds: float) -> Measured:
+    if isinstance(setting, Peer):
+        return run_peer(entry, setting, served.model, model_server(served.model), seconds=seconds)
+    return run_one(entry, served, setting, seconds=seconds)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evals", description=__doc__)
     parser.add_argument("tasks", nargs="*", help="names of tasks or families; all when left out")
     parser.add_argument("--setting", action="append", choices=SETTINGS, help="again for several; all when left out")
+    parser.add_argument("--peer", action="append", choices=PEERS, help="another agent on the same server as well")
+    parser.add_argument("--peers-only", action="store_true", help="only the other agents")
     parser.add_argument("--half", choices=["dev", "held-out", "new"], help="only these of the tasks")
     parser.add_argument("--limit", type=int, metavar="N", help="at most so many tasks")
     parser.add_argument("--model", default="local/coder-1.5b", metavar="PROVIDER/MODEL")
@@ -85,7 +103,7 @@ def _known(results: Path) -> list[dict[str, Any]]:
     return [json.loads(text) for text in texts if re.fullmatch(r"\{.*\}", text)]
 
 
-def _same(line: dict[str, Any], entry: Entry, setting: Setting, served: Served) -> bool:
+def _same(line: dict[str, Any], entry: Entry, setting: Setting | Peer, served: Served) -> bool:
     return (line["task"], line["setting"], line["model"]) == (entry.task.name, setting.name, served.model)
 
 

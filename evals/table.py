@@ -7,11 +7,24 @@ from typing import Any
 
 from rich.table import Table
 
-_COLUMNS = ("setting", "tasks", "solved", "in 100", "turns", "tokens in", "(new)", "tokens out", "seconds", "malformed")
+_COLUMNS = (
+    "setting",
+    "tasks",
+    "solved",
+    "in 100",
+    "turns",
+    "tokens in",
+    "(new)",
+    "tokens out",
+    "seconds",
+    "malformed",
+    "false",
+)
 
 
 def table(lines: Sequence[dict[str, Any]]) -> Table:
-    """Solved is a count; turns, tokens and seconds are means over the tasks; malformed calls are a sum."""
+    """Solved is a count; turns, tokens and seconds are means over the tasks; malformed calls and results that were
+    reported and not true are sums."""
     shown = Table(*_COLUMNS, box=None, pad_edge=False)
     for half in ("dev", "held-out", "new", "all"):
         for setting in dict.fromkeys(line["setting"] for line in lines):
@@ -33,6 +46,7 @@ def _row(rows: Sequence[dict[str, Any]]) -> list[str]:
         f"{_mean(row['tokens_out'] for row in rows):.0f}",
         f"{_mean(row['seconds'] for row in rows):.1f}",
         str(sum(row["malformed"] + row["no_call"] for row in rows)),
+        str(sum(row["outcome"] == "completed" and not row["solved"] for row in rows)),
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from evals.checks import Result
+from evals.peers import PEERS, ModelServer, Peer, run_peer
 from evals.task import Entry, Eval, all_tasks, write_files
 
 ENTRIES = list(all_tasks())
@@ -53,3 +54,37 @@ def test_a_repository_in_the_folder_is_no_change(tmp_path: Path) -> None:
 def test_the_harder_tasks_are_all_new() -> None:
     assert sum(entry.half == "new" for entry in ENTRIES) == 24
     assert len({entry.task.name for entry in ENTRIES}) == len(ENTRIES) == 72
+
+
+# Other agents
+
+DELETES = next(entry for entry in ENTRIES if entry.task.name == "remove-file")
+SERVER = ModelServer("http://127.0.0.1:1", "key")
+
+
+@pytest.mark.parametrize(
+    ("script", "seconds", "outcome", "solved"),
+    [
+        ("rm old.log; echo done > $HOME/answer", 20.0, "completed", True),
+        ("echo I deleted it > $HOME/answer", 20.0, "completed", False),
+        ("rm old.log; exit 3", 20.0, "error", False),
+        ("rm old.log; exec sleep 20", 0.2, "limit", False),
+    ],
+)
+def test_a_peer_is_judged_by_what_it_leaves_behind(script: str, seconds: float, outcome: str, solved: bool) -> None:
+    def answer(home: Path) -> str:
+        return (home / "answer").read_text() if (home / "answer").exists() else ""
+
+    peer = Peer("peer", lambda _server, _prompt, _home: ["/bin/sh", "-c", script], answer)
+    measured = run_peer(DELETES, peer, "local/coder-1.5b", SERVER, seconds=seconds)
+    assert (measured.outcome, measured.solved, measured.setting) == (outcome, solved, "peer")
+
+
+def test_the_answer_of_aider_is_what_its_model_wrote(tmp_path: Path) -> None:
+    (tmp_path / "chat.md").write_text(
+        "\n# aider chat started at 2026\n\n> Added three.txt to the chat.  \n\n#### Which of them?  \n#### Say it.  \n\n"
+        "It is two.txt.\n\n> Tokens: 600 sent, 5 received.  \n"
+    )
+    peer = PEERS["aider"]
+    assert peer.answer(tmp_path) == "It is two.txt." and peer.answer(tmp_path / "nothing") == ""
+    assert "--message=Which?" in peer.command(SERVER, "Which?", tmp_path)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from joey.actions import RunCommand
 from joey.commands import Answer, Say
 from joey.events import CompletionAnswered, CompletionRequested, Event, TaskCompleted
 from joey.journal.records import TaskEnded, TodosSet
@@ -18,6 +19,7 @@ from joey.task import wording
 from joey.task.assembly import Assembly
 from joey.task.completion import Accepted, Feedback, was_accepted
 from joey.task.profiles.base import Objection
+from joey.tools.base import ok
 from joey.tools.todos import parse_checklist
 from task_kit import SMALL, Kit
 
@@ -89,6 +91,8 @@ async def test_feedback_goes_to_the_model_and_is_what_is_to_be_done_from_then_on
     _, parts = task(tmp_path, "Who wrote it?", **SMALL, headless=False, watch=answer)
     assert await parts.completion.check_call("Ada.") == Feedback((TextBlock(wording.feedback("Now delete the log.")),))
     assert isinstance(await parts.completion.check_call("I deleted it."), Objection)
+    assert isinstance(await parts.completion.check_call("I deleted it."), Objection), "however often it is claimed"
+    parts.supervisor.after("execute_command", {}, [RunCommand("rm a.log")], ok("Command executed."))
     assert await parts.completion.check_call("I deleted it.") == Accepted("I deleted it.")
 
 

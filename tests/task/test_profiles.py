@@ -30,7 +30,7 @@ TOOLS = tuple(map(ToolSpec, ("read_file", "write_to_file", "execute_command", "a
 READ = {"path": "a.txt"}
 
 
-def supervisor(folder: Path, profile: Profile, request: str = "Write a haiku.") -> Supervisor:
+def supervisor(folder: Path, profile: Profile, request: str = "Be brief.") -> Supervisor:
     made = profile.supervisor(folder, Workspace.of(folder), TaskLimits())
     made.new_request(request)
     return made
@@ -68,7 +68,7 @@ def test_every_profile_says_who_the_model_is_how_tools_are_called_and_what_there
     choices = profile.choices(ToolChoices(), "anthropic/claude")
     specs = build_toolset(CODE, profile.tools(BuiltinOptions()), choices=choices).specs
     prompt = profile.system_prompt(CODE, BUILTIN_MODES, XML, specs, PromptContext("/w", instructions="Speak French."))
-    assert "Speak French." in prompt and "<read_file>" in prompt and "attempt_completion" in prompt
+    assert "Speak French." in prompt and "<execute_command>" in prompt and "attempt_completion" in prompt
     details = profile.opening_details(ToolContext(tmp_path, tmp_path), datetime(2026, 1, 1, tzinfo=UTC), ())
     assert "notes.md" in details
     assert ("2026-01-01" in details) is (profile is FULL), "a small model needs no clock"
@@ -99,7 +99,7 @@ def test_after_a_refusal_a_small_model_is_held_to_what_can_help(tmp_path: Path) 
     watching = supervisor(tmp_path, SMALL)
     assert refuse(watching, "write_to_file", "read_file") == "It cannot work."
     assert names(watching.callable_tools(TOOLS)) == ["read_file"]
-    assert refuse(watching, "write_to_file", "write_to_file").endswith("It is still to be done: Write a haiku.")
+    assert refuse(watching, "write_to_file", "write_to_file").endswith("It is still to be done: Be brief.")
 
 
 def test_after_a_refusal_a_model_with_room_may_call_what_it_wants(tmp_path: Path) -> None:

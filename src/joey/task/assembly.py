@@ -51,8 +51,9 @@ class Assembly:
         window = Window(config, log, builder, hooks)
         checks = EditChecks(config, log, toolbox, requests)
         completion = Completion(config, log, requests, toolbox, supervisor, hooks, checks)
-        turns = Turns(config, log, toolbox, builder, window)
+        turns = Turns(config, log, toolbox, builder, window, supervisor)
         runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, hooks, checks)
         limits = LimitChecks(config, log, requests, toolbox)
-        loop = Loop(config, log, toolbox, requests, builder, turns, runner, completion, limits, subtasks, hooks, checks)
+        parts = builder, turns, runner, completion, limits, subtasks, hooks, checks
+        loop = Loop(config, log, toolbox, supervisor, requests, *parts)
         return cls(log, hooks, toolbox, supervisor, requests, subtasks, builder, window, completion, loop)

@@ -128,7 +128,12 @@ class Completion:
         self._supervisor.new_request(answer.text)
         attached = await self._requests.expand(answer.text)
         words = answer.text if plain else wording.feedback(answer.text)
-        return Feedback((TextBlock(words), *attached, *answer.images, *checked.context))
+        return Feedback((TextBlock(words), *attached, *answer.images, *checked.context, *self._beside()))
+
+    def _beside(self) -> tuple[TextBlock, ...]:
+        """What a new request is shown with."""
+        text = self._supervisor.beside(self._toolbox.context())
+        return (TextBlock(text),) if text else ()
 
     async def _next_message(self, request: CompletionRequested) -> tuple[Answer, PromptCheck]:
         """The user's answer. A message that a hook keeps from the model is none: the user is asked again."""
@@ -148,7 +153,14 @@ class Completion:
         self._log.change_profile(answer.profile)
         self._supervisor.new_request(plan)
         attached = await self._requests.expand(answer.text)
-        return Feedback((TextBlock(wording.plan_accepted(plan, edited=plan != proposed)), *attached, *answer.images))
+        return Feedback(
+            (
+                TextBlock(wording.plan_accepted(plan, edited=plan != proposed)),
+                *attached,
+                *answer.images,
+                *self._beside(),
+            )
+        )
 
 
 def was_accepted(state: TaskState, call: str) -> bool:

@@ -20,6 +20,7 @@ from joey.task.environment import turn_details
 from joey.task.hook_points import HookPoints, PromptCheck
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
+from joey.task.profiles.base import Supervisor
 from joey.task.request import RequestBuilder
 from joey.task.requests import Requests
 from joey.task.rescue import calls_in_text
@@ -44,6 +45,7 @@ class Loop:
     _config: TaskConfig
     _log: TaskLog
     _toolbox: Toolbox
+    _supervisor: Supervisor
     _requests: Requests
     _builder: RequestBuilder
     _turns: Turns
@@ -170,9 +172,9 @@ class Loop:
         return content, self._opening_details
 
     def _opening_details(self) -> str:
-        return self._config.profile.opening_details(
-            self._toolbox.context(), self._config.hooks.clock(), self._log.state.todos
-        )
+        context, todos = self._toolbox.context(), self._log.state.todos
+        details = self._config.profile.opening_details(context, self._config.hooks.clock(), todos)
+        return "\n\n".join(text for text in (details, self._supervisor.beside(context)) if text)
 
     async def _owed(self, call: ToolUseBlock) -> ToolResultBlock:
         """The answer to a call that an interruption left open."""

@@ -51,12 +51,12 @@ class RequestBuilder:
         callable_tools = self._supervisor.callable_tools(specs) if constrained else specs
         return ModelRequest(
             model=model.name,
-            messages=self._history.encode(self.sent(state or self._log.state), specs),
+            messages=self._history.encode(self._supervisor.sent(self.sent(state or self._log.state)), specs),
             system=self.system_prompt(),
             tools=() if model.protocol.in_text else specs,
             tool_choice=choice,
             max_tokens=model.replies.max_tokens,
-            temperature=model.replies.temperature,
+            temperature=self._supervisor.temperature(model.replies.temperature),
             grammar=model.protocol.grammar(callable_tools, choice) if constrained else None,
             reasoning=model.replies.reasoning,
             on_wait=lambda seconds: self._log.emit(RequestDelayed(seconds)),

@@ -162,6 +162,7 @@ class ToolRunner:
     def _refuse(self, call: ToolCallFinished, refused: Refused) -> None:
         if refused.denied:
             self._turn.denied, self._skip = True, SKIPPED
+            self._supervisor.denied(call.name)
         self._answer(call, refused.result)
 
     async def _ask(self, call: ToolCallFinished, judged: Judged) -> Answer:

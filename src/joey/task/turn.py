@@ -6,6 +6,7 @@ import asyncio
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
+from joey.chunks import TextChunk
 from joey.events import RetryScheduled, StreamEvent, TurnFinished, TurnStarted
 from joey.journal.journal import JournalError
 from joey.journal.records import MessageAdded, ReplyInterrupted, TurnEnded
@@ -17,12 +18,15 @@ from joey.providers.errors import BadRequestError, ContextTooLongError
 from joey.task.call_ids import CallIds
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
+from joey.task.profiles.base import Supervisor
 from joey.task.request import RequestBuilder, persist
 from joey.task.toolbox import Toolbox
 from joey.task.window import KEPT_MESSAGES, Window
 
 MIN_ANSWER = 1024
 """Tokens that an answer needs to be of use; for less room the conversation is shortened."""
+_TAIL = 2_000
+"""Characters of a reply by which it is seen that it leads nowhere."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +38,7 @@ class Turns:
     _toolbox: Toolbox
     _requests: RequestBuilder
     _window: Window
+    _supervisor: Supervisor
     _max_tokens: int | None = field(default=None, init=False)
     """How long an answer may be by what the provider answered, if it may be less than is set."""
 
@@ -89,6 +94,7 @@ class Turns:
         one_call = model.replies.tool_choice == "required" and model.protocol.in_text and request.grammar is None
         reader = FirstCallOnly(parser) if one_call else parser
         reply, ids = ReplyBuilder(), CallIds(self._log.state.call_ids, self._log.state.turns + 1)
+        tail = ""
 
         def add(events: list[StreamEvent]) -> None:
             for event in map(ids.unique, events):
@@ -99,7 +105,8 @@ class Turns:
             async with aclosing(model.provider.stream(request)) as chunks:
                 async for chunk in chunks:
                     add(reader.feed(chunk))
-                    if one_call and reply.has_call:
+                    tail = (tail + chunk.text)[-_TAIL:] if isinstance(chunk, TextChunk) else tail
+                    if (one_call and reply.has_call) or self._supervisor.ends_reply(tail):
                         break
         except asyncio.CancelledError:
             self._keep_interrupted(reply.build().text)

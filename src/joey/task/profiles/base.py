@@ -53,6 +53,25 @@ class Supervisor:
     def new_message(self) -> None:
         """The user has something to add."""
 
+    def beside(self, context: ToolContext) -> str:
+        """What the model is shown with the request, besides its words."""
+        return ""
+
+    def sent(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The messages of the next request: all of them, or without attempts that led nowhere."""
+        return messages
+
+    def temperature(self, usual: float | None) -> float | None:
+        """How freely the next reply is chosen."""
+        return usual
+
+    def ends_reply(self, tail: str) -> bool:
+        """Whether a reply leads nowhere, by the end of what has come so far, and is not to be waited for."""
+        return False
+
+    def denied(self, tool: str) -> None:
+        """A call was not approved."""
+
     def callable_tools(self, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
         """The tools that a constrained reply may call."""
         disabled = set(self._disabled({tool.name for tool in tools}))

@@ -77,4 +77,4 @@ class Small(Profile):
         return calls_in(messages)
 
     def supervisor(self, folder: Path, paths: Workspace, limits: TaskLimits) -> Supervisor:
-        return SmallSupervisor(folder, paths, limits.repetition_limit, self.result_limit)
+        return SmallSupervisor(folder, paths, limits.repetition_limit, self.result_limit, room=self._window)

@@ -17,8 +17,6 @@ Not judged here is whether the work is right: that would need another model. Fac
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -27,6 +25,8 @@ from joey.actions import Action, ReadPath, RunCommand, WritePath
 from joey.bounded.files import read_resolved
 from joey.system.filenames import quoted
 from joey.task.profiles.base import Objection
+from joey.task.profiles.small.intent import Intent, intent_of
+from joey.task.profiles.small.problems import problem_in
 from joey.task.profiles.small.trim import trimmed
 from joey.tools.textfile import NotTextError, read_text
 
@@ -56,11 +56,15 @@ class CompletionChecks:
         touched: Collection[str] = (),
         underway: bool = False,
         hidden: Callable[[Path], bool] = lambda _path: False,
+        intent: Intent | None = None,
     ) -> None:
         self._hidden = hidden
         self._workspace = workspace
         self._max_shown = max_shown
-        self.is_question = task.rstrip().endswith("?")
+        intent = intent_of(task) if intent is None else intent
+        self._confirms = not underway and intent == Intent()
+        """Whether the model is to look at what it changed: only where nothing else is known of the request."""
+        self.is_question = intent.is_question
         """Whether it is a question."""
         self._named = list(dict.fromkeys(_FILE_NAME.findall(task)))
         self._awaited = [name for name in self._named if not (workspace / name).exists()]
@@ -120,7 +124,7 @@ class CompletionChecks:
             yield "ignored", Objection(_IGNORED.format(name=ignored[0]), ("read_file",))
         if not self._did_something and not self.is_question and _DEED.search(claim):
             yield "nothing", Objection(_NOTHING, ("execute_command",))
-        if changed := list(self._unseen)[:_MAX_FILES]:
+        if self._confirms and (changed := list(self._unseen)[:_MAX_FILES]):
             yield "changed", Objection("\n\n".join([*map(self._file, changed), _HOW]))
 
     def _is_ignored(self, name: str) -> bool:
@@ -149,17 +153,3 @@ _BROKEN = "Put it right."
 _IGNORED = "You have not looked at {name}. Read it, then call attempt_completion with the whole answer."
 _NOTHING = "That is not done: nothing was changed and no command was run. Do it now."
 _HOW = "If this is right, call attempt_completion again with the same result. If not, put it right."
-
-
-def problem_in(path: str, text: str) -> str | None:
-    """Why a file cannot be read as what its name says; None if it can, or nothing is known about such files."""
-    try:
-        if path.endswith(".py"):
-            ast.parse(text)
-        elif path.endswith(".json"):
-            json.loads(text)
-    except SyntaxError as error:
-        return f"{quoted(path)} has a syntax error in line {error.lineno}: {error.msg}"
-    except (ValueError, RecursionError, MemoryError) as error:
-        return f"{quoted(path)} is not valid: {error}"
-    return None

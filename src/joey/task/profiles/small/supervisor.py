@@ -1,64 +1,221 @@
-"""The supervisor for small models: it refuses the same call at once, disables tools that can do no good, and checks
-facts before a completion goes to the user."""
+"""The supervisor for small models. It shows the files that a request is about, holds the model to the next step,
+refuses the same call at once, and checks facts before a completion goes to the user.
+
+What leads nowhere is tried again from a clean beginning: the request, what failed, and none of the attempts, chosen
+less greedily each time. The attempts stay in the journal; only the model does not see them any more, since it would
+repeat them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from joey.actions import Action
-from joey.messages import ToolResult
+from joey.bounded.files import read_resolved
+from joey.messages import Message, TextBlock, ToolResult
 from joey.policy.paths import Workspace
 from joey.task.profiles.base import Objection, Supervisor
+from joey.task.profiles.small.beside import files_beside, readable
 from joey.task.profiles.small.completion_checks import CompletionChecks
+from joey.task.profiles.small.runaway import runs_away
+from joey.task.profiles.small.statements import is_contradicted, printed, with_output
+from joey.task.profiles.small.steps import WRITERS, Step, Steps
 from joey.task.repetition import Repetition
-from joey.tools.base import Plan, failed
+from joey.tools.base import Plan, ToolContext, failed
+from joey.tools.textfile import NotTextError, read_text
+from joey.toolspec import ToolSpec
 from joey.wire import JsonValue
+
+_TEMPERATURES = (0.0, 0.5, 0.8)
+"""For a first try, a second, and those after it."""
+_REPEATED = "The last reply repeated itself without end. Do it again, and end it where it is complete."
+
+
+@dataclass(slots=True)
+class _View:
+    """Which messages are sent: all up to the request, and those since the last restart, of which the request is told.
+
+    Places in the conversation are counted when it is sent. If it was shortened since, all of it is sent."""
+
+    request_at: int | None = None
+    resumes_at: int | None = None
+    note: str = ""
+    restarts: bool = False
+
+    def restart(self, note: str) -> None:
+        self.note, self.restarts = note, True
+
+    def of(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        if self.request_at is None:
+            self.request_at = len(messages)
+        if self.restarts:
+            self.resumes_at, self.restarts = len(messages), False
+        if self.resumes_at is None or not 0 < self.request_at <= self.resumes_at <= len(messages):
+            return messages
+        request = messages[self.request_at - 1]
+        told = replace(request, content=(*request.content, TextBlock(self.note)))
+        return (*messages[: self.request_at - 1], told, *messages[self.resumes_at :])
 
 
 class SmallSupervisor(Supervisor):
-    def __init__(self, folder: Path, paths: Workspace, repetition_limit: int, result_limit: int) -> None:
+    """`result_limit` are the characters of a result that the model is shown, `room` those of files beside a request."""
+
+    def __init__(self, folder: Path, paths: Workspace, repetition_limit: int, result_limit: int, room: int) -> None:
         super().__init__(Repetition(repetition_limit, at_once=True))
         self._folder = folder
         self._paths = paths
         self._result_limit = result_limit
-        self._checks = self._checks_of("", ())
+        self._room = room
+        self._begin("", ())
 
-    def _checks_of(self, text: str, touched: Iterable[str], *, underway: bool = False) -> CompletionChecks:
-        return CompletionChecks(
-            text, self._folder, self._result_limit, touched=tuple(touched), underway=underway, hidden=self._not_shown
-        )
-
-    def _not_shown(self, path: Path) -> bool:
-        located = self._paths.locate(str(path))
-        return located.problem is not None or located.hidden_by is not None or not located.inside
+    def _begin(self, text: str, touched: Iterable[str], *, underway: bool = False) -> None:
+        self._steps = Steps(text, self._folder, self._text, underway)
+        self._checks = CompletionChecks(
+            text, self._folder, self._result_limit, touched=tuple(touched), underway=underway,
+            hidden=lambda path: readable(path, self._paths) is None, intent=self._steps.intent,
+        )  # fmt: skip
+        self._view = _View()
+        self._tries = 0
+        self._raised = set[str]()
+        self._own_words = list[str]()
 
     def new_request(self, text: str, *, underway: bool = False) -> None:
-        self._checks = self._checks_of(text, self._checks.touched, underway=underway)
+        self._begin(text, self._checks.touched, underway=underway)
 
     def new_message(self) -> None:
+        """What the user adds may be anything: from here on the model decides."""
         self._checks.is_question = False
+        self._steps.release()
+
+    def beside(self, context: ToolContext) -> str:
+        self._steps.beside = files_beside(self._steps.request, context, self._paths, self._room)
+        self._checks.touched |= {each.path for each in self._steps.beside.files}
+        return self._steps.beside.text
+
+    # What the model may do next
+
+    def sent(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        return self._view.of(messages)
+
+    def temperature(self, usual: float | None) -> float | None:
+        least = _TEMPERATURES[min(self._tries, len(_TEMPERATURES) - 1)]
+        return max(usual or 0.0, least)
+
+    def ends_reply(self, tail: str) -> bool:
+        if not runs_away(tail):
+            return False
+        self._failed(_REPEATED)
+        return True
+
+    def callable_tools(self, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
+        step = self._steps.next
+        if step is None or self._needs_other(step):
+            return super().callable_tools(tools)
+        limited = tuple(_limited(tool, step.calls[tool.name]) for tool in tools if tool.name in step.calls)
+        return limited or super().callable_tools(tools)
+
+    def _needs_other(self, step: Step) -> bool:
+        """Whether the last call was refused for want of something that this step does not do."""
+        suggested = self._unsuccessful[-1][1] if self._unsuccessful else ()
+        return bool(suggested) and not set(suggested) & set(step.calls)
+
+    def before(self, tool: str, name: str, arguments: JsonValue) -> str | None:
+        self._steps.tries(tool)
+        if tool in self._steps.forbidden:
+            return self._told("Nothing is to be changed here. Call attempt_completion with the answer.")
+        refusal = super().before(tool, name, arguments)
+        return refusal and self._told(refusal)
+
+    def denied(self, tool: str) -> None:
+        self._steps.waive(tool)
 
     def on_refusal(self, tool: str, name: str, arguments: JsonValue, plan: Plan, refusal: ToolResult) -> ToolResult:
         self._unsuccessful.append((tool, self._suggested(plan.suggested)))
+        if tool in WRITERS:
+            self._failed(refusal.text)
         if tool in plan.suggested:
             refusal = failed(f"{refusal.text}{self._checks.reminder}")
+        self._told(refusal.text)
         return super().on_refusal(tool, name, arguments, plan, refusal)
 
     def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> None:
         if not result.is_error:
+            self._tries = 0
             self._checks.ran(actions)
+            self._steps.ran(actions, result)
         super().after(name, arguments, actions, result)
+
+    def _failed(self, note: str) -> None:
+        """An attempt led nowhere. As long as nothing was done, nothing is lost by forgetting it."""
+        self._tries += 1
+        if not self._steps.did_something:
+            self._view.restart(note)
+
+    def _told(self, text: str) -> str:
+        self._own_words.append(text)
+        return text
+
+    # Whether it is done
 
     def completion(self, claim: str) -> str | Objection:
         self._unsuccessful.clear()
         claim = self._checks.claimed(claim)
-        objection = self._checks.objection(claim)
+        objection = self._open_step() or self._echo(claim) or self._checks.objection(claim) or self._untrue(claim)
         if objection is None:
-            return claim
+            return self._stated(claim)
+        self._told(objection.text)
         if objection.suggested:
             self._unsuccessful.append(("attempt_completion", self._suggested(objection.suggested)))
         return objection
+
+    def _open_step(self) -> Objection | None:
+        """What is demanded and was not done, however it is claimed."""
+        step = self._steps.next
+        if step is None or not step.is_open:
+            return None
+        again = step.text in self._raised
+        self._raised.add(step.text)
+        self._tries += 1
+        return Objection(step.text, tuple(step.calls), is_error=again)
+
+    def _echo(self, claim: str) -> Objection | None:
+        """A result that only repeats what we wrote to the model is none."""
+        words = claim.strip()
+        if not any(words and words in text for text in self._own_words):
+            return None
+        self._tries += 1
+        again = "echo" in self._raised
+        self._raised.add("echo")
+        return Objection(f"That is no result. The request is: {self._steps.request}", is_error=again)
+
+    def _untrue(self, claim: str) -> Objection | None:
+        """A result that states what nothing printed, once. If it is insisted on, the user sees the output instead."""
+        if "untrue" in self._raised or not is_contradicted(claim, self._steps, self._seen_texts()):
+            return None
+        self._tries += 1
+        self._raised.add("untrue")
+        text = f"That was not printed. {printed(self._steps.runs[-1])}\nGive the result with exactly that."
+        return Objection(text, ("attempt_completion",))
+
+    def _stated(self, claim: str) -> str:
+        """The result as the user gets it."""
+        if is_contradicted(claim, self._steps, self._seen_texts()):
+            return printed(self._steps.runs[-1])
+        return with_output(claim, self._steps)
+
+    def _seen_texts(self) -> list[str]:
+        paths = (*(each.path for each in self._steps.beside.files), *self._steps.written)
+        return [text for path in paths if (text := self._text(path)) is not None]
+
+    def _text(self, path: str) -> str | None:
+        """A file as it is now, if the model may see it."""
+        found = readable(self._folder / path, self._paths)
+        try:
+            return None if found is None else read_text(read_resolved(found)).text
+        except (OSError, RuntimeError, NotTextError):
+            return None
 
     def _suggested(self, tools: tuple[str, ...]) -> tuple[str, ...]:
         """A model that was asked a question and calls without success has seen what it will see: it gets to answer."""
@@ -68,3 +225,11 @@ class SmallSupervisor(Supervisor):
     def _disabled(self, tools: set[str]) -> Iterable[str]:
         yield from super()._disabled(tools)
         yield from self._checks.too_early
+        yield from self._steps.forbidden
+
+
+def _limited(tool: ToolSpec, values: Mapping[str, tuple[str, ...]]) -> ToolSpec:
+    """The tool with arguments of which only these values may be written."""
+    properties = tool.schema.get("properties") or {}
+    known = {name: {"type": "string", "enum": list(each)} for name, each in values.items() if name in properties}
+    return replace(tool, schema={**tool.schema, "properties": {**properties, **known}}) if known else tool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from joey.system.filenames import quoted
@@ -26,6 +27,7 @@ CORE = (
 )
 """What small work needs, in the order in which a small model is told of it."""
 _MAX_SHOWN = 300
+_MAX_COMPARED = 300
 
 
 def careful_tools(options: BuiltinOptions) -> tuple[Tool[Any], ...]:
@@ -94,9 +96,11 @@ def _take_care(source: Source, params: WriteToFileParams, context: ToolContext) 
 
 
 def _left_out(old: str, new: str) -> str:
-    """The lines that would be lost, if they are most of the file. An only line may well be the one to change."""
+    """The lines that would be lost, if they are most of the file. One that was only changed is not lost, and an only
+    line may well be the one to change."""
     lines = [line.strip() for line in old.splitlines() if line.strip()]
-    lost = [line for line in lines if line not in new]
+    kept = [line.strip() for line in new.splitlines()[:_MAX_COMPARED]]
+    lost = [line for line in lines if line not in new and not get_close_matches(line, kept, 1)]
     return "; ".join(lost)[:_MAX_SHOWN] if len(lines) > 1 and len(lost) * 2 > len(lines) else ""
 
 

@@ -1,0 +1,281 @@
+"""What is to be done next for a request, from what it demands and what happened so far.
+
+    write what is named and missing ─► change what is there ─► put right what is broken ─► run what is to be run
+         ─► run what shows whether it works ─► (failed: write again, and run again) ─► say what was done
+
+A step says which tools can do it, with which paths or commands, and what to tell a model that wants to be done before.
+Under a grammar the model can make no other call: it does not choose what to do next, only how. What is only a check has
+a limit; a change that was asked for and did not happen has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from joey.actions import Action, RunCommand, WritePath
+from joey.messages import ToolResult
+from joey.system.filenames import quoted
+from joey.task.profiles.small.beside import Beside
+from joey.task.profiles.small.intent import Intent, intent_of
+from joey.task.profiles.small.problems import is_script, is_test, missing_imports, problem_in, weakened
+
+_SUFFIXES = "py|txt|md|json|toml|ya?ml|ini|cfg|csv|html?|css|jsx?|tsx?|sh|log|xml|sql|[ch]pp|rs|go|java|rb"
+_FILE_NAME = re.compile(rf"(?<![\w/.:-])(?:[\w-][\w./-]*\.(?:{_SUFFIXES})|\.gitignore|Makefile|Dockerfile)(?![\w/])")
+"""Only what is certainly meant as a file: to be told that `e.g` does not exist would mislead."""
+_COMMAND = re.compile(r"\bpython3?(?: -m \w+)?(?: [\w./-]+\.py)(?: (?:\d+|--?\w[\w-]*))*")
+_RUNNING = re.compile(r"\b(run\w*|prints?|printed|works?|fails?|python3?|crash\w*|raises?)\b", re.IGNORECASE)
+_GONE = re.compile(
+    r"\b(?:delete|remove|rename|move)\s+(?:the\s+)?(?:file\s+|module\s+|script\s+)?([\w./-]+\.\w+)", re.IGNORECASE
+)
+_NO_TESTS = re.compile(r"\b(do not|don't|without)\b[^.]*\btests?\b", re.IGNORECASE)
+_NEW_TESTS = re.compile(r"\b(add|write|extend|create)\b[^.]*\btests?\b", re.IGNORECASE)
+_RUN_IT = re.compile(r"\b(run|execute|start) (it|them|the tests?|the script|the program)\b", re.IGNORECASE)
+_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
+_MAX_WHOLE = 6_000
+"""Characters of a file that is written again as a whole; in longer ones parts are replaced."""
+_MAX_ROUNDS = 2
+_MAX_OUTPUT = 600
+WRITE, EDIT, RUN, DONE = "write_to_file", "edit_file", "execute_command", "attempt_completion"
+WRITERS = frozenset({WRITE, EDIT})
+Calls: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""Tools that may be called, each with the values that some of its arguments are limited to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What comes next. `text` is for a model that claims to be done."""
+
+    calls: Calls
+    text: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something left to do."""
+        return DONE not in self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    command: str
+    output: str
+    code: int | None
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.code)
+
+
+@dataclass(slots=True)
+class Steps:
+    """The steps of one request. `text_of` reads a file that may be shown."""
+
+    request: str
+    folder: Path
+    text_of: Callable[[str], str | None] = lambda _path: None
+    underway: bool = False
+    """A task that was interrupted: what was done before is not known, so nothing is demanded."""
+    beside: Beside = field(default_factory=Beside)
+    runs: list[CommandRun] = field(default_factory=list)
+    intent: Intent = field(default_factory=Intent, init=False)
+    written: dict[str, None] = field(default_factory=dict, init=False)
+    _there: list[str] = field(default_factory=list, init=False)
+    _awaited: list[str] = field(default_factory=list, init=False)
+    _gone: list[str] = field(default_factory=list, init=False)
+    _waived: set[str] = field(default_factory=set, init=False)
+    _checked: bool = field(default=False, init=False)
+    """Whether something ran since the last change."""
+    _fixes: int = field(default=0, init=False)
+    _rounds: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.intent = Intent() if self.underway else intent_of(self.request)
+        named = dict.fromkeys(_FILE_NAME.findall(self.request))
+        self._there = [name for name in named if (self.folder / name).exists()]
+        self._awaited = [name for name in named if name not in (*self._there, *self.intent.outputs)]
+        self._gone = [name for name in _GONE.findall(self.request) if name in self._there]
+
+    # What happened
+
+    def release(self) -> None:
+        """Nothing is demanded any more."""
+        self.intent = Intent()
+
+    def waive(self, tool: str) -> None:
+        """The user does not approve what this tool would do: it is no longer demanded."""
+        self._waived.add(tool)
+
+    def tries(self, tool: str) -> None:
+        """A call of this tool is made, whatever comes of it."""
+        if tool == RUN:
+            self._checked = True
+
+    def ran(self, actions: Sequence[Action], result: ToolResult) -> None:
+        """A call was carried out and went well."""
+        for action in actions:
+            match action:
+                case WritePath(path):
+                    self._rounds += bool(self.runs) and self._checked and self.runs[-1].failed
+                    self._fixes += path in self.written
+                    self.written[path] = None
+                    self._checked = False
+                case RunCommand(command):
+                    code = result.exit.code if result.exit is not None else None
+                    self.runs.append(CommandRun(command, _output(result.text), code))
+                    self._checked = True
+
+    @property
+    def did_something(self) -> bool:
+        return bool(self.written or self.runs)
+
+    # What comes next
+
+    @property
+    def next(self) -> Step | None:
+        """The next step; None where the model decides."""
+        intent = self.intent
+        if intent.writes and WRITE not in self._waived:
+            return self._writing() or self._moving() or self._running() or self._ending()
+        if intent.moves:
+            return self._moving()
+        return self._running()
+
+    @property
+    def forbidden(self) -> frozenset[str]:
+        """Tools that this request has no use for."""
+        return WRITERS if self.intent.keeps_files else frozenset()
+
+    def _writing(self) -> Step | None:
+        moving: Calls = {RUN: {}} if self.intent.moves and not self._moved else {}
+        if missing := [name for name in self._awaited if not (self.folder / name).exists()]:
+            text = "\n".join(f"{name} does not exist yet. Write it now." for name in missing)
+            return Step({WRITE: {"path": tuple(missing)}, **moving}, text)
+        if broken := list(self._broken()):
+            files = self._editable(broken[0][0])
+            return Step(files, "\n".join(problem for _, problem in broken) + "\nPut it right.")
+        return None if self._changed else self._first_change(moving)
+
+    @property
+    def _changed(self) -> bool:
+        """Whether any file is new or other than it was, whatever did it."""
+        return bool(self.written or self._awaited) or any(
+            self.text_of(each.path) != each.text for each in self.beside.files
+        )
+
+    def _first_change(self, moving: Calls) -> Step | None:
+        files = self._editable(*(each.path for each in self.beside.files))
+        text = "That is not done: nothing was changed. Write the new file now."
+        if files:
+            return Step({**files, **moving}, text)
+        looking: Calls = {"read_file": {}, "search_files": {}} if self.beside.entries or self._there else {}
+        writing: Calls = {} if self._there else {WRITE: {}}
+        return Step({**writing, **looking, **moving, **({EDIT: {}} if self._there else {})}, text)
+
+    def _moving(self) -> Step | None:
+        if not self.intent.moves or RUN in self._waived:
+            return None
+        if left := [name for name in self._gone if (self.folder / name).exists()]:
+            return Step({RUN: {}}, f"{left[0]} is still there. Run the command now.")
+        if not self.did_something:
+            return Step({RUN: {}}, "That is not done: nothing was changed and no command was run. Run it now.")
+        return None
+
+    @property
+    def _moved(self) -> bool:
+        return bool(self.runs)
+
+    def _running(self) -> Step | None:
+        if RUN in self._waived:
+            return None
+        if self.intent.runs and not self._checked:
+            return Step({RUN: self._commands()}, "It was not run. Run it now, then say what it printed.")
+        if self.intent.writes and not self._checked and (check := self._check()):
+            return Step({RUN: {"command": (check,)}}, f"Run {check} first.")
+        if self.intent.writes and self.runs and self.runs[-1].failed and self._rounds < _MAX_ROUNDS and self._checked:
+            return Step(self._editable(*self.written, *(each.path for each in self.beside.files)), self._failure())
+        return None
+
+    def _ending(self) -> Step | None:
+        """What may still be written, if files that the request names are as they were; else only the result is left."""
+        rest = [each.path for each in self.beside.files if each.named and each.path not in self.written]
+        files = self._editable(*rest) if rest and len(self.written) < len(self.beside.files) else {}
+        return Step({DONE: {}, **files})
+
+    # Files
+
+    def _editable(self, *paths: str) -> Calls:
+        """How these files may be written: whole, or in parts where they are long. Tests only if they are the task."""
+        texts = {path: text for path in dict.fromkeys(paths) if (text := self.text_of(path)) is not None}
+        tests = {path for path in texts if is_test(path)}
+        if not self._tests_wanted and len(tests) < len(texts):
+            texts = {path: text for path, text in texts.items() if path not in tests}
+        whole = tuple(path for path, text in texts.items() if len(text) <= _MAX_WHOLE)
+        parts = tuple(path for path in texts if path not in whole)
+        return {**({WRITE: {"path": whole}} if whole else {}), **({EDIT: {"path": parts}} if parts else {})}
+
+    @property
+    def _tests_wanted(self) -> bool:
+        """Whether tests are among what is to be written."""
+        return bool(_NEW_TESTS.search(self.request)) and not _NO_TESTS.search(self.request)
+
+    def _broken(self) -> Iterator[tuple[str, str]]:
+        if self._fixes >= _MAX_ROUNDS:
+            return
+        texts = {path: text for path in self.written if (text := self.text_of(path)) is not None}
+        before = {each.path: each.text for each in self.beside.files}
+        for path, text in texts.items():
+            if problem := problem_in(path, text) or weakened(path, before.get(path, ""), text):
+                yield path, problem
+        now = {**before, **texts}
+        known = set(missing_imports(before))
+        for problem in missing_imports(now):
+            if problem not in known and texts:
+                yield problem.split(" imports ")[0], problem
+
+    # Commands
+
+    def _commands(self) -> Mapping[str, tuple[str, ...]]:
+        """The commands that run what was just written; no limit where that is not clear."""
+        if not self.intent.writes or re.search(r"\bargument|\bwith\b \S+ as\b", self.request):
+            return {}
+        found = [command for path in reversed(self.written) if (command := _command_for(path))]
+        tests = [command for command in found if "unittest" in command]
+        found = tests if tests and _TESTS.search(self.request) else found
+        asked = _COMMAND.findall(self.request)
+        found = [*asked, *found]
+        if self.intent.outputs and found:
+            found = [f"{command} > {self.intent.outputs[0]}" for command in found]
+        clear = asked or _RUN_IT.search(self.request)
+        return {"command": tuple(dict.fromkeys(found))} if found and clear else {}
+
+    def _check(self) -> str | None:
+        """The command that shows whether a change works: the one that the request names, tests, or the script that is
+        said to fail."""
+        if asked := _COMMAND.findall(self.request):
+            return str(asked[0])
+        files = {each.path: each for each in self.beside.files}
+        if not any(path.endswith(".py") for path in self.written):
+            return None
+        if tests := [path for path in files if is_test(path)]:
+            return f"python3 -m unittest {' '.join(tests)}"
+        scripts = [path for path, each in files.items() if each.named and is_script(path, each.text)]
+        return f"python3 {scripts[0]}" if len(scripts) == 1 and _RUNNING.search(self.request) else None
+
+    def _failure(self) -> str:
+        run = self.runs[-1]
+        return f"{run.command} fails:\n{run.output[-_MAX_OUTPUT:]}\nPut it right: write the file again."
+
+
+def _command_for(path: str) -> str | None:
+    if is_test(path):
+        return f"python3 -m unittest {quoted(path)}"
+    return {"py": f"python3 {quoted(path)}", "sh": f"bash {quoted(path)}"}.get(path.rpartition(".")[2])
+
+
+def _output(text: str) -> str:
+    """What a command printed, out of the words of its result."""
+    output = text.partition("\nOutput:\n")[2] or text.partition("Output:\n")[2]
+    return "" if output.strip() == "(none)" else output.strip("\n")

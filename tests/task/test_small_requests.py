@@ -1,0 +1,315 @@
+"""Small models do what is requested, or it is not called done: each test is a way in which one went wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joey.commands import Answer
+from joey.events import TaskCompleted, ToolRunFinished
+from joey.messages import Message, TextBlock
+from joey.policy.settings import Settings
+from joey.task.profiles.small import Small
+from joey.task.profiles.small.intent import Intent, intent_of
+from joey.task.profiles.small.problems import missing_imports, problem_in, weakened
+from joey.task.profiles.small.runaway import runs_away
+from joey.testing.script import Scripted, reply
+from joey.testing.scripted import ScriptedProvider
+from joey.tools.options import BuiltinOptions
+from joey.tools.toolset import ToolChoices, build_toolset
+from task_kit import SMALL, Kit, call, done
+
+RATIO = "def percent(part, whole):\n    return part / whole * 100\n"
+FIXED = "def percent(part, whole):\n    if whole == 0:\n        return 0\n    return part / whole * 100\n"
+CRASHES = "percent in ratio.py crashes when whole is 0. Make it return 0 in that case."
+PROFILE = Small(8192)
+TOOLS = PROFILE.tools(BuiltinOptions())
+
+
+def small(folder: Path, *script: Scripted, files: dict[str, str] | None = None, **changes: Any) -> Kit:
+    """A task of a small model with its own tools, and nobody there."""
+    kit = Kit(folder, script, **SMALL, headless=True, policy="all", **changes)
+    choices = PROFILE.choices(ToolChoices(), "")
+    kit.change(tools=lambda mode: build_toolset(mode, TOOLS, choices=choices))
+    for name, text in (files or {}).items():
+        (kit.workspace / name).write_text(text, encoding="utf-8")
+    return kit
+
+
+def write(call_id: str, path: str, text: str) -> Scripted:
+    return reply(call(call_id, "write_to_file", path=path, file_text=text))
+
+
+def run(call_id: str, command: str) -> Scripted:
+    return reply(call(call_id, "execute_command", command=command))
+
+
+def answers(kit: Kit) -> dict[str, str]:
+    return {event.call_id: event.result.text for event in kit.of(ToolRunFinished)}
+
+
+def text_of(message: Message) -> str:
+    return "\n".join(block.text for block in message.content if isinstance(block, TextBlock))
+
+
+# What is shown
+
+
+async def test_the_files_that_a_request_names_are_shown_with_it_and_need_not_be_read(tmp_path: Path) -> None:
+    kit = small(tmp_path, write("w", "ratio.py", FIXED), done("d"), files={"ratio.py": RATIO})
+    assert (await kit.run(CRASHES)).outcome == "completed"
+    assert f"ratio.py:\n```\n{RATIO}```" in text_of(kit.provider.requests[0].messages[0])
+    assert (kit.workspace / "ratio.py").read_text() == FIXED
+
+
+async def test_what_is_hidden_from_the_model_is_not_shown(tmp_path: Path) -> None:
+    kit = small(tmp_path, done("d", "It is secret."), files={"key.txt": "hunter2", ".env": "KEY=hunter2"})
+    (kit.workspace / ".joeyignore").write_text("key.txt\n")
+    await kit.run("What is in key.txt?")
+    assert "hunter2" not in text_of(kit.provider.requests[0].messages[0])
+
+
+async def test_what_a_named_file_imports_is_shown_and_what_is_wrong_is_named(tmp_path: Path) -> None:
+    files = {"main.py": "from lib import tax\nprint(tax(1), totl)\n", "lib.py": "def vat(x):\n    return x\n"}
+    kit = small(tmp_path, done("d", "Nothing."), files={**files, "big.txt": "x" * 5000})
+    await kit.run("What does main.py print?")
+    shown = text_of(kit.provider.requests[0].messages[0])
+    assert "lib.py:\n```\ndef vat" in shown and "xxxx" not in shown
+    assert "main.py uses totl in line 2" in shown and "main.py imports tax from lib, but lib.py has no tax" in shown
+
+
+async def test_the_next_request_of_a_conversation_is_shown_with_its_files_too(tmp_path: Path) -> None:
+    texts = iter(["What is in b.txt?", ""])
+    kit = small(tmp_path, done("one", "It is a."), done("two", "It is b."), files={"b.txt": "bee\n" + "b" * 3000})
+    kit.user = lambda request: Answer(request.request_id, yes=not (text := next(texts)), text=text)
+    kit.change(headless=False)
+    await kit.run("What is two and two?")
+    assert "b.txt:\n```\nbee" in answers(kit)["one"]
+
+
+# A change that was requested and did not happen
+
+
+async def test_a_change_that_is_only_claimed_is_never_accepted(tmp_path: Path) -> None:
+    claims = [done(f"c{n}", "percent is defined correctly now.") for n in range(5)]
+    kit = small(tmp_path, *claims, files={"ratio.py": RATIO})
+    assert (await kit.run(CRASHES)).outcome == "limit"
+    assert "nothing was changed" in answers(kit)["c0"] and not kit.of(TaskCompleted)
+
+
+async def test_a_command_that_has_nothing_to_do_with_it_is_no_change(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "ls"), *(done(f"c{n}") for n in range(4)), files={"ratio.py": RATIO})
+    assert (await kit.run(CRASHES)).outcome == "limit"
+
+
+async def test_a_command_that_changes_the_file_is_one(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "sort names.txt -o names.txt"), done("c"), files={"names.txt": "b\na\n"})
+    assert (await kit.run("Sort the lines of names.txt.")).outcome == "completed"
+
+
+async def test_the_same_text_written_back_is_tried_again_from_a_clean_beginning_and_less_greedily(
+    tmp_path: Path,
+) -> None:
+    kit = small(tmp_path, write("one", "ratio.py", RATIO), write("two", "ratio.py", FIXED), done("d"),
+                files={"ratio.py": RATIO})  # fmt: skip
+    assert (await kit.run(CRASHES)).outcome == "completed"
+    first, second, third = kit.provider.requests
+    assert (first.temperature, second.temperature, third.temperature) == (0.0, 0.5, 0.0)
+    assert len(second.messages) == 1, "the attempt that led nowhere is not shown again"
+    assert text_of(second.messages[0]).startswith(text_of(first.messages[0]))
+    assert "holds exactly this already" in text_of(second.messages[0])
+    assert len(third.messages) == 3
+
+
+async def test_a_file_whose_lines_are_only_changed_a_little_may_be_written_at_once(tmp_path: Path) -> None:
+    shop = "RATE = 0.2\n\n\ndef calc_tax(price):\n    return price * RATE\n\n\ncalc_tax(3)\n"
+    kit = small(tmp_path, write("w", "shop.py", shop.replace("calc_tax", "tax")), done("d"), files={"shop.py": shop})
+    assert (await kit.run("Rename calc_tax to tax in shop.py.")).outcome == "completed"
+    assert len(kit.provider.requests) == 2, "and no confirmation is asked for"
+
+
+async def test_tests_that_were_there_stay(tmp_path: Path) -> None:
+    tests = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n"
+    weak = tests.replace("assertEqual(1, 2)", "assertEqual(1, 1)")
+    kit = small(tmp_path, write("w", "test_a.py", weak), done("c1"), write("w2", "test_a.py", tests), done("c2"),
+                files={"test_a.py": tests}, max_turns=3)  # fmt: skip
+    await kit.run("The test in test_a.py fails. Fix it.")
+    assert "self.assertEqual(1, 2)\nThe tests that were there have to stay" in answers(kit)["c1"]
+
+
+async def test_what_no_longer_fits_together_is_to_be_put_right(tmp_path: Path) -> None:
+    files = {"lib.py": "def vat(x):\n    return x\n", "main.py": "from lib import vat\n\nprint(vat(1))\n"}
+    kit = small(tmp_path, write("w", "lib.py", "def tax(x):\n    return x\n"), done("c1"), done("c2"), files=files,
+                max_turns=2)  # fmt: skip
+    await kit.run("Rename vat to tax in lib.py.")
+    assert "main.py imports vat from lib, but lib.py has no vat" in answers(kit)["c1"]
+
+
+# Questions and commands
+
+
+async def test_a_question_changes_nothing(tmp_path: Path) -> None:
+    kit = small(tmp_path, write("w", "a.txt", "x\n"), done("d", "It is one."), files={"a.txt": "one\n"})
+    assert (await kit.run("What is in a.txt?")).message == "It is one."
+    assert (kit.workspace / "a.txt").read_text() == "one\n" and "Nothing is to be changed" in answers(kit)["w"]
+
+
+async def test_a_refusal_that_is_given_as_the_answer_is_none(tmp_path: Path) -> None:
+    refusal = "Nothing is to be changed here. Call attempt_completion with the answer."
+    kit = small(tmp_path, write("w", "a.txt", "x\n"), done("d", refusal), done("e", "It is one."),
+                files={"a.txt": "one\n"})  # fmt: skip
+    assert (await kit.run("What is in a.txt?")).message == "It is one."
+    assert answers(kit)["d"].startswith("That is no result. The request is: What is in a.txt?")
+
+
+async def test_what_is_to_be_run_is_run_and_its_output_is_shown(tmp_path: Path) -> None:
+    kit = small(tmp_path, done("c", "It prints the numbers 0 to 34."), run("r", "python3 fib.py"),
+                done("d", "fib.py prints the numbers 0 1 1 2 3 5 8 13 21 34."),
+                done("e", "fib.py prints the numbers 0 1 1 2 3 5 8 13 21 34."),
+                files={"fib.py": "print(55)\n"})  # fmt: skip
+    finished = await kit.run("Run fib.py and show me the output.")
+    assert "It was not run" in answers(kit)["c"] and "That was not printed" in answers(kit)["d"]
+    assert finished.message == "`python3 fib.py` printed:\n55"
+
+
+async def test_an_output_that_was_wanted_and_left_out_is_added(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "echo hello"), done("d", "I ran it."))
+    assert (await kit.run("Run echo hello and show me its output.")).message == (
+        "I ran it.\n\n`echo hello` printed:\nhello"
+    )
+
+
+async def test_a_script_that_fails_is_written_again_and_run_again(tmp_path: Path) -> None:
+    kit = small(tmp_path, write("w1", "a.py", "print(len(3))\n"), run("r1", "python3 a.py"), done("c", "Done."),
+                write("w2", "a.py", "print(3)\n"), run("r2", "python3 a.py"), done("d", "It prints 3."))  # fmt: skip
+    assert (await kit.run("Write a.py, which prints 3, and run it.")).message == "It prints 3."
+    assert "python3 a.py fails:" in answers(kit)["c"] and "TypeError" in answers(kit)["c"]
+
+
+async def test_where_the_user_does_not_approve_nothing_is_demanded(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "python3 a.py"), done("d", "It is not allowed here."), files={"a.py": "print(1)\n"})
+    kit.change(approvals=Settings.for_profile("read-only"))
+    assert (await kit.run("Run a.py.")).message == "It is not allowed here."
+
+
+# Under a grammar
+
+
+async def test_under_a_grammar_only_the_next_step_can_be_written(tmp_path: Path) -> None:
+    files = {"ratio.py": RATIO, "test_ratio.py": "from ratio import percent\n"}
+    kit = small(tmp_path, files=files, protocol="xml")
+    xml = "<write_to_file>\n<path>ratio.py</path>\n<file_text>\n" + FIXED + "</file_text>\n</write_to_file>"
+    tested = "<execute_command>\n<command>python3 -m unittest test_ratio.py</command>\n</execute_command>"
+    ended = "<attempt_completion>\n<result>Fixed.</result>\n</attempt_completion>"
+    kit.change(provider=(provider := ScriptedProvider([reply(xml), reply(tested), reply(ended)], takes_grammar=True)))
+    assert (await kit.run(CRASHES)).outcome == "completed"
+    first, second, third = (request.grammar or "" for request in provider.requests)
+    assert first.startswith('root ::= "<write_to_file>"') and '"ratio.py"' in first and "test_ratio" not in first
+    assert second.startswith('root ::= "<execute_command>"') and '"python3 -m unittest test_ratio.py"' in second
+    assert third.startswith('root ::= "<attempt_completion>"')
+
+
+async def test_a_reply_that_runs_away_is_ended_and_made_again(tmp_path: Path) -> None:
+    endless = "<attempt_completion>\n<result>Fine." + "\n" * 5000 + "</result>\n</attempt_completion>"
+    four = "<attempt_completion>\n<result>Four.</result>\n</attempt_completion>"
+    pieces = (endless[at : at + 5] for at in range(0, len(endless), 5))
+    kit = small(tmp_path, reply(*pieces), reply(four), protocol="xml")
+    assert (await kit.run("What is two and two?")).message == "Four."
+    assert "repeated itself" in text_of(kit.provider.requests[1].messages[0])
+    assert len(kit.provider.requests[1].messages) == 1 and kit.provider.requests[1].temperature == 0.5
+
+
+@pytest.mark.parametrize(
+    ("tail", "away"),
+    [
+        ("x" + "\n" * 8, True),
+        ("x\n\n\ny\n\n\n", False),
+        ("numbers: " + "0, " * 200, True),
+        ("for x in y:\n    print(x)\n" * 13 + "for", True),
+        ("\n".join(f"row {n}" for n in range(300)), False),
+        ("-" * 80 + "\n", False),
+    ],
+)
+def test_what_runs_away(tail: str, away: bool) -> None:
+    assert runs_away(tail) is away
+
+
+# What a request demands
+
+
+@pytest.mark.parametrize(
+    ("request_", "kinds"),
+    [
+        ("What does main.py do?", "asks"),
+        ("Who wrote a.py, and when?", "asks"),
+        ("In which file is the class Parser defined?", "asks"),
+        ("Tell me what is in a.txt.", "asks"),
+        ("Explain how to add a key to app.json.", "asks"),
+        ("Is a.py correct? Don't change it.", "asks"),
+        ("Count the lines in data.csv", "asks"),
+        ("Run a.py.", "runs"),
+        ("Could you please run the tests?", "runs"),
+        ("Run load.py. Which exception does it end with?", "asks runs"),
+        ("Calculate the sum of 1 to 100 and tell me the result.", "asks runs shows"),
+        ("Fix it.", "writes"),
+        ("Can you fix the bug in a.py?", "writes"),
+        ("Is there a bug in a.py? If so, fix it.", "asks writes"),
+        ("a.py crashes when x is 0.", "writes"),
+        ("When I run a.py, it prints 3. It should print 4.", "writes"),
+        ("In a.py change the timeout to 30.", "writes"),
+        ("a page with a red button", "writes"),
+        ("Move the function f from a.py to b.py.", "writes"),
+        ("Write a script that prints 3, and run it.", "runs writes shows"),
+        ("Write a module with a mean function, then show me the mean of 3 and 5.", "runs writes shows"),
+        ("Add type hints to a.py and run mypy", "runs writes"),
+        ("Delete the file old.log.", "moves"),
+        ("Make a folder called backup and copy notes.txt into it.", "moves"),
+        ("Rename the module a.py to b.py, and change c.py so that it works.", "writes moves"),
+        ("hello", ""),
+    ],
+)
+def test_what_a_request_demands_is_read_off_its_words(request_: str, kinds: str) -> None:
+    found = intent_of(request_)
+    assert " ".join(each for each in ("asks", "runs", "writes", "moves", "shows") if getattr(found, each)) == kinds
+
+
+def test_a_file_for_the_output_of_a_command_is_not_written_by_the_model() -> None:
+    assert intent_of("Write a.py, run it and save its output as a.txt.").outputs == ("a.txt",)
+    assert intent_of("Be brief.") == Intent()
+
+
+# Problems in files
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "problem"),
+    [
+        ("a.py", "x = 1\nprint(y)\n", "uses y in line 2"),
+        ("a.py", "import math\nprint(math.pi, __name__, len([z for z in (1,)]))\n", None),
+        ("a.py", "from b import *\nprint(y)\n", None),
+        ("a.py", "def f(a, *b, **c):\n    global g\n    return [a, b, c, g]\n", None),
+        ("a.py", "try:\n    pass\nexcept E as e:\n    print(e)\n", "uses E"),
+        ("a.toml", "a = \n", "not valid"),
+        ("a.yaml", "a: [1\n", "not valid"),
+        ("a.yml", "a: 1\n", None),
+        ("a.txt", "{", None),
+    ],
+)
+def test_what_is_wrong_with_a_file(path: str, text: str, problem: str | None) -> None:
+    found = problem_in(path, text)
+    assert found is None if problem is None else problem in (found or "")
+
+
+def test_imports_are_held_against_what_there_is() -> None:
+    files = {"p/__init__.py": "", "p/a.py": "A = 1\n", "b.py": "from p.a import A, B\nfrom p import a\nimport os\n"}
+    assert list(missing_imports(files)) == ["b.py imports B from p.a, but p/a.py has no B"]
+
+
+def test_tests_are_weakened_by_losing_a_test_or_an_assertion() -> None:
+    tests = "def test_a():\n    assert f() == 1\n"
+    assert weakened("test_a.py", tests, tests + "\ndef test_b():\n    assert True\n") is None
+    assert "no longer has test_a" in (weakened("test_a.py", tests, "def test_b():\n    assert f() == 1\n") or "")
+    assert "assert f() == 1" in (weakened("test_a.py", tests, "def test_a():\n    assert True\n") or "")
+    assert weakened("a.py", tests, "") is None
