@@ -82,7 +82,7 @@ def test_a_peer_is_judged_by_what_it_leaves_behind(script: str, seconds: float, 
 
 def test_the_answer_of_aider_is_what_its_model_wrote(tmp_path: Path) -> None:
     (tmp_path / "chat.md").write_text(
-        "\n# aider chat started at 2026\n\n> Added three.txt to the chat.  \n\n#### Which of them?  \n#### Say it.  \n\n"
+        "\n# aider chat started at 2026\n\n> Added three.txt to the chat.  \n\n#### Which?  \n#### Say it.  \n\n"
         "It is two.txt.\n\n> Tokens: 600 sent, 5 received.  \n"
     )
     peer = PEERS["aider"]

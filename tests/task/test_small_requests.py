@@ -13,7 +13,7 @@ from joey.messages import Message, TextBlock
 from joey.policy.settings import Settings
 from joey.task.profiles.small import Small
 from joey.task.profiles.small.intent import Intent, intent_of
-from joey.task.profiles.small.problems import missing_imports, problem_in, weakened
+from joey.task.profiles.small.problems import collateral, missing_imports, problem_in, weakened
 from joey.task.profiles.small.runaway import runs_away
 from joey.testing.script import Scripted, reply
 from joey.testing.scripted import ScriptedProvider
@@ -185,6 +185,7 @@ async def test_a_script_that_fails_is_written_again_and_run_again(tmp_path: Path
     kit = small(tmp_path, write("w1", "a.py", "print(len(3))\n"), run("r1", "python3 a.py"), done("c", "Done."),
                 write("w2", "a.py", "print(3)\n"), run("r2", "python3 a.py"), done("d", "It prints 3."))  # fmt: skip
     assert (await kit.run("Write a.py, which prints 3, and run it.")).message == "It prints 3."
+    assert answers(kit)["r1"].endswith("It fails. Put it right: write the file again.")
     assert "python3 a.py fails:" in answers(kit)["c"] and "TypeError" in answers(kit)["c"]
 
 
@@ -313,3 +314,15 @@ def test_tests_are_weakened_by_losing_a_test_or_an_assertion() -> None:
     assert "no longer has test_a" in (weakened("test_a.py", tests, "def test_b():\n    assert f() == 1\n") or "")
     assert "assert f() == 1" in (weakened("test_a.py", tests, "def test_a():\n    assert True\n") or "")
     assert weakened("a.py", tests, "") is None
+
+
+def test_what_the_request_has_nothing_to_do_with_stays_as_it_was() -> None:
+    before = "def even(n):\n    return n % 2\n\n\ndef odd(n):\n    return n % 2\n\n\ndef both(n):\n    return even(n)\n"
+    fixed = before.replace("return n % 2", "return not n % 2", 1)
+    assert collateral("a.py", before, fixed, "even in a.py is wrong. Fix it.") is None
+    worse = fixed.replace("def odd(n):\n    return n", "def odd(n):\n    return not n")
+    assert "another odd than before" in (collateral("a.py", before, worse, "even is wrong. Fix it.") or "")
+    assert "def odd(n):\n    return n % 2" in (collateral("a.py", before, worse, "even is wrong. Fix it.") or "")
+    assert collateral("a.py", before, worse, "Improve a.py.") is None, "where nothing is named, anything may change"
+    renamed = fixed.replace("even", "is_even")
+    assert collateral("a.py", before, renamed, "Rename even to is_even.") is None

@@ -198,7 +198,8 @@ class ToolRunner:
         added = await self._hooks.after_tool(resolved, result)
         content = [*words, *self._changed_input(call), *result.content, *added]
         result = replace(result, content=tuple(await resized(content, self._config.model)))
-        self._supervisor.after(call.name, call.arguments, actions, result)
+        if note := self._supervisor.after(call.name, call.arguments, actions, result):
+            result = replace(result, content=(*result.content, TextBlock(note)))
         if self._supervisor.goes_round:
             self._turn.repeated.add(call.call_id)
         self._answer(call, result)

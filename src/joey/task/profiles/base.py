@@ -94,11 +94,12 @@ class Supervisor:
         """Whether the last call only repeated what had been refused as a repetition."""
         return self._repetition.goes_round
 
-    def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> None:
-        """A call was carried out."""
+    def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> str:
+        """A call was carried out. What the model is told of it besides the result, if anything."""
         if not result.is_error:
             self._unsuccessful.clear()
         self._repetition.ran(name, arguments, result.text, changed=changes_something(actions))
+        return ""
 
     def completion(self, claim: str) -> str | Objection:
         """The result to show the user, or what speaks against it."""

@@ -81,6 +81,30 @@ def _tests(text: str) -> set[str]:
     return set(re.findall(r"def (test\w*)", text))
 
 
+def collateral(path: str, before: str, after: str, request: str) -> str | None:
+    """A definition that changed although the request names others of the file, and this one has nothing to do with
+    them; None if there is none."""
+    old, new = _definitions(path, before), _definitions(path, after)
+    named = {name for name in old if re.search(rf"\b{re.escape(name)}\b", request)}
+    for name in old if named else ():
+        texts = f"{old[name]}\n{new.get(name, old[name])}"
+        if name in named or new.get(name) in (None, old[name]) or any(each in texts for each in named):
+            continue
+        return f"{quoted(path)} has another {name} than before, and that was not asked for. It was:\n{old[name]}"
+    return None
+
+
+def _definitions(path: str, text: str) -> dict[str, str]:
+    """The functions and classes of a file, with their source."""
+    tree = _parsed(path, text)
+    nodes = tree.body if tree is not None else []
+    return {
+        node.name: ast.get_source_segment(text, node) or ""
+        for node in nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+
+
 def missing_imports(files: Mapping[str, str]) -> Iterator[str]:
     """What these files, by path, import from each other although it is not there."""
     trees = {path: tree for path, text in files.items() if (tree := _parsed(path, text)) is not None}

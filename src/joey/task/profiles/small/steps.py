@@ -21,7 +21,7 @@ from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.task.profiles.small.beside import Beside
 from joey.task.profiles.small.intent import Intent, intent_of
-from joey.task.profiles.small.problems import is_script, is_test, missing_imports, problem_in, weakened
+from joey.task.profiles.small.problems import collateral, is_script, is_test, missing_imports, problem_in, weakened
 
 _SUFFIXES = "py|txt|md|json|toml|ya?ml|ini|cfg|csv|html?|css|jsx?|tsx?|sh|log|xml|sql|[ch]pp|rs|go|java|rb"
 _FILE_NAME = re.compile(rf"(?<![\w/.:-])(?:[\w-][\w./-]*\.(?:{_SUFFIXES})|\.gitignore|Makefile|Dockerfile)(?![\w/])")
@@ -39,6 +39,7 @@ _MAX_WHOLE = 6_000
 """Characters of a file that is written again as a whole; in longer ones parts are replaced."""
 _MAX_ROUNDS = 2
 _MAX_OUTPUT = 600
+_AGAIN = "It fails. Put it right: write the file again."
 WRITE, EDIT, RUN, DONE = "write_to_file", "edit_file", "execute_command", "attempt_completion"
 WRITERS = frozenset({WRITE, EDIT})
 Calls: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -51,6 +52,8 @@ class Step:
 
     calls: Calls
     text: str = ""
+    note: str = ""
+    """The same for a model that has just seen why."""
 
     @property
     def is_open(self) -> bool:
@@ -195,7 +198,9 @@ class Steps:
         if self.intent.writes and not self._checked and (check := self._check()):
             return Step({RUN: {"command": (check,)}}, f"Run {check} first.")
         if self.intent.writes and self.runs and self.runs[-1].failed and self._rounds < _MAX_ROUNDS and self._checked:
-            return Step(self._editable(*self.written, *(each.path for each in self.beside.files)), self._failure())
+            return Step(
+                self._editable(*self.written, *(each.path for each in self.beside.files)), self._failure(), _AGAIN
+            )
         return None
 
     def _ending(self) -> Step | None:
@@ -227,13 +232,16 @@ class Steps:
         texts = {path: text for path in self.written if (text := self.text_of(path)) is not None}
         before = {each.path: each.text for each in self.beside.files}
         for path, text in texts.items():
-            if problem := problem_in(path, text) or weakened(path, before.get(path, ""), text):
+            if problem := problem_in(path, text) or self._spoilt(path, before.get(path, ""), text):
                 yield path, problem
         now = {**before, **texts}
         known = set(missing_imports(before))
         for problem in missing_imports(now):
             if problem not in known and texts:
                 yield problem.split(" imports ")[0], problem
+
+    def _spoilt(self, path: str, before: str, text: str) -> str | None:
+        return weakened(path, before, text) or collateral(path, before, text, self.request)
 
     # Commands
 
@@ -266,7 +274,7 @@ class Steps:
 
     def _failure(self) -> str:
         run = self.runs[-1]
-        return f"{run.command} fails:\n{run.output[-_MAX_OUTPUT:]}\nPut it right: write the file again."
+        return f"{run.command} fails:\n{run.output[-_MAX_OUTPUT:]}\n{_AGAIN}"
 
 
 def _command_for(path: str) -> str | None:

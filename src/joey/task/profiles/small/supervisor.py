@@ -16,7 +16,7 @@ from joey.actions import Action
 from joey.bounded.files import read_resolved
 from joey.messages import Message, TextBlock, ToolResult
 from joey.policy.paths import Workspace
-from joey.task.profiles.base import Objection, Supervisor
+from joey.task.profiles.base import Objection, Supervisor, changes_something
 from joey.task.profiles.small.beside import files_beside, readable
 from joey.task.profiles.small.completion_checks import CompletionChecks
 from joey.task.profiles.small.runaway import runs_away
@@ -30,6 +30,8 @@ from joey.wire import JsonValue
 
 _TEMPERATURES = (0.0, 0.5, 0.8)
 """For a first try, a second, and those after it."""
+_MIN_ECHO = 15
+"""Characters: a shorter answer may well be a part of our words."""
 _REPEATED = "The last reply repeated itself without end. Do it again, and end it where it is complete."
 
 
@@ -140,12 +142,14 @@ class SmallSupervisor(Supervisor):
         self._told(refusal.text)
         return super().on_refusal(tool, name, arguments, plan, refusal)
 
-    def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> None:
+    def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> str:
         if not result.is_error:
             self._tries = 0
             self._checks.ran(actions)
             self._steps.ran(actions, result)
         super().after(name, arguments, actions, result)
+        step = self._steps.next if changes_something(actions) and not result.is_error else None
+        return self._told(step.note or step.text) if step is not None and step.is_open else ""
 
     def _failed(self, note: str) -> None:
         """An attempt led nowhere. As long as nothing was done, nothing is lost by forgetting it."""
@@ -183,7 +187,7 @@ class SmallSupervisor(Supervisor):
     def _echo(self, claim: str) -> Objection | None:
         """A result that only repeats what we wrote to the model is none."""
         words = claim.strip()
-        if not any(words and words in text for text in self._own_words):
+        if len(words) < _MIN_ECHO or not any(words in text for text in self._own_words):
             return None
         self._tries += 1
         again = "echo" in self._raised
