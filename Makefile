@@ -145,11 +145,8 @@ eval: .venv/.installed $(PEER_NAMES:%=evals/.cache/%/.installed) ## small tasks 
 	@case "$(EVAL)" in *--model*|*--list*) ;; *) $(BIN)/joey local install ;; esac
 	@$(BIN)/python -m evals $(EVAL) $(PEER_NAMES:%=--peer %)
 
-# An environment of its own, out of the way of ours.
-aider_PACKAGE := aider-chat==0.86.2
-evals/.cache/%/.installed:
-	@echo "installing $*, to compare with"
-	@$(PYTHON) -m venv evals/.cache/$* && evals/.cache/$*/bin/pip install --quiet $($*_PACKAGE) && touch $@
+evals/.cache/%/.installed: | .venv/.installed
+	@$(BIN)/python scripts/install_peer.py $*
 
 fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; prints how many inputs were tried (JOEY_FUZZ=N for N each)
 	@$(BIN)/python scripts/fuzz.py

@@ -139,7 +139,7 @@ async def test_tests_that_were_there_stay(tmp_path: Path) -> None:
     assert "self.assertEqual(1, 2)\nThe tests that were there have to stay" in answers(kit)["c1"]
 
 
-async def test_what_no_longer_fits_together_is_to_be_put_right(tmp_path: Path) -> None:
+async def test_what_no_longer_goes_together_is_to_be_put_right(tmp_path: Path) -> None:
     files = {"lib.py": "def vat(x):\n    return x\n", "main.py": "from lib import vat\n\nprint(vat(1))\n"}
     kit = small(tmp_path, write("w", "lib.py", "def tax(x):\n    return x\n"), done("c1"), done("c2"), files=files,
                 max_turns=2)  # fmt: skip

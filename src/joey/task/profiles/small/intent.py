@@ -18,7 +18,7 @@ _POLITE = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|,?\s+(?:and|then|but)\s+(?:then\s+)?(?=[a-z]+\b)|\n+", re.IGNORECASE)
 _ASKS = re.compile(
-    r"(what|which|who|whose|whom|where|why|how|tell|explain|describe|list|count|say|report|summari[sz]e|sum up|compare"
+    r"(what|which|who|whose|whom|where|why|how|tell|explain|describe|list|count|say|report|summari[sz]e|sum \w+|compare"
     r"|name|give me|state|answer|look|check whether|find (?!out why|the (?:mistake|bug|error|problem)))\b",
     re.IGNORECASE,
 )

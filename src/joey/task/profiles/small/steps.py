@@ -5,7 +5,7 @@
 
 A step says which tools can do it, with which paths or commands, and what to tell a model that wants to be done before.
 Under a grammar the model can make no other call: it does not choose what to do next, only how. What is only a check has
-a limit; a change that was asked for and did not happen has none.
+a limit; a change that is demanded and did not happen has none.
 """
 
 from __future__ import annotations
@@ -252,18 +252,18 @@ class Steps:
         found = [command for path in reversed(self.written) if (command := _command_for(path))]
         tests = [command for command in found if "unittest" in command]
         found = tests if tests and _TESTS.search(self.request) else found
-        asked = _COMMAND.findall(self.request)
-        found = [*asked, *found]
+        named = _COMMAND.findall(self.request)
+        found = [*named, *found]
         if self.intent.outputs and found:
             found = [f"{command} > {self.intent.outputs[0]}" for command in found]
-        clear = asked or _RUN_IT.search(self.request)
+        clear = named or _RUN_IT.search(self.request)
         return {"command": tuple(dict.fromkeys(found))} if found and clear else {}
 
     def _check(self) -> str | None:
         """The command that shows whether a change works: the one that the request names, tests, or the script that is
         said to fail."""
-        if asked := _COMMAND.findall(self.request):
-            return str(asked[0])
+        if named := _COMMAND.findall(self.request):
+            return str(named[0])
         files = {each.path: each for each in self.beside.files}
         if not any(path.endswith(".py") for path in self.written):
             return None

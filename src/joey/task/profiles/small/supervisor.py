@@ -37,7 +37,7 @@ _REPEATED = "The last reply repeated itself without end. Do it again, and end it
 
 @dataclass(slots=True)
 class _View:
-    """Which messages are sent: all up to the request, and those since the last restart, of which the request is told.
+    """Which messages are sent: all up to the request, with it what failed, and those since the last restart.
 
     Places in the conversation are counted when it is sent. If it was shortened since, all of it is sent."""
 
@@ -57,8 +57,8 @@ class _View:
         if self.resumes_at is None or not 0 < self.request_at <= self.resumes_at <= len(messages):
             return messages
         request = messages[self.request_at - 1]
-        told = replace(request, content=(*request.content, TextBlock(self.note)))
-        return (*messages[: self.request_at - 1], told, *messages[self.resumes_at :])
+        with_note = replace(request, content=(*request.content, TextBlock(self.note)))
+        return (*messages[: self.request_at - 1], with_note, *messages[self.resumes_at :])
 
 
 class SmallSupervisor(Supervisor):
@@ -126,9 +126,9 @@ class SmallSupervisor(Supervisor):
     def before(self, tool: str, name: str, arguments: JsonValue) -> str | None:
         self._steps.tries(tool)
         if tool in self._steps.forbidden:
-            return self._told("Nothing is to be changed here. Call attempt_completion with the answer.")
+            return self._noted("Nothing is to be changed here. Call attempt_completion with the answer.")
         refusal = super().before(tool, name, arguments)
-        return refusal and self._told(refusal)
+        return refusal and self._noted(refusal)
 
     def denied(self, tool: str) -> None:
         self._steps.waive(tool)
@@ -139,7 +139,7 @@ class SmallSupervisor(Supervisor):
             self._failed(refusal.text)
         if tool in plan.suggested:
             refusal = failed(f"{refusal.text}{self._checks.reminder}")
-        self._told(refusal.text)
+        self._noted(refusal.text)
         return super().on_refusal(tool, name, arguments, plan, refusal)
 
     def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> str:
@@ -149,7 +149,7 @@ class SmallSupervisor(Supervisor):
             self._steps.ran(actions, result)
         super().after(name, arguments, actions, result)
         step = self._steps.next if changes_something(actions) and not result.is_error else None
-        return self._told(step.note or step.text) if step is not None and step.is_open else ""
+        return self._noted(step.note or step.text) if step is not None and step.is_open else ""
 
     def _failed(self, note: str) -> None:
         """An attempt led nowhere. As long as nothing was done, nothing is lost by forgetting it."""
@@ -157,7 +157,7 @@ class SmallSupervisor(Supervisor):
         if not self._steps.did_something:
             self._view.restart(note)
 
-    def _told(self, text: str) -> str:
+    def _noted(self, text: str) -> str:
         self._own_words.append(text)
         return text
 
@@ -169,7 +169,7 @@ class SmallSupervisor(Supervisor):
         objection = self._open_step() or self._echo(claim) or self._checks.objection(claim) or self._untrue(claim)
         if objection is None:
             return self._stated(claim)
-        self._told(objection.text)
+        self._noted(objection.text)
         if objection.suggested:
             self._unsuccessful.append(("attempt_completion", self._suggested(objection.suggested)))
         return objection
