@@ -197,7 +197,7 @@ async def test_a_task_that_outgrows_the_window_of_a_real_model_goes_on(tmp_path:
         tmp_path, reads, protocol="xml", prompt="small", max_turns=8, mistake_limit=0, max_tokens=24, headless=True
     )
     for number in range(8):
-        (kit.workspace / f"{number}.txt").write_text(f"line {number}\n" * 12)
+        (kit.workspace / f"{number}.txt").write_text(f"line {number}\n" * 50)
     tools = build_toolset(CODE, builtin_tools(), choices=kit.config.profile.choices(ToolChoices(), ""))
     kit.change(tools=lambda _mode: tools)
     assert (await kit.run("Which of these files is the longest?")).outcome == "limit"

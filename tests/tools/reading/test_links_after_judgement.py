@@ -30,6 +30,7 @@ from joey.policy import Settings, Workspace
 from joey.policy.paths import Located
 from joey.task.calls import Judged
 from joey.task.mentions import WorkspaceSources
+from joey.task.profiles.small.beside import files_beside
 from joey.task.profiles.small.completion_checks import CompletionChecks
 from joey.tools.base import Plan, Tool, ToolContext
 from joey.tools.builtin import builtin_tools
@@ -258,11 +259,13 @@ def test_a_small_model_is_not_shown_what_a_link_leads_to(scene: Scene) -> None:
     def outside(path: Path) -> bool:
         return not paths.locate(str(path)).inside
 
-    checks = CompletionChecks("Write src/a.txt.", scene.work, 4000, hidden=outside)
+    checks = CompletionChecks("src/a.txt", scene.work, 4000, hidden=outside)
     checks.ran([WritePath("src/a.txt")])
     scene.swap_file()
     objection = checks.objection("I wrote it.")
     assert objection is not None and SECRET not in objection.text
+    context = ToolContext(scene.work, scene.work)
+    assert SECRET not in files_beside("Fix src/a.txt.", context, paths, 8000).text
 
 
 @pytest.mark.parametrize(
