@@ -72,6 +72,16 @@ def test_a_call_that_is_only_quoted_is_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
+def test_a_call_behind_a_quoted_one_and_before_code_is_read_and_the_code_is_text(name: str) -> None:
+    quote, call = begun(name).strip(), begun(name)
+    code = "```python\nprint([1])\n```"
+    before = "" if name in OWN_FORM["fence"] else f"Not this:\n```\n{quote}\n```\nBut this:\n"
+    text = f"{before}{call}\n{code}\n"
+    assert names(dialect(name), text) == ["run"]
+    assert collect(read(dialect(name).parser(TOOLS), [text])).text.endswith(code + "\n")
+
+
+@pytest.mark.parametrize("name", DIALECTS)
 def test_a_call_that_is_only_thought_of_is_reasoning(name: str) -> None:
     protocol, call = dialect(name), begun(name)
     assert names(protocol, f"<think>maybe {call}</think>No.") == []

@@ -73,13 +73,14 @@ class Prose:
             while at < len(text):
                 at = self.next_tag(text, at) + 1
 
-    def quotes_marker(self, *, runs_on: bool = True) -> bool:
+    def quotes_marker(self, *, runs_on: bool = True, opens: bool = True) -> bool:
         """Whether a marker that comes next stands in code or in a quotation. What could still become code has ended
-        with it. `runs_on`: inline code with such a marker in it runs on over lines."""
+        with it. `runs_on`: inline code with such a marker in it runs on over lines. `opens`: one that opens something
+        may stand on the line that closes a fence; one that closes what is quoted in it shows that it goes on."""
         if self._run:
             self._end_run()
         if self._closing:
-            self._fence, self._closing = "", False
+            self._fence, self._closing = "" if opens else self._fence, False
         self._runs_on = self._runs_on or bool(self._code and runs_on)
         return bool(self._fence or self._code or self._quotation)
 

@@ -33,6 +33,7 @@ class JsonCallReader:
 
     def __init__(self, sink: Sink, source: Source, spec: Json, repair: str = "") -> None:
         self._sink, self._source, self._spec, self._repair = sink, source, spec, repair
+        self._close = Markers(spec.close)
         self._after = Markers((*spec.close, *spec.open, "{", "[", "}", "]", ";", ",", "```"))
         keys = "|".join(map(re.escape, (*spec.names, *spec.arguments, *spec.id, "type", "function")))
         self._first_key = re.compile(rf'\[?\s*\{{\s*"(?:{keys})"\s*:')
@@ -127,8 +128,12 @@ class JsonCallReader:
                     return None
                 value.end("")
                 return source.take(end)
-            if found == "```" or (found in ("}", "]") and not bare):
-                value.add(source.take(end), "an extra closing bracket" if found != "```" else "")
+            if found == "```" and (value.fenced or (yield from source.after_space(self._close, end))[0]):
+                value.add(source.take(end), "")
+                value.fenced = False
+                continue
+            if found in ("}", "]") and not bare:
+                value.add(source.take(end), "an extra closing bracket")
                 continue
             value.end_without_closer(False)
             return None
@@ -155,6 +160,7 @@ class _Value:
         self.vessel.markup(lead)
         self.was_text = False
         self.failed = False
+        self.fenced = "```" in lead  # until the fence is closed
 
     @property
     def fault(self) -> str | None:

@@ -74,7 +74,7 @@ class DialectParser(SteppedParser):
             yield from self._stop_token(found)
         elif found in self._dialect.frame.removed:
             self.markup(found)
-        elif self.quoted(found, runs_on=found not in marks.bare):
+        elif self.quoted(found, runs_on=found not in marks.bare, opens=found not in marks.closers):
             self.text(found)
         elif found in marks.section_open:
             yield from self._section(found)

@@ -78,10 +78,10 @@ class SteppedParser(BaseParser):
 
     # What the readers report
 
-    def quoted(self, marker: str, *, runs_on: bool = True) -> bool:
+    def quoted(self, marker: str, *, runs_on: bool = True, opens: bool = True) -> bool:
         """Whether a marker that comes next stands in Markdown code, or in a quotation."""
         self._prose.read(marker[: len(marker) - len(marker.lstrip())])
-        return self._prose.quotes_marker(runs_on=runs_on)
+        return self._prose.quotes_marker(runs_on=runs_on, opens=opens)
 
     def message_ended(self, *, was_call: bool) -> None:
         if was_call:
