@@ -57,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     answer = commands.add_parser("answer", help="answer what a task asks")
     answer.add_argument("task", help="the task")
     answer.add_argument("answer", help="yes or no to an approval, perhaps with words after it; words to a question")
+    answer.add_argument("--question", type=_count, metavar="N", help="only if it still asks this, as status shows it")
     cancel = commands.add_parser("cancel", help="cancel a batch or a task")
     cancel.add_argument("name", help="the batch or task")
     _retry(commands.add_parser("retry", help="continue tasks that ended without being completed"))
@@ -219,11 +220,13 @@ class Progress:
 
 
 def _task_line(task: FleetTask) -> str:
-    from joey.fleet.session import request_text
+    from joey.fleet.requests import request_text
     from joey.system.visible import one_line
 
     if task.state == "asks":
-        how = f'joey fleet answer {task.id} yes|no|"words"'
+        if task.answer:
+            return f"{task.id}  was answered, and waits for a worker"
+        how = f'joey fleet answer {task.id} yes|no|"words" --question {task.leg}'
         return f"{task.id}  asks: {request_text(task.question)}\n  answer with: {how}"
     what = f"{task.outcome}: {one_line(task.message)[:100]}" if task.state == "done" else task.state
     where = f" on {task.worker}" if task.worker else ""
@@ -282,8 +285,11 @@ def _watch(_args: argparse.Namespace) -> int:
 
 
 def _answer(args: argparse.Namespace) -> int:
+    from joey.fleet.requests import request_text
+
     with _fleet() as fleet:
-        fleet.answer(args.task, args.answer)
+        task = fleet.answer(args.task, args.answer, args.question)
+    print(f"answered: {request_text(task.question)}")
     return 0
 
 

@@ -6,6 +6,7 @@ statements    what is read and written in every turn, built once
 ledger        what is known of batches, tasks, turns, costs, limits and workers
 repositories  a workspace of its own for each task, and a commit for each turn that changed files
 recorded      the journal as recorded steps, and written again from them on another machine
+requests      what a task wants of a person, and the answer
 session       one task open in a worker, turn by turn
 schedules     batches at times as cron has them
 engine        DBOS: a task is a workflow, a turn is a step

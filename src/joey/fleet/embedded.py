@@ -102,7 +102,8 @@ def watch_until_done(
 
 
 def counts_in_words(counts: Mapping[str, int]) -> str:
-    """`3 completed, 1 running, 6 queued`."""
+    """`3 completed, 1 running, 2 waiting for an answer, 6 queued`."""
     order = ("completed", "error", "refused", "limit", "cancelled", "running", "asks", "queued")
     names = sorted(counts, key=lambda name: order.index(name) if name in order else len(order))
-    return ", ".join(f"{counts[name]} {name}" for name in names) or "no tasks"
+    words = {"asks": "waiting for an answer"}
+    return ", ".join(f"{counts[name]} {words.get(name, name)}" for name in names) or "no tasks"

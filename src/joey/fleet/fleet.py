@@ -7,7 +7,6 @@ with open_fleet(settings) as fleet:
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,10 +21,10 @@ from joey.errors import UsageError
 from joey.fleet.database import Database, FleetError, open_database
 from joey.fleet.engine import QueueClient, make_tables
 from joey.fleet.ledger import FleetTask, Ledger
+from joey.fleet.requests import parsed_answer
 from joey.fleet.spec import TaskSpec, check_name
 from joey.system.folders import state_folder
 
-_YES_OR_NO = re.compile(r"(yes|no|y|n)(?:[\s,.:;-]+(.*))?", re.IGNORECASE | re.DOTALL)
 FINISHED = "completed"
 MAX_TASK_ID = 160
 
@@ -65,15 +64,21 @@ class Fleet:
             raise UsageError(f"there is no batch and no task {task_id!r}; `joey fleet status` lists them")
         return task
 
-    def answer(self, task_id: str, words: str) -> None:
-        """Answer what a task asks: yes or no to an approval, perhaps with words after it, or words to a question."""
+    def answer(self, task_id: str, words: str, number: int | None = None) -> FleetTask:
+        """Answer what a task asks: yes or no to an approval, perhaps with words after it, or words to a question.
+
+        With the number of a request, only that one: another may have come since somebody looked."""
         task = self.task(task_id)
         if task.state != "asks":
             raise UsageError(f"{task_id} asks nothing; it is {task.outcome or task.state}")
-        answer = json.dumps(_answer(json.loads(task.question), words))
-        if not self.ledger.answer(task, answer):
+        if task.answer:
+            raise UsageError(f"{task_id} was answered already; `joey fleet status {task_id}` shows what it does")
+        if number is not None and number != task.leg:
+            raise UsageError(f"{task_id} asks something else by now; `joey fleet status {task_id}` shows what")
+        if not self.ledger.answer(task, json.dumps(parsed_answer(task.question, words))):
             raise UsageError(f"{task_id} does not wait any more; `joey fleet status` shows what it does")
         self.queue.wake(task.workflow)
+        return task
 
     def cancel(self, name: str) -> tuple[int, int]:
         """Cancel the tasks of a batch, or one; how many have ended, and how many their workers are about to end."""
@@ -136,15 +141,6 @@ def _named(batch: str, tasks: Sequence[TaskSpec]) -> list[tuple[str, TaskSpec]]:
         if len(task_id) > MAX_TASK_ID:
             raise UsageError(f"{task_id!r} is longer than {MAX_TASK_ID} characters; use shorter ids")
     return named
-
-
-def _answer(request: Mapping[str, Any], words: str) -> dict[str, Any]:
-    if request.get("type") == "question_requested":
-        return {"yes": True, "text": words}
-    found = _YES_OR_NO.fullmatch(words.strip())
-    if found is None:
-        raise UsageError('this is an approval: answer yes or no, perhaps with words after it, such as "no, use rg"')
-    return {"yes": found[1].lower().startswith("y"), "text": found[2] or ""}
 
 
 @contextmanager

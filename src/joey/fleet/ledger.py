@@ -288,8 +288,8 @@ class Ledger:
     # What people want of it
 
     def answer(self, task: FleetTask, answer: str) -> bool:
-        """Keep an answer for the part of the task that waits for it. False: it does not wait any more."""
-        return self._change(task, ("asks",), {"answer": answer})
+        """Keep an answer for the part of the task that waits for it; the first counts. False: it does not wait."""
+        return self._change(task, ("asks",), {"answer": answer}, TASKS.c.answer == "")
 
     def cancel(self, task: FleetTask) -> bool:
         """End a task that does not run, at once; True if that was so. One that runs is ended by its worker."""
@@ -324,8 +324,10 @@ class Ledger:
         with self._engine.begin() as connection:
             connection.execute(sa.update(BATCHES).where(BATCHES.c.name == batch).values(max_cost=max_cost))
 
-    def _change(self, task: FleetTask, states: Sequence[str], values: Mapping[str, Any]) -> bool:
-        there = (TASKS.c.id == task.id) & TASKS.c.state.in_(states) & (TASKS.c.leg == task.leg)
+    def _change(
+        self, task: FleetTask, states: Sequence[str], values: Mapping[str, Any], *more: sa.ColumnElement[bool]
+    ) -> bool:
+        there = sa.and_(TASKS.c.id == task.id, TASKS.c.state.in_(states), TASKS.c.leg == task.leg, *more)
         with self._engine.begin() as connection:
             done = connection.execute(sa.update(TASKS).where(there).values(**values, changed=self._clock()))
         return done.rowcount == 1

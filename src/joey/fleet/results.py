@@ -76,6 +76,8 @@ def as_json(task: FleetTask) -> dict[str, Any]:
         "commit": task.head,
         "attempt": task.attempt,
         "question": json.loads(task.question) if task.question and task.state == "asks" else None,
+        "question_number": task.leg if task.state == "asks" else None,
+        "answered": bool(task.answer) if task.state == "asks" else None,
         "changed": task.changed,
     }
 

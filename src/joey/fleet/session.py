@@ -321,15 +321,3 @@ def limit_place(model: str, base_url: str | None) -> str:
     key = key_for(provider) or ""
     mark = hashlib.sha256(key.encode()).hexdigest()[:12] if key else ""
     return f"{provider} {base_url or ''} {mark}".strip()
-
-
-def request_text(message: str) -> str:
-    """A question for a person, in a few lines."""
-    data: dict[str, Any] = json.loads(message)
-    if data.get("type") == "question_requested":
-        suggestions = "".join(f"\n  - {each['text']}" for each in data.get("suggestions", ()))
-        return f"{data['question']}{suggestions}"
-    arguments = data.get("arguments")
-    shown = arguments.get("command") if isinstance(arguments, dict) else None
-    what = shown or json.dumps(arguments)
-    return f"{data.get('name')}: {what}\n  ({data.get('reason')})"
