@@ -6,56 +6,35 @@ import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 from joey.app.models import local_servers
-from joey.config import Config, Setting, read_config
+from joey.app.sources import NO_SOURCES, Sources, key_for, settings_in_force
+from joey.config import Config, Setting
 from joey.errors import UsageError
 from joey.modes.files import load_modes
 from joey.policy.layers import Approvals, ApprovalSource, layered
-from joey.providers import ENDPOINTS, LOCAL, MissingKeyError
+from joey.providers import LOCAL, MissingKeyError
 from joey.providers.local.weights import DEFAULT as LOCAL_MODEL
 from joey.providers.local.weights import known
 from joey.sandbox import ProcessLimits, SandboxSettings
-from joey.system.folders import user_folder
 from joey.system.keyring import find_key
-from joey.system.trust import TrustStore
 from joey.tools.shell.environment import EnvironmentRules
 
+__all__ = [
+    "NO_SOURCES",
+    "Sources",
+    "approvals_in_force",
+    "default_model",
+    "environment_rules",
+    "key_for",
+    "located_at",
+    "notices",
+    "sandbox_settings",
+    "settings_in_force",
+    "usable_models",
+]
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where the user's and the project's own files are read: settings, modes, rules, commands, tools, servers."""
-
-    project: Path
-    user: Path
-    home: Path
-    environment: Mapping[str, str]
-
-    @classmethod
-    def of(cls, workspace: Path, environment: Mapping[str, str] = os.environ) -> Sources:
-        return cls(workspace, user_folder(environment), Path.home(), environment)
-
-    def config(self, flags: Mapping[str, Any] | None = None) -> Config:
-        """The settings in force: the user's, the project's, the environment's and those of the command line."""
-        trusted = TrustStore(self.user / "trusted.json").trusts(self.project)
-        return read_config(self.project, self.user, trusted=trusted, flags=flags, environment=self.environment)
-
-
-_NOWHERE = Path(os.devnull) / "joey"
-NO_SOURCES = Sources(_NOWHERE, _NOWHERE, _NOWHERE, {})
-"""For a task that is the same for every user: a place below a file, where nothing can be."""
-
-
-def settings_in_force(
-    workspace: Path, flags: Mapping[str, Any] | None = None, environment: Mapping[str, str] = os.environ
-) -> Config:
-    """What the user, the project, the environment and the command line set, in this workspace."""
-    return Sources.of(workspace, environment).config(flags)
 
 
 def approvals_in_force(config: Config, profile: str = "") -> Approvals:
@@ -150,12 +129,3 @@ def usable_models(environment: Mapping[str, str] = os.environ) -> list[str]:
 def _local_model_is_there() -> bool:
     """Whether the coder model is installed, and the engine that runs it."""
     return known(LOCAL_MODEL).is_installed() and importlib.util.find_spec("xllamacpp") is not None
-
-
-def key_for(model: str) -> str | None:
-    """The key of a model's provider, from the environment or the keyring; None for servers of the user's own."""
-    endpoint = ENDPOINTS.get(model.partition("/")[0])
-    if endpoint is None or not (endpoint.needs_key or endpoint.base_url is None):
-        return None
-    found = find_key(endpoint.key_variable)
-    return found.value if found else None

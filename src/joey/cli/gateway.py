@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from joey.errors import UsageError
-from joey.system.installation import add_extra
 
 if TYPE_CHECKING:
     import socket
 
-    from joey.gateway import Gateway
+    from joey.gateway.server import Gateway
 
 CLIENTS = ("claude", "codex", "opencode", "aider")
 APIS = ("chat", "responses", "messages")
@@ -65,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         from joey.gateway.serving import bound, check_host
     except ImportError as error:
+        from joey.system.installation import add_extra
+
         raise UsageError(f"the gateway needs the extra `serve`: {add_extra('serve')} ({error})") from None
     key = args.key or os.environ.get("JOEY_GATEWAY_KEY") or None
     loopback = check_host(args.host, key)
@@ -76,9 +77,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gateway(args: argparse.Namespace, key: str | None, *, loopback: bool) -> Gateway:
-    from joey.app.settings import settings_in_force
-    from joey.gateway import Gateway, GatewayOptions, Guard
+    from joey.app.sources import settings_in_force
+    from joey.gateway.guard import Guard
     from joey.gateway.opening import UpstreamChoice, open_upstreams
+    from joey.gateway.server import Gateway, GatewayOptions
 
     chosen = UpstreamChoice(args.model, args.upstream, args.api, args.protocol, args.grammar, window=args.window)
     upstreams = open_upstreams(chosen, settings_in_force(Path.cwd()))

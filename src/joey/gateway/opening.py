@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from joey.app.models import catalogue
-from joey.app.settings import key_for
+from joey.app.sources import key_for
 from joey.config import Config
 from joey.errors import UsageError
 from joey.gateway.upstream import Upstream, choose_protocol

@@ -9,13 +9,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from joey.frames import neutral
-from joey.journal.replay import TaskState
 from joey.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import Protocol
 from joey.providers.encoding.memo import GrowingMemo, Memo
 from joey.toolspec import ToolSpec
+
+if TYPE_CHECKING:  # whoever encodes a history need not know how tasks are kept
+    from joey.journal.replay import TaskState
 
 _HIDDEN = "[{count} earlier messages of this task are no longer shown.]"
 _IS_SUMMARY = re.compile(r"\[\d+ earlier messages of this task are no longer shown\.")

@@ -25,7 +25,7 @@ from joey.providers.catalogue import Abilities
 from joey.providers.local.control import without_words
 from joey.providers.local.engine import engine_for, plan, require_runtime
 from joey.providers.local.weights import chat_template, model_file
-from joey.providers.openai_chat import OpenAIProvider
+from joey.providers.plain_chat import PlainChatProvider
 
 _TIMEOUT = 3600.0
 """Seconds without a word: a long prompt, behind others in the queue, on a slow machine."""
@@ -66,7 +66,7 @@ class LocalProvider(Provider):
         super().__init__(abilities or self._engine.plan.abilities)
         self._fields = {**_FIELDS, **(fields or {})}
         self._takes_grammar = takes_grammar
-        self._server: OpenAIProvider | None = None
+        self._server: PlainChatProvider | None = None
 
     @property
     def takes_grammar(self) -> bool:
@@ -88,12 +88,12 @@ class LocalProvider(Provider):
             await self._server.close()
             self._server = None
 
-    async def _opened(self) -> OpenAIProvider:
+    async def _opened(self) -> PlainChatProvider:
         if self._server is None:
             address = await asyncio.to_thread(self._engine.load)
-            self._server = OpenAIProvider(
+            self._server = PlainChatProvider(
+                f"{address}/v1",
                 api_key=self._engine.key,
-                base_url=f"{address}/v1",
                 abilities=self._abilities,
                 grammar=self._held_to if self._takes_grammar else None,
                 fields=self._fields,
