@@ -22,7 +22,7 @@ from joey.testing.server import LocalServer
 from joey.usage import Usage
 from joey.web.api import Api
 from joey.web.guard import Access
-from joey.web.server import serving
+from joey.web.server import FleetConnector, no_fleet, serving
 
 TOKEN = "a-token-for-tests-0123456789"
 
@@ -150,7 +150,12 @@ class WebKits:
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
 
-    async def start(self, script: Iterable[Scripted] | Callable[[Any], Scripted], **flags: Any) -> WebKit:
+    async def start(
+        self,
+        script: Iterable[Scripted] | Callable[[Any], Scripted],
+        connect: FleetConnector = no_fleet,
+        **flags: Any,
+    ) -> WebKit:
         home, workspace = self._folder / "home", self._folder / "project"
         home.mkdir(exist_ok=True)
         workspace.mkdir(exist_ok=True)
@@ -164,7 +169,7 @@ class WebKits:
             base_url=f"http://127.0.0.1:{port}", headers={"authorization": f"Bearer {TOKEN}"}, timeout=30
         )
         # In this order, so that the server is there until the client has gone.
-        api = await self._open.enter_async_context(serving(workspace, Access(TOKEN), bound, used))
+        api = await self._open.enter_async_context(serving(workspace, Access(TOKEN), bound, used, connect))
         await self._open.enter_async_context(client)
         return WebKit(self._folder, model, api, port, client)
 

@@ -51,13 +51,14 @@ def run(args: argparse.Namespace) -> int:
 
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
         raise UsageError(f"the page needs a web server that is not installed: {add_extra('serve')}")
+    from joey.cli.web_fleet import connect_fleet
     from joey.web.guard import Access
     from joey.web.server import listen, serve
 
     access = Access(_token(), args.host, tuple(each.lower() for each in args.allow_host))
     folder, listening = workspace_in(args), listen(args.host, args.port, USUAL_PORT)
     port = listening.getsockname()[1]
-    asyncio.run(serve(folder, access, listening, settings_in(args), lambda: _announce(access, port)))
+    asyncio.run(serve(folder, access, listening, settings_in(args), connect_fleet, lambda: _announce(access, port)))
     return 0
 
 

@@ -9,12 +9,12 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -25,12 +25,14 @@ from joey.checkpoints.restore import plan_restore
 from joey.commands import COMMANDS, Command, SetProfile
 from joey.errors import JoeyError, UsageError, WireError
 from joey.images.sizing import image_type
-from joey.journal.journal import JournalError
-from joey.journal.live import MAX_COMMAND, send_command
+from joey.journal.live import send_command
 from joey.messages import BLOCKS, ImageBlock
 from joey.system.filenames import quoted
 from joey.tools.builtin import builtin_display, builtin_tools
+from joey.web.answers import ConflictError, Handler, answering, body_of, flag_in, place_in, text_in, whole_in
 from joey.web.export import export_page
+from joey.web.fleet_api import FleetApi
+from joey.web.fleets import Fleets
 from joey.web.history import piece_before, whole_result
 from joey.web.hub import Hub
 from joey.web.index import read_between
@@ -41,21 +43,16 @@ from joey.web.timeline import timeline
 
 VERSION = 1
 STEPS: tuple[Step, ...] = ("undo", "redo")
-Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
-
-
-class ConflictError(JoeyError):
-    """Too late, or too early: the task is not as the caller thinks."""
 
 
 class Api:
     """The routes below /api/v1, over the tasks of one user."""
 
-    def __init__(self, folder: Path, services: Callable[[Path], Services]) -> None:
-        self._folder, self._services = folder, services
+    def __init__(self, folder: Path, services: Callable[[Path], Services], fleets: Fleets) -> None:
+        self._folder, self._services, self.fleets = folder, services, fleets
         home = services(folder)
         self.table = TaskTable(home.store)
-        self.hub = Hub(self.table)
+        self.hub = Hub(self.table, lambda: fleets.shown)
         self.runner = Runner(services)
 
     @property
@@ -84,7 +81,8 @@ class Api:
             ("POST", "/tasks/{id}/fork", self.fork),
             ("POST", "/parse", self.parse),
         ]
-        return [Route(f"/api/v1{path}", _answering(handler), methods=[method]) for method, path, handler in table]
+        table += FleetApi(self.fleets).table
+        return [Route(f"/api/v1{path}", answering(handler), methods=[method]) for method, path, handler in table]
 
     # What there is
 
@@ -162,7 +160,7 @@ class Api:
     async def history(self, request: Request) -> Response:
         """Older events, before a place of the journal."""
         listed = self._listed(request)
-        before = _place_in(request.query_params.get("before"), listed.index.size)
+        before = place_in(request.query_params.get("before"), listed.index.size)
         piece = piece_before(listed.index, listed.task_id, before)
         return JSONResponse({"events": piece.events, "older": piece.older})
 
@@ -202,8 +200,8 @@ class Api:
         return JSONResponse({"diff": plan.diff, "changed": plan.changed, "left": dict(plan.left)})
 
     async def step(self, step: Step, request: Request) -> Response:
-        body = await _body(request)
-        how: How = "anyway" if _flag(body, "anyway") else "now"
+        body = await body_of(request)
+        how: How = "anyway" if flag_in(body, "anyway") else "now"
         listed = self._listed(request)
         if listed.follower is not None:
             raise ConflictError("the task runs; stop it before files are restored")
@@ -217,24 +215,24 @@ class Api:
     # What changes something
 
     async def start(self, request: Request) -> Response:
-        body = await _body(request)
+        body = await body_of(request)
         wanted = _wanted(body)
         if not wanted.text.strip():
             raise UsageError("write what to do")
-        folder = self._place(_text(body, "folder") or str(self._folder))
+        folder = self._place(text_in(body, "folder") or str(self._folder))
         return JSONResponse({"id": await self.runner.start(folder, wanted)}, 201)
 
     async def resume(self, request: Request) -> Response:
-        wanted, listed = _wanted(await _body(request)), self._listed(request)
+        wanted, listed = _wanted(await body_of(request)), self._listed(request)
         if listed.follower is not None:
             raise ConflictError("the task runs already; send it a message")
         return JSONResponse({"id": await self.runner.resume(listed.task_id, self._folder, wanted)}, 201)
 
     async def command(self, request: Request) -> Response:
         """A command for the run that the caller has seen: an answer to a request of another run is none."""
-        body, listed = await _body(request), self._listed(request)
+        body, listed = await body_of(request), self._listed(request)
         command = _command(body.get("command"))
-        run = _text(body, "run")
+        run = text_in(body, "run")
         if listed.follower is None:
             raise ConflictError("the task does not run any more; continue it with a message")
         if not run:
@@ -257,8 +255,8 @@ class Api:
             raise UsageError(f"the approval profile {profile!r} is not available here; use {', '.join(allowed)}")
 
     async def fork(self, request: Request) -> Response:
-        body, listed = await _body(request), self._listed(request)
-        new = self._services(self._folder).fork(listed.task_id, _whole(body, "turn", 0))
+        body, listed = await body_of(request), self._listed(request)
+        new = self._services(self._folder).fork(listed.task_id, whole_in(body, "turn", 0))
         return JSONResponse({"id": new}, 201)
 
     async def delete(self, request: Request) -> Response:
@@ -269,55 +267,15 @@ class Api:
         return JSONResponse({"deleted": listed.task_id})
 
     async def parse(self, request: Request) -> Response:
-        body = await _body(request)
-        protocol, size = _text(body, "protocol") or "auto", _whole(body, "size", 1)
-        work = partial(play, _text(body, "text"), protocol, body.get("tools"), size or 4)
+        body = await body_of(request)
+        protocol, size = text_in(body, "protocol") or "auto", whole_in(body, "size", 1)
+        work = partial(play, text_in(body, "text"), protocol, body.get("tools"), size or 4)
         return JSONResponse(await asyncio.to_thread(work))
 
 
-def _answering(handler: Handler) -> Handler:
-    """The handler, whose errors are answers in words."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except ConflictError as error:
-            return JSONResponse({"error": str(error)}, 409)
-        except JournalError as error:
-            return JSONResponse({"error": str(error)}, 409)
-        except UsageError as error:
-            missing = str(error).startswith("there is no")
-            return JSONResponse({"error": str(error)}, 404 if missing else 400)
-        except JoeyError as error:
-            return JSONResponse({"error": str(error)}, 400)
-        except ClientDisconnect:
-            return Response(status_code=400)
-        except OSError as error:
-            return JSONResponse({"error": f"{error.strerror or error}; try again"}, 500)
-
-    return answer
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    """The body of a request: an object, and no larger than a command may be."""
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > MAX_COMMAND:
-            raise UsageError("this request is too large; send less, or smaller images")
-        pieces.append(piece)
-    try:
-        data = json.loads(b"".join(pieces) or b"{}")
-    except (ValueError, RecursionError):
-        raise UsageError("the body of a request is a JSON object") from None
-    if not isinstance(data, dict):
-        raise UsageError("the body of a request is a JSON object")
-    return data
-
-
 def _wanted(body: dict[str, Any]) -> Wanted:
-    chosen = {name: _text(body, name) or None for name in ("mode", "model", "profile")}
-    return Wanted(_text(body, "text"), _images(body.get("images", [])), **chosen)
+    chosen = {name: text_in(body, name) or None for name in ("mode", "model", "profile")}
+    return Wanted(text_in(body, "text"), _images(body.get("images", [])), **chosen)
 
 
 def _images(data: Any) -> tuple[ImageBlock, ...]:
@@ -343,33 +301,3 @@ def _command(data: Any) -> Command:
     except WireError as error:
         raise UsageError(f"this is no command: {error}") from None
     return command
-
-
-def _text(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"{name} is text")
-    return value or ""
-
-
-def _whole(body: dict[str, Any], name: str, least: int) -> int | None:
-    value = body.get(name)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-        raise UsageError(f"{name} is a whole number, {least} or more")
-    return value
-
-
-def _flag(body: dict[str, Any], name: str) -> bool:
-    value = body.get(name, False)
-    if not isinstance(value, bool):
-        raise UsageError(f"{name} is true or false")
-    return value
-
-
-def _place_in(text: str | None, size: int) -> int:
-    """A place in a journal that is so large; the end, if none is named."""
-    if text is None:
-        return size
-    if not (text.isascii() and text.isdigit()) or len(text) > 15:
-        raise UsageError("before is a place: `older` of what was loaded last")
-    return int(text)

@@ -4,6 +4,7 @@
     events   [events of the task, as in docs/events.md], with a place as the id
     idle     the task does not run (any more)
     reset    what the page shows is not where this stream begins: load the task again
+    fleet    how the fleet looks now, see `web/fleets.py`
 
 Somebody looks at the files only while somebody watches: at the watched tasks several times a second, at the others now
 and then.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,8 +50,9 @@ class Watcher:
 class Hub:
     """Looks at the tasks for all pages at once."""
 
-    def __init__(self, table: TaskTable) -> None:
-        self._table = table
+    def __init__(self, table: TaskTable, first: Callable[[], bytes] = bytes) -> None:
+        """`first` is what whoever comes is sent besides."""
+        self._table, self._first = table, first
         self._watchers: set[Watcher] = set()
         self._wanted = asyncio.Event()
         self._closed = False
@@ -71,9 +73,7 @@ class Hub:
     def look_at_all(self) -> None:
         changed, gone = self._table.refresh()
         if changed or gone:
-            message = _tasks(changed, gone, everything=False)
-            for watcher in self._watchers:
-                watcher.give(message)
+            self.send(_tasks(changed, gone, everything=False))
         self._place_all()
 
     def _look_at_watched(self) -> None:
@@ -90,7 +90,7 @@ class Hub:
         """What a page is sent, from this place of a task on; without a task, the list alone."""
         watcher = Watcher(task_id, place)
         self._table.refresh()
-        watcher.give(b"retry: 1000\n\n" + _tasks([*self._table.shown.values()], [], everything=True))
+        watcher.give(b"retry: 1000\n\n" + _tasks([*self._table.shown.values()], [], everything=True) + self._first())
         self._begin(watcher)
         self._watchers.add(watcher)
         self._wanted.set()
@@ -99,6 +99,15 @@ class Hub:
                 yield data
         finally:
             self._forget(watcher)
+
+    async def is_watched(self) -> None:
+        """Wait until somebody watches."""
+        await self._wanted.wait()
+
+    def send(self, message: bytes) -> None:
+        """Something for everybody."""
+        for watcher in self._watchers:
+            watcher.give(message)
 
     def _begin(self, watcher: Watcher) -> None:
         if not watcher.task_id:

@@ -8,7 +8,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
@@ -23,22 +23,34 @@ from joey.errors import UsageError
 from joey.system.signals import handled_signals
 from joey.web.api import Api
 from joey.web.assets import INDEX, assets
+from joey.web.fleets import FleetPort, Fleets
 from joey.web.guard import Access, Guard, error_answer
 
 _GRACE = 2
 
 
-def make_app(folder: Path, access: Access, flags: Mapping[str, Any]) -> tuple[Guard, Api]:
+FleetConnector: TypeAlias = Callable[[Path], FleetPort | None]
+
+
+def no_fleet(_folder: Path) -> None:
+    """Nothing is known of fleets."""
+
+
+def make_app(folder: Path, access: Access, flags: Mapping[str, Any], connect: FleetConnector) -> tuple[Guard, Api]:
     """The application, and the API that it serves. `flags` are settings that count for every task."""
-    api = Api(folder, lambda place: Services(TaskOptions(place, flags)))
+    fleets = Fleets(lambda: connect(folder))
+    api = Api(folder, lambda place: Services(TaskOptions(place, flags)), fleets)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        looking = asyncio.ensure_future(api.hub.run())
+        looking = [asyncio.ensure_future(each) for each in (api.hub.run(), fleets.run(api.hub))]
         try:
             yield
         finally:
-            looking.cancel()
+            for each in looking:
+                each.cancel()
+            await asyncio.gather(*looking, return_exceptions=True)
+            fleets.close()
             await api.runner.close()
             api.table.close()
 
@@ -81,10 +93,14 @@ class _Server(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def serving(
-    folder: Path, access: Access, listening: socket.socket, flags: Mapping[str, Any]
+    folder: Path,
+    access: Access,
+    listening: socket.socket,
+    flags: Mapping[str, Any],
+    connect: FleetConnector = no_fleet,
 ) -> AsyncIterator[Api]:
     """Serve until the end of the block; then everybody is sent away, and the tasks that run here are ended."""
-    app, api = make_app(folder, access, flags)
+    app, api = make_app(folder, access, flags, connect)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE, ws="none")
     server = _Server(config)
     running = asyncio.ensure_future(server.serve(sockets=[listening]))
@@ -98,7 +114,12 @@ async def serving(
 
 
 async def serve(
-    folder: Path, access: Access, listening: socket.socket, flags: Mapping[str, Any], ready: Callable[[], None]
+    folder: Path,
+    access: Access,
+    listening: socket.socket,
+    flags: Mapping[str, Any],
+    connect: FleetConnector,
+    ready: Callable[[], None],
 ) -> None:
     """Serve until a signal."""
     ended = asyncio.Event()
@@ -106,7 +127,7 @@ async def serve(
     def end(_number: signal.Signals) -> None:
         ended.set()
 
-    async with serving(folder, access, listening, flags):
+    async with serving(folder, access, listening, flags, connect):
         ready()
         with handled_signals(end):
             await ended.wait()

@@ -2,6 +2,7 @@
 
 import { attempt, newTask, toast } from "./dialogs.js";
 import { button, el, remember, remembered } from "./dom.js";
+import { BatchView, FleetTaskView, FleetView } from "./fleet.js";
 import { get, listen } from "./api.js";
 import { Playground } from "./playground.js";
 import { renderOverview } from "./timeline.js";
@@ -42,12 +43,14 @@ class App {
     this.offline = document.getElementById("offline");
     this.profiles = new Map();
     this.before = null;
+    this.fleet = { fleet: null };
+    this.fleetLink = el("a", { href: "#/fleet", hidden: true });
     const side = document.getElementById("sidebar");
     this.bell = button("Notify me", () => this.allowNotifications(), { icon: "bell", bare: true, class: "quiet" });
     side.append(
       el("div", { class: "brand" }, el("a", { href: "#/", class: "logo" }, "Joey"), button("New task", () => this.startTask(), { class: "primary small", icon: "plus" })),
       el("div", { class: "search" }, this.list.search), this.list.groups,
-      el("footer", {}, el("a", { href: "#/overview" }, "Overview"), el("a", { href: "#/playground" }, "Playground"), el("span", { class: "space" }), this.bell, button("Dark or light", () => this.toggleTheme(), { icon: "sun", bare: true, class: "quiet" })));
+      el("footer", {}, this.fleetLink, el("a", { href: "#/overview" }, "Overview"), el("a", { href: "#/playground" }, "Playground"), el("span", { class: "space" }), this.bell, button("Dark or light", () => this.toggleTheme(), { icon: "sun", bare: true, class: "quiet" })));
     if (!("Notification" in window) || Notification.permission === "granted") this.bell.hidden = true;
     document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); this.main.focus(); });
     addEventListener("hashchange", () => this.route());
@@ -56,21 +59,35 @@ class App {
 
   update(change) {
     this.list.update(change);
-    const waiting = this.list.waiting;
-    const count = waiting.length;
-    document.getElementById("badge").textContent = count ? String(count) : "";
-    document.title = document.title.replace(/^(\(\d+\) )?/, count ? `(${count}) ` : "");
-    navigator.setAppBadge?.(count).catch(() => {});
-    const requests = new Map(waiting.map((each) => [`${each.run} ${each.request}`, each]));
-    if (this.before) for (const [key, task] of requests) if (!this.before.has(key)) this.notify(task);
-    this.before = new Set(requests.keys());
+    this.call();
     this.view?.draw?.();
   }
 
-  notify(task) {
+  updateFleet(change) {
+    this.fleet = change;
+    const { fleet, problem } = change;
+    this.fleetLink.hidden = !fleet && !problem;
+    this.fleetLink.replaceChildren("Fleet", ...(fleet?.waiting_count ? [el("span", { class: "count" }, el("span", { class: "visually-hidden" }, " waiting for you: "), String(fleet.waiting_count))] : []));
+    this.call();
+    this.view?.drawFleet?.();
+  }
+
+  // Say how many wait for the user, and notify of those that are new.
+  call() {
+    const here = this.list.waiting.map((each) => [`${each.run} ${each.request}`, each.title, `Joey ${waitsFor(each)}`, `#/task/${each.id}`]);
+    const far = (this.fleet.fleet?.waiting ?? []).map((each) => [`${each.id} ${each.part}`, each.id, `Joey ${waitsFor({ waits_for: each.asks.type })}`, `#/fleet/task/${encodeURIComponent(each.id)}`]);
+    const count = here.length + (this.fleet.fleet?.waiting_count ?? 0);
+    document.title = document.title.replace(/^(\(\d+\) )?/, count ? `(${count}) ` : "");
+    navigator.setAppBadge?.(count).catch(() => {});
+    const requests = [...here, ...far];
+    if (this.before) for (const each of requests) if (!this.before.has(each[0])) this.notify(...each);
+    this.before = new Set(requests.map(([key]) => key));
+  }
+
+  notify(_key, title, body, place) {
     if (!("Notification" in window) || Notification.permission !== "granted" || !document.hidden) return;
-    const note = new Notification(`${task.title}`, { body: `Joey ${waitsFor(task)}`, tag: task.id });
-    note.onclick = () => { window.focus(); location.hash = `#/task/${task.id}`; note.close(); };
+    const note = new Notification(title, { body, tag: place });
+    note.onclick = () => { window.focus(); location.hash = place; note.close(); };
   }
 
   async allowNotifications() {
@@ -99,7 +116,7 @@ class App {
   }
 
   listenToList() {
-    this.source = listen("", "", { tasks: (change) => this.update(change), open: () => this.connected(true), error: () => this.connected(false) });
+    this.source = listen("", "", { tasks: (change) => this.update(change), fleet: (change) => this.updateFleet(change), open: () => this.connected(true), error: () => this.connected(false) });
   }
 
   startTask() {
@@ -111,16 +128,23 @@ class App {
     this.view?.close();
     this.source?.close();
     this.source = null;
-    const [, name, id] = location.hash.split("/");
-    this.list.current = name === "task" ? id : "";
+    const [, name, ...rest] = location.hash.split("/").map(decoded);
+    this.list.current = name === "task" ? rest[0] : "";
     document.body.dataset.view = name || "list";
-    this.view = name === "task" && id ? new TaskView(decodeURIComponent(id), this) : name === "playground" ? new Playground(this) : name === "overview" ? new Overview(this) : new Welcome(this);
+    this.view = this.viewOf(name, rest);
     this.main.replaceChildren(this.view.node);
     const view = this.view;
     const fine = await attempt(async () => { await view.load(); return true; });
     if (!fine && this.view === view) { this.main.replaceChildren(new Welcome(this).node); this.listenToList(); }
     if (!(this.view instanceof TaskView) && !this.source) this.listenToList();
     this.list.draw();
+  }
+
+  viewOf(name, [first, second]) {
+    if (name === "task" && first) return new TaskView(first, this);
+    if (name === "fleet" && second) return first === "batch" ? new BatchView(this, second) : new FleetTaskView(this, second);
+    const pages = { fleet: FleetView, playground: Playground, overview: Overview };
+    return Object.hasOwn(pages, name ?? "") ? new pages[name](this) : new Welcome(this);
   }
 
   key(event) {
@@ -133,6 +157,11 @@ class App {
     else if (event.key === "m" && this.view instanceof TaskView) { event.preventDefault(); this.view.field.focus(); }
     else if (event.key === "j" || event.key === "k") this.list.move(event.key === "j" ? 1 : -1);
   }
+}
+
+// A part of the address, which anybody may have written.
+function decoded(part) {
+  try { return decodeURIComponent(part); } catch { return part; }
 }
 
 async function begin() {

@@ -92,6 +92,7 @@ export class TaskView {
         if (mine) { this.task = { ...this.task, ...mine }; this.draw(); }
         else if (change.gone.includes(this.id)) location.hash = "#/";
       },
+      fleet: (change) => this.app.updateFleet(change),
       idle: () => { this.task.run = null; this.pending.clear(); this.transcript.view.live = false; this.draw(); },
       reset: () => attempt(() => this.load()),
       open: () => this.app.connected(true),

@@ -54,6 +54,20 @@ function curves(turns, limit) {
   return chart;
 }
 
+// What was spent until each moment, of [time, cost] in order.
+export function costChart(points) {
+  const height = 120;
+  const [start, end] = [points[0][0], points[points.length - 1][0]];
+  let spent = 0;
+  const steps = points.map(([at, cost]) => [at, (spent += cost)]);
+  const x = (at) => (end > start ? 4 + ((at - start) * (WIDTH - 8)) / (end - start) : WIDTH / 2).toFixed(1);
+  const y = (cost) => (height - 22 - (cost / Math.max(spent, 1e-9)) * (height - 34)).toFixed(1);
+  const line = steps.flatMap(([at, cost], n) => [`${x(at)},${y(n ? steps[n - 1][1] : 0)}`, `${x(at)},${y(cost)}`]).join(" ");
+  return svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", role: "img", "aria-label": `Cost over time: ${money(spent)} between ${clock(start)} and ${clock(end)}` },
+    svg("polygon", { points: `${x(start)},${y(0)} ${line} ${x(end)},${y(0)}`, class: "area" }), svg("polyline", { points: line, class: "line context" }),
+    svg("text", { x: 4, y: height - 4, class: "label" }, clock(start)), svg("text", { x: WIDTH, y: height - 4, class: "label end" }, `${clock(end)} · ${money(spent)}`));
+}
+
 function legend(...parts) {
   return el("p", { class: "legend" }, parts.map(([kind, words]) => el("span", {}, el("i", { class: `swatch ${kind}` }), words)));
 }

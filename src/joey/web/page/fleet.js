@@ -1,0 +1,278 @@
+// The fleet: what waits for a person, batches, workers, failures, and cost over time. The stream says how it looks now.
+
+import { ago, button, clock, duration, el, icon, money, number } from "./dom.js";
+import { attempt, confirm, toast } from "./dialogs.js";
+import { costChart, renderTimeline } from "./timeline.js";
+import { get, post } from "./api.js";
+import { RequestPanel } from "./requests.js";
+import { Transcript } from "./transcript.js";
+
+// The order of a bar, and how each part is called.
+const STATES = { completed: "completed", failed: "failed", running: "running", asks: "waiting for you", queued: "queued" };
+const MAX_ROWS = 200;
+
+function stateOf(task) {
+  return task.state !== "done" ? task.state : task.outcome === "completed" ? "completed" : "failed";
+}
+
+function counted(counts) {
+  const sums = { completed: 0, failed: 0, running: 0, asks: 0, queued: 0 };
+  for (const [state, count] of Object.entries(counts)) sums[state in sums ? state : "failed"] += count;
+  return sums;
+}
+
+function progress(counts) {
+  const sums = counted(counts);
+  const total = Object.values(sums).reduce((sum, each) => sum + each, 0);
+  const words = Object.entries(sums).filter(([, count]) => count).map(([state, count]) => `${count} ${STATES[state]}`).join(", ") || "no tasks";
+  const parts = Object.entries(sums).filter(([, count]) => count).map(([state, count]) => {
+    const part = el("span", { class: `part ${state}` });
+    part.style.flexGrow = String(count / total);
+    return part;
+  });
+  return [el("span", { class: "stack", role: "img", "aria-label": words }, parts), el("span", { class: "about" }, words)];
+}
+
+function chip(task) {
+  const state = stateOf(task);
+  const kind = { completed: "completed", failed: "error", running: "running", asks: "waiting", queued: "" }[state];
+  return el("span", { class: `chip ${kind}` }, state === "failed" ? task.outcome : STATES[state]);
+}
+
+function spent(cost, budget) {
+  return budget === null || budget === undefined ? money(cost) || "$0" : `${money(cost) || "$0"} of ${money(budget)}`;
+}
+
+function facts(pairs) {
+  return el("dl", { class: "facts" }, pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+}
+
+function head(title, where, more = []) {
+  return el("header", { class: "task-head" }, el("a", { class: "back always", href: title === "Fleet" ? "#/" : "#/fleet", "aria-label": title === "Fleet" ? "All tasks" : "The fleet" }, icon("back")), el("div", { class: "heading" }, el("h1", { title }, title), el("p", { class: "where" }, where)), more);
+}
+
+function section(title, ...content) {
+  return el("section", { class: "fleet-part" }, el("h2", {}, title), ...content);
+}
+
+const link = (task) => `#/fleet/task/${encodeURIComponent(task.id)}`;
+
+// An answer names the part of the task whose question was on the screen.
+function panelFor(task, answered) {
+  const request = { ...task.question, always: [] };
+  return new RequestPanel(request, async ({ yes, text }) => {
+    try {
+      await post(`/fleet/tasks/${encodeURIComponent(task.id)}/answer`, { part: task.part, yes: Boolean(yes), text: text ?? "" });
+      toast(`Answered ${task.id}.`);
+      answered();
+    } catch (error) {
+      toast(error.message, "bad");
+      answered();
+      throw error;
+    }
+  });
+}
+
+function change(verb, name, words, label, then) {
+  return () => confirm(label, words, label.replace(/\?$/, ""), () => attempt(async () => {
+    const { tasks } = await post(`/fleet/${verb}`, { name });
+    toast(`${tasks} ${tasks === 1 ? "task" : "tasks"} ${verb === "cancel" ? "cancelled, or about to be" : "in the queue again"}.`);
+    await then();
+  }));
+}
+
+class FleetPage {
+  constructor(app) {
+    this.app = app;
+    this.body = el("div", { class: "page-body fleet" });
+    this.node = el("div", { class: "page" });
+  }
+
+  async load() {
+    await this.read();
+    this.app.listenToList();
+  }
+
+  key() { return false; }
+  close() { this.closed = true; }
+}
+
+export class FleetView extends FleetPage {
+  constructor(app) {
+    super(app);
+    this.open = new Map();
+    this.node.append(head("Fleet", "Tasks on a queue, on this machine and on others"), this.body);
+  }
+
+  async read() {
+    this.app.fleet = await get("/fleet");
+    document.title = "Fleet · Joey";
+    this.drawFleet();
+  }
+
+  drawFleet() {
+    const { fleet, problem } = this.app.fleet;
+    const key = JSON.stringify(this.app.fleet);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    if (!fleet) {
+      const words = [el("p", {}, "A fleet runs many tasks on a queue, on this machine or on many, and asks you here."), el("pre", { class: "code", tabindex: "0" }, "joey fleet run tasks.jsonl --workers 4")];
+      this.body.replaceChildren(el("div", { class: "nothing" }, ...(problem ? [el("p", { class: "error" }, problem)] : [el("h2", {}, "There is no fleet yet"), ...words])));
+      return;
+    }
+    const sums = counted({});
+    for (const batch of fleet.batches) for (const [state, count] of Object.entries(counted(batch.counts))) sums[state] += count;
+    const slots = fleet.workers.reduce((sum, each) => sum + each.slots, 0);
+    const cost = fleet.batches.reduce((sum, each) => sum + each.cost, 0);
+    const points = fleet.batches.slice().sort((a, b) => a.created - b.created).map((each) => [each.created, each.cost]);
+    this.body.replaceChildren(
+      facts([["Waiting for you", number(fleet.waiting_count)], ["Running", `${sums.running} of ${slots}`], ["Queued", number(sums.queued)], ["Completed", number(sums.completed)], ["Failed", number(sums.failed)], ["Cost", money(cost) || "$0"]]),
+      fleet.waiting_count ? section("Waiting for you", el("div", { class: "waiting-list" }, fleet.waiting.map((each) => this.waiting(each))), fleet.waiting_count > fleet.waiting.length ? el("p", { class: "note" }, `and ${fleet.waiting_count - fleet.waiting.length} more`) : null) : null,
+      section("Batches", fleet.batches.length ? el("ul", { class: "batches" }, fleet.batches.map((each) => this.batch(each))) : el("p", { class: "note" }, "No batches yet.")),
+      section("Workers", fleet.workers.length ? el("ul", { class: "workers" }, fleet.workers.map((each) => el("li", {}, el("b", {}, each.id), el("span", { class: "about" }, ` on ${each.host} · ${each.running} of ${each.slots} slots · since ${clock(each.started)}`)))) : el("p", { class: "note" }, "No worker runs. Start one with: joey fleet work")),
+      ...(fleet.running.length ? [section("Running", rows(fleet.running))] : []),
+      ...(points.length > 1 && cost ? [section("Cost over time", costChart(points))] : []));
+  }
+
+  // What is open stays open, with the words that were typed, as long as the same question waits.
+  waiting(task) {
+    const key = `${task.id} ${task.part}`;
+    if (this.open.has(key)) return this.open.get(key);
+    const details = el("details", { class: "waits" }, el("summary", {}, icon("bell"), el("span", { class: "title" }, task.id), el("span", { class: "subject" }, task.asks.text), el("span", { class: "about" }, ago(task.changed))));
+    this.open.set(key, details);
+    details.addEventListener("toggle", async () => {
+      if (!details.open || details.childElementCount > 1) return;
+      const found = await attempt(() => get(`/fleet/tasks/${encodeURIComponent(task.id)}`));
+      if (!found) return;
+      const still = found.task.question && found.task.part === task.part;
+      details.append(still ? panelFor(found.task, () => { this.open.delete(key); this.drawn = ""; attempt(() => this.read()); }).node : el("p", { class: "note" }, "It does not wait for this any more."), el("p", {}, el("a", { href: link(task) }, "The whole task")));
+    });
+    return details;
+  }
+
+  batch(batch) {
+    const share = batch.budget ? Math.min(batch.cost / batch.budget, 1) : null;
+    const [bar, words] = progress(batch.counts);
+    return el("li", {}, el("a", { class: "batch", href: `#/fleet/batch/${encodeURIComponent(batch.name)}` }, el("b", {}, batch.name), el("span", { class: share === 1 ? "cost full" : "cost" }, spent(batch.cost, batch.budget)), bar, words, el("span", { class: "about when" }, ago(batch.created))));
+  }
+}
+
+function rows(tasks) {
+  return el("div", { class: "table", tabindex: "0" }, el("table", { class: "tasks" },
+    el("thead", {}, el("tr", {}, ["Task", "State", "Turns", "Cost", "Worker", "Changed"].map((each) => el("th", { scope: "col" }, each)))),
+    el("tbody", {}, tasks.slice(0, MAX_ROWS).map((task) => el("tr", {},
+      el("td", { class: "name" }, el("a", { href: link(task) }, task.id), el("span", { class: stateOf(task) === "failed" ? "message error" : "message" }, stateOf(task) === "failed" && task.message ? task.message : task.prompt)),
+      el("td", {}, chip(task)), el("td", { class: "right" }, String(task.turns)), el("td", { class: "right" }, money(task.cost) || "$0"), el("td", {}, task.worker || "–"), el("td", {}, ago(task.changed)))))));
+}
+
+export class BatchView extends FleetPage {
+  constructor(app, name) {
+    super(app);
+    this.name = name;
+    this.shown = "all";
+  }
+
+  async read() {
+    const { tasks } = await get(`/fleet/batches/${encodeURIComponent(this.name)}`);
+    if (this.closed) return;
+    this.tasks = tasks;
+    document.title = `${this.name} · Joey`;
+    this.draw();
+  }
+
+  drawFleet() { return attempt(() => this.read()); }
+
+  draw() {
+    if (!this.tasks) return;
+    const key = JSON.stringify([this.tasks, this.shown]);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    const counts = {};
+    for (const task of this.tasks) counts[stateOf(task)] = (counts[stateOf(task)] ?? 0) + 1;
+    const cost = this.tasks.reduce((sum, each) => sum + each.cost, 0);
+    const open = ["queued", "running", "asks"].some((each) => counts[each]);
+    const again = () => this.read();
+    const points = this.tasks.filter((each) => each.state === "done").sort((a, b) => a.changed - b.changed).map((each) => [each.changed, each.cost]);
+    const filters = ["all", ...Object.keys(STATES).filter((each) => counts[each])].map((each) => button(each === "all" ? `All ${this.tasks.length}` : `${STATES[each][0].toUpperCase()}${STATES[each].slice(1)} ${counts[each]}`, () => { this.shown = each; this.draw(); }, { class: "small", "aria-pressed": String(each === this.shown) }));
+    const found = this.shown === "all" ? this.tasks : this.tasks.filter((each) => stateOf(each) === this.shown);
+    this.node.replaceChildren(
+      head(this.name, `${this.tasks.length} tasks · ${money(cost) || "$0"}`, [
+        counts.failed ? button("Retry failed", change("retry", this.name, "Tasks that ended without being completed continue where they were.", "Retry them?", again), { class: "small" }) : null,
+        open ? button("Cancel", change("cancel", this.name, "Tasks that have not ended are cancelled. What they changed stays recorded.", "Cancel this batch?", again), { class: "small danger" }) : null]),
+      el("div", { class: "page-body fleet" }, el("div", { class: "batch" }, progress(counts)), el("div", { class: "bar-row", role: "group", "aria-label": "Which tasks" }, filters), rows(found),
+        found.length > MAX_ROWS ? el("p", { class: "note" }, `and ${found.length - MAX_ROWS} more; \`joey fleet status ${this.name}\` lists all`) : null,
+        ...(points.length > 1 && cost ? [section("Cost over time", costChart(points))] : [])));
+  }
+}
+
+export class FleetTaskView extends FleetPage {
+  constructor(app, id) {
+    super(app);
+    this.id = id;
+    this.path = `/fleet/tasks/${encodeURIComponent(id)}`;
+    this.panel = el("div", { class: "panel" });
+    this.log = el("div", { class: "recorded" });
+    this.about = el("div");
+  }
+
+  async read() {
+    const { task, events, older } = await get(this.path);
+    if (this.closed) return;
+    const key = JSON.stringify(task);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    this.task = task;
+    document.title = `${task.id} · Joey`;
+    this.draw();
+    this.log.replaceChildren(this.transcript(task.journal, events));
+    if (older !== null) this.log.prepend(this.earlier(older));
+  }
+
+  drawFleet() { return attempt(() => this.read()); }
+
+  transcript(journal, events) {
+    const made = new Transcript(journal, {
+      tools: this.app.meta.tools, live: false, opens: false,
+      loadChild: (id, child) => attempt(async () => {
+        const found = await get(`${this.path}/journals/${encodeURIComponent(id)}`);
+        for (const event of found.events) child.apply(event);
+        child.close();
+      }),
+    });
+    for (const event of events) made.apply(event);
+    made.close();
+    return made.node;
+  }
+
+  earlier(place) {
+    const node = el("div", { class: "older" }, button("Earlier messages", () => attempt(async () => {
+      const { events, older } = await get(`${this.path}/journals/${encodeURIComponent(this.task.journal)}?before=${place}`);
+      node.replaceWith(...(older === null ? [] : [this.earlier(older)]), this.transcript(this.task.journal, events));
+    }), { class: "quiet" }));
+    return node;
+  }
+
+  draw() {
+    const { task } = this;
+    const again = () => this.read();
+    const failed = task.state === "done" && task.outcome !== "completed";
+    const known = [["Batch", task.batch], ["Repository", task.repository || task.folder], ["Commit", (task.commit || task.base || "").slice(0, 12)], ["Worker", task.worker], ["Tenant", task.tenant === "default" ? "" : task.tenant], ["Attempt", task.attempt > 1 ? String(task.attempt) : ""], ["Turns", String(task.turns)], ["Cost", money(task.cost) || "$0"], ["Changed", clock(task.changed)]];
+    this.request = task.question ? panelFor(task, () => { this.drawn = ""; attempt(again); }) : null;
+    this.panel.replaceChildren(...(this.request ? [this.request.node] : []));
+    const timeline = el("details", { class: "export-timeline" }, el("summary", {}, "Timeline"));
+    timeline.addEventListener("toggle", () => attempt(async () => {
+      const { turns, window: limit } = await get(`${this.path}/timeline`);
+      timeline.append(renderTimeline(turns, limit));
+    }), { once: true });
+    this.node.replaceChildren(
+      head(task.id, task.prompt.replace(/\s+/g, " ").slice(0, 300), [chip(task),
+        failed ? button("Retry", change("retry", task.id, "The task continues where it was.", "Retry it?", again), { class: "small" }) : null,
+        task.state !== "done" ? button("Cancel", change("cancel", task.id, "What it changed so far stays recorded.", "Cancel this task?", again), { class: "small danger" }) : null]),
+      el("div", { class: "page-body fleet" }, facts(known.filter(([, value]) => value)),
+        failed ? el("p", { class: "error" }, `${task.outcome}: ${task.message}`) : null, this.panel,
+        task.state === "running" ? el("p", { class: "note" }, `Turn ${task.turns + 1} runs for ${duration(Math.max(0, Date.now() / 1000 - task.changed))}. What is recorded so far:`) : null,
+        this.log, timeline));
+  }
+
+  key(event) { return this.request ? this.request.press(event.key) : false; }
+}
