@@ -154,6 +154,7 @@ class WebKits:
         self,
         script: Iterable[Scripted] | Callable[[Any], Scripted],
         connect: FleetConnector = no_fleet,
+        /,
         **flags: Any,
     ) -> WebKit:
         home, workspace = self._folder / "home", self._folder / "project"

@@ -103,9 +103,9 @@ async def test_a_fleet_in_the_browser(kits: WebKits, browser: Any) -> None:
         await person.says(".sidebar footer", "Fleet")
         assert (await person.page.title()).startswith("(2) ")
         await person.page.get_by_role("link", name="Fleet").click()
-        await person.says(".waits .subject", "echo two >> b.txt")
-        await person.page.locator(".waits summary").first.click()
-        await person.says(".waits .request", "echo two >> b.txt")
+        await person.says(".needs-you .subject", "echo two >> b.txt")
+        await person.page.locator(".needs-you summary", has_text="b.x").click()
+        await person.says(".needs-you .request", "echo two >> b.txt")
         found += await serious(person, "the fleet") if AXE.exists() else []
         await person.button("Yes").click()
         await until(lambda: fleet.task("b.x").answer)

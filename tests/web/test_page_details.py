@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from image_kit import made
+from joey.messages import ReasoningBlock
 from joey.testing.script import reply
 from joey_process import call, done
 from pages_kit import needs_browser
@@ -141,4 +142,38 @@ async def test_a_person_who_looks_elsewhere_is_notified_once(kits: WebKits, brow
     await person.page.evaluate("window.last.onclick()")
     await person.says(".request", "a.txt")
     await person.page.evaluate("window.isHidden = false")
+    assert not person.problems
+
+
+BIDI, NOTHING = "\u202e", "\u200b"
+NAMED = "() => /[\\u202e\\u200b]/.test(document.body.innerText)"
+
+
+async def test_characters_that_reorder_or_hide_text_are_signs(kits: WebKits, browser: Any) -> None:
+    """In what is to be approved, in what the model writes, in output, and in the exported file."""
+    words = f"a{BIDI}b{NOTHING}c"
+    write = call("w", "write_to_file", path="x.py", file_text=f"{words}{' ' * 300}hidden()\n")
+    command = call("e", "execute_command", command=f"echo {words}")
+    kit = await kits.start([reply(ReasoningBlock(words), words, write), reply(command), done(words)])
+    task_id = await kit.start(words)
+    person = await visit(browser, kit, f"#/task/{task_id}")
+    sign = "a‹U+202E›b‹U+200B›c"
+    await person.says(".request .diff", sign)
+    width = "node => node.scrollWidth <= node.clientWidth"
+    assert await person.page.eval_on_selector(".request .diff-body", width)  # nothing stands outside of what is seen
+    await person.button("Yes").click()
+    await person.says(".request .command", f"echo {sign}")
+    await person.button("Yes").click()
+    await person.says(".outcome", sign)
+    await person.see(".end.good")
+    await person.page.eval_on_selector_all("details", "all => { for (const each of all) each.open = true; }")
+    for part in (".you", ".turn .md", ".thought", ".card .subject", ".card .output"):
+        await person.says(part, sign)
+    assert not await person.page.evaluate(NAMED)
+    path = kit.folder / "task.html"
+    path.write_text((await kit.client.get(f"/api/v1/tasks/{task_id}/export")).text)
+    await person.page.goto(path.as_uri())
+    await person.says(".outcome", sign)
+    await person.page.eval_on_selector_all("details", "all => { for (const each of all) each.open = true; }")
+    assert not await person.page.evaluate(NAMED)
     assert not person.problems

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from joey.web.index import JournalIndex, read_between
 from joey.web.timeline import timeline
 
 LOOK_EVERY = 2.0
+_LOG = logging.getLogger(__name__)
 _NONE = "there is no fleet here; `joey fleet run` begins one"
 
 
@@ -76,6 +78,9 @@ class Fleets:
             return {"fleet": await asyncio.to_thread(port.overview) if port else None}
         except JoeyError as error:
             return {"fleet": None, "problem": str(error)}
+        except Exception as error:  # noqa: BLE001 - a bug of ours is reported, and the next look may go well
+            _LOG.exception("the fleet cannot be looked at")
+            return {"fleet": None, "problem": f"the fleet cannot be looked at: {error}"}
 
     async def _opened(self) -> FleetPort | None:
         if self._port is None:

@@ -1,6 +1,6 @@
 // The output of commands, with the colours that a terminal would show. What a terminal would obey is dropped.
 
-import { el } from "./dom.js";
+import { el, visible } from "./dom.js";
 
 const CONTROL = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\|$)|\x1b[@-_]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)/g;
 const MAX_OUTPUT = 400000;
@@ -58,6 +58,7 @@ export class AnsiText {
 
   add(text) {
     if (!text) return;
+    text = visible(text);
     if (this.again && text[0] !== "\n") this.startAgain();
     this.again = false;
     this.length += text.length;

@@ -1,7 +1,7 @@
 // The page: a list of tasks beside what is open. The address says what that is, so links and the back button work.
 
 import { attempt, newTask, toast } from "./dialogs.js";
-import { button, el, remember, remembered } from "./dom.js";
+import { button, el, pageHead, remember, remembered } from "./dom.js";
 import { BatchView, FleetTaskView, FleetView } from "./fleet.js";
 import { get, listen } from "./api.js";
 import { Playground } from "./playground.js";
@@ -13,7 +13,7 @@ class Overview {
   constructor(app) {
     this.app = app;
     this.body = el("div", { class: "page-body" });
-    this.node = el("div", { class: "page" }, el("header", { class: "task-head" }, el("a", { class: "back", href: "#/", "aria-label": "All tasks" }, "‹"), el("div", { class: "heading" }, el("h1", {}, "Overview"), el("p", { class: "where" }, "All tasks of this machine"))), this.body);
+    this.node = el("div", { class: "page" }, pageHead("Overview", "All tasks of this machine"), this.body);
   }
 
   async load() { document.title = "Overview · Joey"; this.draw(); this.app.listenToList(); }

@@ -1,12 +1,12 @@
 // The card of a tool call: it fills in while the arguments stream, shows live output, and then the result.
 
 import { AnsiText, output } from "./ansi.js";
-import { button, el, icon, imageOf } from "./dom.js";
+import { button, el, icon, imageOf, visible } from "./dom.js";
 import { renderDiff } from "./diff.js";
 import { highlight, languageOf } from "./highlight.js";
 
 const STATES = {
-  writing: "is being written", ready: "", waiting: "waits for your approval", running: "running", done: "done",
+  writing: "is being written", ready: "", waiting: "waits for you", running: "running", done: "done",
   failed: "failed", denied: "denied", interrupted: "interrupted",
 };
 const LONG = 200;
@@ -49,6 +49,7 @@ export class Card {
   grow(path, text, literal) {
     const name = path.join(".");
     if (!name) return;
+    text = visible(text);
     let field = this.fields.get(name);
     if (!field) {
       field = { text: document.createTextNode(""), node: null, pieces: [] };
@@ -94,7 +95,7 @@ export class Card {
 
   run(summary) {
     this.set("running");
-    if (summary) this.subject.textContent = summary.replace(/\s+/g, " ").slice(0, 200);
+    if (summary) this.subject.textContent = visible(summary).replace(/\s+/g, " ").slice(0, 200);
   }
 
   progress(text) {

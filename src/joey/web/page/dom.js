@@ -1,5 +1,14 @@
 // Small things that every part of the page needs. Text goes into the document as text, never as markup.
 
+// What reorders or hides text, and what no screen shows, as a sign: the same characters as in the terminal.
+const HIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]|\r(?!\n|$)/gu;
+
+export function visible(text) {
+  return text.replace(HIDDEN, (found) => `‹U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
+const shown = (each) => (typeof each === "string" ? visible(each) : each);
+
 export function el(tag, props, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props || {})) {
@@ -10,7 +19,7 @@ export function el(tag, props, ...children) {
     else if (name in node && typeof value !== "string") node[name] = value;
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.flat().filter((each) => each !== null && each !== undefined && each !== false));
+  node.append(...children.flat().filter((each) => each !== null && each !== undefined && each !== false).map(shown));
   return node;
 }
 
@@ -19,7 +28,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function svg(tag, props, ...children) {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(props || {})) node.setAttribute(name, String(value));
-  node.append(...children.flat());
+  node.append(...children.flat().map(shown));
   return node;
 }
 
@@ -56,6 +65,14 @@ export function button(label, action, props) {
   const named = shape && rest.bare ? { "aria-label": label, title: label } : {};
   delete rest.bare;
   return el("button", { type: "button", onclick: action, ...named, ...rest }, shape ? icon(shape) : null, ...words);
+}
+
+export function factList(pairs) {
+  return el("dl", { class: "facts" }, pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+}
+
+export function pageHead(title, where, back = ["#/", "All tasks"], more = []) {
+  return el("header", { class: "task-head" }, el("a", { class: "back", href: back[0], "aria-label": back[1] }, icon("back")), el("div", { class: "heading" }, el("h1", { title }, title), el("p", { class: "where" }, where)), more);
 }
 
 export function number(value) {

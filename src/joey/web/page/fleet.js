@@ -1,6 +1,6 @@
 // The fleet: what waits for a person, batches, workers, failures, and cost over time. The stream says how it looks now.
 
-import { ago, button, clock, duration, el, icon, money, number } from "./dom.js";
+import { ago, button, clock, duration, el, factList, icon, money, number, pageHead } from "./dom.js";
 import { attempt, confirm, toast } from "./dialogs.js";
 import { costChart, renderTimeline } from "./timeline.js";
 import { get, post } from "./api.js";
@@ -10,6 +10,7 @@ import { Transcript } from "./transcript.js";
 // The order of a bar, and how each part is called.
 const STATES = { completed: "completed", failed: "failed", running: "running", asks: "waiting for you", queued: "queued" };
 const MAX_ROWS = 200;
+const named = encodeURIComponent;
 
 function stateOf(task) {
   return task.state !== "done" ? task.state : task.outcome === "completed" ? "completed" : "failed";
@@ -43,26 +44,20 @@ function spent(cost, budget) {
   return budget === null || budget === undefined ? money(cost) || "$0" : `${money(cost) || "$0"} of ${money(budget)}`;
 }
 
-function facts(pairs) {
-  return el("dl", { class: "facts" }, pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
-}
-
-function head(title, where, more = []) {
-  return el("header", { class: "task-head" }, el("a", { class: "back always", href: title === "Fleet" ? "#/" : "#/fleet", "aria-label": title === "Fleet" ? "All tasks" : "The fleet" }, icon("back")), el("div", { class: "heading" }, el("h1", { title }, title), el("p", { class: "where" }, where)), more);
-}
+const FLEET = ["#/fleet", "The fleet"];
 
 function section(title, ...content) {
   return el("section", { class: "fleet-part" }, el("h2", {}, title), ...content);
 }
 
-const link = (task) => `#/fleet/task/${encodeURIComponent(task.id)}`;
+const link = (task) => `#/fleet/task/${named(task.id)}`;
 
 // An answer names the part of the task whose question was on the screen.
 function panelFor(task, answered) {
   const request = { ...task.question, always: [] };
   return new RequestPanel(request, async ({ yes, text }) => {
     try {
-      await post(`/fleet/tasks/${encodeURIComponent(task.id)}/answer`, { part: task.part, yes: Boolean(yes), text: text ?? "" });
+      await post(`/fleet/tasks/${named(task.id)}/answer`, { part: task.part, yes: Boolean(yes), text: text ?? "" });
       toast(`Answered ${task.id}.`);
       answered();
     } catch (error) {
@@ -101,7 +96,7 @@ export class FleetView extends FleetPage {
   constructor(app) {
     super(app);
     this.open = new Map();
-    this.node.append(head("Fleet", "Tasks on a queue, on this machine and on others"), this.body);
+    this.node.append(pageHead("Fleet", "Tasks on a queue, on this machine and on others"), this.body);
   }
 
   async read() {
@@ -126,7 +121,7 @@ export class FleetView extends FleetPage {
     const cost = fleet.batches.reduce((sum, each) => sum + each.cost, 0);
     const points = fleet.batches.slice().sort((a, b) => a.created - b.created).map((each) => [each.created, each.cost]);
     this.body.replaceChildren(
-      facts([["Waiting for you", number(fleet.waiting_count)], ["Running", `${sums.running} of ${slots}`], ["Queued", number(sums.queued)], ["Completed", number(sums.completed)], ["Failed", number(sums.failed)], ["Cost", money(cost) || "$0"]]),
+      factList([["Waiting for you", number(fleet.waiting_count)], ["Running", `${sums.running} of ${slots}`], ["Queued", number(sums.queued)], ["Completed", number(sums.completed)], ["Failed", number(sums.failed)], ["Cost", money(cost) || "$0"]]),
       fleet.waiting_count ? section("Waiting for you", el("div", { class: "waiting-list" }, fleet.waiting.map((each) => this.waiting(each))), fleet.waiting_count > fleet.waiting.length ? el("p", { class: "note" }, `and ${fleet.waiting_count - fleet.waiting.length} more`) : null) : null,
       section("Batches", fleet.batches.length ? el("ul", { class: "batches" }, fleet.batches.map((each) => this.batch(each))) : el("p", { class: "note" }, "No batches yet.")),
       section("Workers", fleet.workers.length ? el("ul", { class: "workers" }, fleet.workers.map((each) => el("li", {}, el("b", {}, each.id), el("span", { class: "about" }, ` on ${each.host} · ${each.running} of ${each.slots} slots · since ${clock(each.started)}`)))) : el("p", { class: "note" }, "No worker runs. Start one with: joey fleet work")),
@@ -138,11 +133,11 @@ export class FleetView extends FleetPage {
   waiting(task) {
     const key = `${task.id} ${task.part}`;
     if (this.open.has(key)) return this.open.get(key);
-    const details = el("details", { class: "waits" }, el("summary", {}, icon("bell"), el("span", { class: "title" }, task.id), el("span", { class: "subject" }, task.asks.text), el("span", { class: "about" }, ago(task.changed))));
+    const details = el("details", { class: "needs-you" }, el("summary", {}, icon("bell"), el("span", { class: "title" }, task.id), el("span", { class: "subject" }, task.asks.text), el("span", { class: "about" }, ago(task.changed))));
     this.open.set(key, details);
     details.addEventListener("toggle", async () => {
       if (!details.open || details.childElementCount > 1) return;
-      const found = await attempt(() => get(`/fleet/tasks/${encodeURIComponent(task.id)}`));
+      const found = await attempt(() => get(`/fleet/tasks/${named(task.id)}`));
       if (!found) return;
       const still = found.task.question && found.task.part === task.part;
       details.append(still ? panelFor(found.task, () => { this.open.delete(key); this.drawn = ""; attempt(() => this.read()); }).node : el("p", { class: "note" }, "It does not wait for this any more."), el("p", {}, el("a", { href: link(task) }, "The whole task")));
@@ -153,7 +148,7 @@ export class FleetView extends FleetPage {
   batch(batch) {
     const share = batch.budget ? Math.min(batch.cost / batch.budget, 1) : null;
     const [bar, words] = progress(batch.counts);
-    return el("li", {}, el("a", { class: "batch", href: `#/fleet/batch/${encodeURIComponent(batch.name)}` }, el("b", {}, batch.name), el("span", { class: share === 1 ? "cost full" : "cost" }, spent(batch.cost, batch.budget)), bar, words, el("span", { class: "about when" }, ago(batch.created))));
+    return el("li", {}, el("a", { class: "batch", href: `#/fleet/batch/${named(batch.name)}` }, el("b", {}, batch.name), el("span", { class: share === 1 ? "cost full" : "cost" }, spent(batch.cost, batch.budget)), bar, words, el("span", { class: "about when" }, ago(batch.created))));
   }
 }
 
@@ -173,7 +168,7 @@ export class BatchView extends FleetPage {
   }
 
   async read() {
-    const { tasks } = await get(`/fleet/batches/${encodeURIComponent(this.name)}`);
+    const { tasks } = await get(`/fleet/batches/${named(this.name)}`);
     if (this.closed) return;
     this.tasks = tasks;
     document.title = `${this.name} · Joey`;
@@ -196,7 +191,7 @@ export class BatchView extends FleetPage {
     const filters = ["all", ...Object.keys(STATES).filter((each) => counts[each])].map((each) => button(each === "all" ? `All ${this.tasks.length}` : `${STATES[each][0].toUpperCase()}${STATES[each].slice(1)} ${counts[each]}`, () => { this.shown = each; this.draw(); }, { class: "small", "aria-pressed": String(each === this.shown) }));
     const found = this.shown === "all" ? this.tasks : this.tasks.filter((each) => stateOf(each) === this.shown);
     this.node.replaceChildren(
-      head(this.name, `${this.tasks.length} tasks · ${money(cost) || "$0"}`, [
+      pageHead(this.name, `${this.tasks.length} tasks · ${money(cost) || "$0"}`, FLEET, [
         counts.failed ? button("Retry failed", change("retry", this.name, "Tasks that ended without being completed continue where they were.", "Retry them?", again), { class: "small" }) : null,
         open ? button("Cancel", change("cancel", this.name, "Tasks that have not ended are cancelled. What they changed stays recorded.", "Cancel this batch?", again), { class: "small danger" }) : null]),
       el("div", { class: "page-body fleet" }, el("div", { class: "batch" }, progress(counts)), el("div", { class: "bar-row", role: "group", "aria-label": "Which tasks" }, filters), rows(found),
@@ -209,7 +204,7 @@ export class FleetTaskView extends FleetPage {
   constructor(app, id) {
     super(app);
     this.id = id;
-    this.path = `/fleet/tasks/${encodeURIComponent(id)}`;
+    this.path = `/fleet/tasks/${named(id)}`;
     this.panel = el("div", { class: "panel" });
     this.log = el("div", { class: "recorded" });
     this.about = el("div");
@@ -223,7 +218,7 @@ export class FleetTaskView extends FleetPage {
     this.drawn = key;
     this.task = task;
     document.title = `${task.id} · Joey`;
-    this.draw();
+    this.drawTask();
     this.log.replaceChildren(this.transcript(task.journal, events));
     if (older !== null) this.log.prepend(this.earlier(older));
   }
@@ -234,7 +229,7 @@ export class FleetTaskView extends FleetPage {
     const made = new Transcript(journal, {
       tools: this.app.meta.tools, live: false, opens: false,
       loadChild: (id, child) => attempt(async () => {
-        const found = await get(`${this.path}/journals/${encodeURIComponent(id)}`);
+        const found = await get(`${this.path}/journals/${named(id)}`);
         for (const event of found.events) child.apply(event);
         child.close();
       }),
@@ -246,29 +241,33 @@ export class FleetTaskView extends FleetPage {
 
   earlier(place) {
     const node = el("div", { class: "older" }, button("Earlier messages", () => attempt(async () => {
-      const { events, older } = await get(`${this.path}/journals/${encodeURIComponent(this.task.journal)}?before=${place}`);
+      const { events, older } = await get(`${this.path}/journals/${named(this.task.journal)}?before=${place}`);
       node.replaceWith(...(older === null ? [] : [this.earlier(older)]), this.transcript(this.task.journal, events));
     }), { class: "quiet" }));
     return node;
   }
 
-  draw() {
+  drawTask() {
     const { task } = this;
     const again = () => this.read();
     const failed = task.state === "done" && task.outcome !== "completed";
     const known = [["Batch", task.batch], ["Repository", task.repository || task.folder], ["Commit", (task.commit || task.base || "").slice(0, 12)], ["Worker", task.worker], ["Tenant", task.tenant === "default" ? "" : task.tenant], ["Attempt", task.attempt > 1 ? String(task.attempt) : ""], ["Turns", String(task.turns)], ["Cost", money(task.cost) || "$0"], ["Changed", clock(task.changed)]];
-    this.request = task.question ? panelFor(task, () => { this.drawn = ""; attempt(again); }) : null;
-    this.panel.replaceChildren(...(this.request ? [this.request.node] : []));
+    const waits = task.question ? task.part : 0; // words that are being typed stay as long as the same question waits
+    if (waits !== this.waits) {
+      this.waits = waits;
+      this.request = waits ? panelFor(task, () => { this.drawn = ""; this.waits = 0; attempt(again); }) : null;
+      this.panel.replaceChildren(...(this.request ? [this.request.node] : []));
+    }
     const timeline = el("details", { class: "export-timeline" }, el("summary", {}, "Timeline"));
     timeline.addEventListener("toggle", () => attempt(async () => {
       const { turns, window: limit } = await get(`${this.path}/timeline`);
       timeline.append(renderTimeline(turns, limit));
     }), { once: true });
     this.node.replaceChildren(
-      head(task.id, task.prompt.replace(/\s+/g, " ").slice(0, 300), [chip(task),
+      pageHead(task.id, task.prompt.replace(/\s+/g, " ").slice(0, 300), FLEET, [chip(task),
         failed ? button("Retry", change("retry", task.id, "The task continues where it was.", "Retry it?", again), { class: "small" }) : null,
         task.state !== "done" ? button("Cancel", change("cancel", task.id, "What it changed so far stays recorded.", "Cancel this task?", again), { class: "small danger" }) : null]),
-      el("div", { class: "page-body fleet" }, facts(known.filter(([, value]) => value)),
+      el("div", { class: "page-body fleet" }, factList(known.filter(([, value]) => value)),
         failed ? el("p", { class: "error" }, `${task.outcome}: ${task.message}`) : null, this.panel,
         task.state === "running" ? el("p", { class: "note" }, `Turn ${task.turns + 1} runs for ${duration(Math.max(0, Date.now() / 1000 - task.changed))}. What is recorded so far:`) : null,
         this.log, timeline));

@@ -18,12 +18,10 @@ export function shortFolder(folder) {
 }
 
 export class TaskList {
-  constructor(open) {
+  constructor() {
     this.tasks = new Map();
-    this.rows = new Map();
     this.found = null;
     this.current = "";
-    this.openTask = open;
     this.search = el("input", { type: "search", placeholder: "Search tasks", "aria-label": "Search tasks" });
     this.search.addEventListener("input", () => { this.found = null; this.draw(); clearTimeout(this.timer); this.timer = setTimeout(() => this.deeper(), 300); });
     this.groups = el("nav", { class: "groups", "aria-label": "Tasks" });

@@ -1,7 +1,7 @@
 // Markdown to nodes. Nothing in it becomes markup: tags are text, links lead to http(s) and mailto only, and images of
 // other hosts are links. While it streams, only the block that still grows is drawn again, so the work is linear.
 
-import { el } from "./dom.js";
+import { el, visible } from "./dom.js";
 import { highlight } from "./highlight.js";
 
 const MAX_OPEN = 4000;
@@ -17,7 +17,8 @@ function link(label, address) {
   return el("a", { href: safe, target: "_blank", rel: "noopener noreferrer" }, label || address);
 }
 
-export function inline(text, depth = 0) {
+export function inline(given, depth = 0) {
+  const text = visible(given);
   const into = document.createDocumentFragment();
   if (depth > 4 || text.length > 20000) {
     into.append(text);
@@ -146,7 +147,7 @@ export class MarkdownStream {
   }
 
   push(text) {
-    this.waiting.push(text);
+    this.waiting.push(visible(text));
     if (!this.scheduled) {
       this.scheduled = true;
       queueMicrotask(() => { this.scheduled = false; this.settle(false); });

@@ -1,7 +1,7 @@
 // The parsers made visible: paste a reply, choose a protocol, and move through the stream.
 
 import { attempt } from "./dialogs.js";
-import { button, el } from "./dom.js";
+import { button, el, pageHead } from "./dom.js";
 import { post } from "./api.js";
 
 const EXAMPLES = {
@@ -26,7 +26,7 @@ export class Playground {
     this.calls = el("div", { class: "calls" });
     const examples = Object.keys(EXAMPLES).map((name) => button(name, () => { this.text.value = EXAMPLES[name]; this.protocol.value = names.includes(name) ? name : "auto"; this.parse(); }, { class: "quiet small" }));
     this.node = el("div", { class: "page playground" },
-      el("header", { class: "task-head" }, el("a", { class: "back", href: "#/", "aria-label": "All tasks" }, "‹"), el("div", { class: "heading" }, el("h1", {}, "Playground"), el("p", { class: "where" }, "How a reply is read, piece by piece"))),
+      pageHead("Playground", "How a reply is read, piece by piece"),
       el("div", { class: "page-body" }, this.text,
         el("div", { class: "bar-row" }, this.protocol, button("Parse", () => this.parse(), { class: "primary" }), el("span", { class: "about" }, "Examples:"), examples),
         el("details", {}, el("summary", {}, "Tools"), this.tools),

@@ -2,7 +2,7 @@
 
 import { attempt, confirm, dialog, toast } from "./dialogs.js";
 import { Attachments } from "./images.js";
-import { button, clock, el, icon, money, number } from "./dom.js";
+import { button, clock, el, factList, icon, money, number } from "./dom.js";
 import { get, listen, post, remove } from "./api.js";
 import { profileName, RequestPanel } from "./requests.js";
 import { renderDiff } from "./diff.js";
@@ -40,7 +40,9 @@ export class TaskView {
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.send(); }
     });
     this.bottom = el("div", { class: "bottom" }, this.panel, this.composer);
-    this.log.addEventListener("scroll", () => { this.follows = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < NEAR; if (this.log.scrollTop < 400) this.loadOlder(); });
+    this.log.addEventListener("scroll", () => this.scrolled());
+    this.growing = new ResizeObserver(() => this.scroll());
+    this.growing.observe(this.pieces);
     this.body = el("div", { class: "task-body" }, el("div", { class: "column" }, this.log, this.bottom), this.side);
     this.node.append(this.head, this.tabs, this.body);
     this.tab = "conversation";
@@ -128,8 +130,19 @@ export class TaskView {
     } else if (event.type === "task_finished" && event.task === this.id) this.pending.clear();
   }
 
+  // The end is followed until the user scrolls up, and again when they are back. What grows scrolls nothing up.
+  scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.log;
+    if (scrollHeight - scrollTop - clientHeight < NEAR) this.follows = true;
+    else if (scrollTop < this.lastTop) this.follows = false;
+    this.lastTop = scrollTop;
+    if (scrollTop < 400 && !this.follows) this.loadOlder();
+  }
+
   scroll() {
-    if (this.follows && this.tab === "conversation") this.log.scrollTop = this.log.scrollHeight;
+    if (!this.follows || this.tab !== "conversation") return;
+    this.log.scrollTop = this.log.scrollHeight;
+    this.lastTop = this.log.scrollTop;
   }
 
   // Drawing
@@ -155,8 +168,9 @@ export class TaskView {
 
   drawPanel() {
     const request = [...this.pending.values()][0];
-    if (this.shownRequest === request) return;
-    this.shownRequest = request;
+    const key = request ? `${this.task.run} ${request.request_id}` : "";
+    if (this.shownRequest === key) return;
+    this.shownRequest = key;
     this.request = request ? new RequestPanel(request, (fields) => this.answer(fields), this.profiles ?? ["ask", "edits"], request.task !== this.id) : null;
     this.panel.replaceChildren(...(this.request && !this.request.isEmpty ? [this.request.node] : []));
     this.scroll();
@@ -180,7 +194,7 @@ export class TaskView {
     this.side.replaceChildren(
       ...(todos.length ? [el("h2", {}, "Todo"), el("ul", { class: "todos" }, todos)] : []),
       ...(this.subtasks.length ? [el("h2", {}, "Subtasks"), this.tree()] : []),
-      el("h2", {}, "Usage"), meter, el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
+      el("h2", {}, "Usage"), meter, factList(facts));
   }
 
   tree() {
@@ -306,5 +320,8 @@ export class TaskView {
 
   key(event) { return this.request ? this.request.press(event.key) : false; }
 
-  close() { this.source?.close(); }
+  close() {
+    this.source?.close();
+    this.growing.disconnect();
+  }
 }

@@ -1,6 +1,6 @@
 // A task over time, and its cost and context over turns: drawn, since people would rather look than read.
 
-import { clock, duration, el, money, number, svg } from "./dom.js";
+import { clock, duration, el, factList, money, number, svg } from "./dom.js";
 
 const WIDTH = 720;
 const MAX_BARS = 400;
@@ -81,7 +81,7 @@ export function renderTimeline(turns, limit) {
   const waited = calls.reduce((sum, call) => sum + call.waited, 0);
   const facts = [["Turns", String(turns.length)], ["Model", duration(model)], ["Tools", duration(tools)], ["Waited", duration(waited)], ["Cost", money(total) || "–"]];
   return el("div", { class: "timeline" },
-    el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+    factList(facts),
     el("h3", {}, "Context and cost over turns"), curves(turns, limit), legend(["context", "context of each request"], ["cost", "cost so far"]),
     el("h3", {}, "Turns"), gantt(turns), legend(["model", "model"], ["tool", "tools"], ["bad", "failed"], ["wait", "waiting"]));
 }
@@ -104,5 +104,5 @@ export function renderOverview(tasks) {
   chart.append(svg("text", { x: 240, y: height - 4, class: "label" }, clock(start)), svg("text", { x: WIDTH, y: height - 4, class: "label end" }, clock(end)));
   const cost = tasks.reduce((sum, task) => sum + (task.cost ?? 0), 0);
   const facts = [["Tasks", String(tasks.length)], ["Running", String(tasks.filter((each) => each.run).length)], ["Waiting", String(tasks.filter((each) => each.status === "waiting").length)], ["Cost", money(cost)]];
-  return el("div", { class: "timeline" }, el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), chart);
+  return el("div", { class: "timeline" }, factList(facts), chart);
 }

@@ -1,7 +1,7 @@
 // Events to nodes: one fold, for a task that runs, one that is loaded, and one in a file.
 
 import { Card } from "./cards.js";
-import { el, imageOf, money, number } from "./dom.js";
+import { el, imageOf, money, number, visible } from "./dom.js";
 import { MarkdownStream } from "./markdown.js";
 
 const OUTCOMES = {
@@ -114,7 +114,7 @@ export class Transcript {
       this.add(details);
       this.thought = { node, line };
     }
-    this.thought.node.appendData(text);
+    this.thought.node.appendData(visible(text));
     if (this.thought.node.length < 400) this.thought.line.textContent = this.thought.node.data.replace(/\s+/g, " ").slice(0, 140);
   }
   reasoning_finished() { this.thought = null; }
@@ -127,8 +127,8 @@ export class Transcript {
     if (display?.role === "result" || display?.role === "question") {
       const body = el("div", { class: "md" });
       const label = display.role === "result" ? "Result" : "Question";
-      this.add(el("div", { class: display.role === "result" ? "outcome" : "question" }, el("span", { class: "who" }, label), body));
-      this.cards.set(id, { role: display.role, stream: new MarkdownStream(body), grown: false });
+      const node = this.add(el("div", { class: display.role === "result" ? "outcome" : "question" }, el("span", { class: "who" }, label), body));
+      this.cards.set(id, { role: display.role, stream: new MarkdownStream(body), grown: false, node });
     } else if (display?.role === "todos") this.cards.set(id, { role: "todos" });
     else {
       const card = new Card(name, display, id, this.view);
@@ -181,7 +181,13 @@ export class Transcript {
     if (card?.now === "waiting") card.set("ready");
     card?.answered(approved, comment);
   }
+  // While the panel asks it, the question stands only there.
+  question_requested() {
+    this.question = [...this.cards.values()].reverse().find((each) => each.role === "question")?.node;
+    this.question?.classList.add("pending");
+  }
   question_answered({ text, images }) {
+    this.question?.classList.remove("pending");
     if (text || images?.length) this.words(text, images);
     else this.note("Nobody answered.", "warning");
   }
@@ -215,6 +221,7 @@ export class Transcript {
   close() {
     this.text_finished();
     this.thought = null;
+    this.question?.classList.remove("pending");
     for (const card of this.cards.values()) {
       if (card instanceof Card) card.interrupt();
       else if (card.stream) { card.stream.end(); card.stream = null; }
