@@ -6,10 +6,11 @@ import io
 from pathlib import Path
 
 import pytest
+from rich.console import RenderableType
 
 from joey.events import TextDelta, TextFinished, TextStarted
 from joey.messages import ShownDiff
-from joey.terminal.drawing import draw_shown
+from joey.terminal.drawing import Look, draw, draw_shown
 from joey.terminal.entry_text import matches, replies
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.diffs import MAX_LINES, MAX_NUMBERED, changed_words, draw_code_diff
@@ -18,7 +19,7 @@ from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.transcript_view import EntryView, TranscriptView
 from joey.terminal.scrollback import MAX_LINES as MAX_LEFT
 from joey.terminal.scrollback import print_conversation
-from joey.terminal.transcript import Card, Growing, ModelText, Note, Transcript, UserCommand, UserText
+from joey.terminal.transcript import Card, Entry, Growing, ModelText, Note, Transcript, UserCommand, UserText
 from joey.tools.builtin import builtin_display
 from screen_kit import ScratchServices, on_screen, say, until
 from task_kit import done
@@ -210,5 +211,17 @@ def test_the_end_of_the_conversation_stays_on_the_terminal() -> None:
     assert "› go" in text and "a note" in text and "Done" in text and "**" not in text and "\x1b[31m" not in text
     assert left(Note("Joey. Type a task")) == ""
     many = left(*(UserText(f"message {number}") for number in range(MAX_LEFT)))
-    assert f"… {MAX_LEFT} earlier lines" in many and f"message {MAX_LEFT - 1}" in many
+    assert f"… {MAX_LEFT // 2} earlier entries" in many and f"message {MAX_LEFT - 1}" in many
     assert len(many.splitlines()) == MAX_LEFT + 1
+
+
+def test_only_what_stays_on_the_terminal_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Entry] = []
+
+    def counting(entry: Entry, look: Look) -> RenderableType:
+        drawn.append(entry)
+        return draw(entry, look)
+
+    monkeypatch.setattr("joey.terminal.scrollback.draw", counting)
+    assert "… 4900 earlier entries" in left(*(UserText(f"message {number}") for number in range(5_000)))
+    assert len(drawn) == MAX_LEFT // 2

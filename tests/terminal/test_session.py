@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from joey.chunks import UsageChunk
 from joey.commands import TakeBack
 from joey.events import ToolRunFinished, UserMessageQueued
 from joey.messages import ToolResult
@@ -17,8 +18,9 @@ from joey.terminal.screen.prompt import Prompt
 from joey.terminal.session import Session
 from joey.terminal.slash import COMMANDS, Front, run_command
 from joey.testing.script import reply
-from screen_kit import ScratchServices, until
-from task_kit import call, done
+from joey.usage import Usage
+from screen_kit import ScratchServices, say, until
+from task_kit import Kit, call, done
 
 
 async def test_a_task_that_is_resumed_still_has_its_todo_list(tmp_path: Path) -> None:
@@ -28,6 +30,41 @@ async def test_a_task_that_is_resumed_still_has_its_todo_list(tmp_path: Path) ->
     session = Session(services)
     session.resume(services.kit.task.id)
     assert (session.status.todos_done, session.status.todos) == (1, 2)
+
+
+async def test_a_task_that_is_resumed_counts_what_its_subtasks_took(tmp_path: Path) -> None:
+    calls = (
+        call("n", "new_task", mode="code", message="look"),
+        call("s", "attempt_completion", result="Seen."),
+        call("d", "attempt_completion", result="Done."),
+    )
+    usages = (UsageChunk(10, 1), UsageChunk(200, 20), UsageChunk(3_000, 300))
+    services = ScratchServices(tmp_path, [reply(each, usage=usage) for each, usage in zip(calls, usages, strict=True)])
+    await services.kit.run()
+    assert services.kit.task is not None
+    session = Session(services)
+    session.resume(services.kit.task.id)
+    assert session.status.usage == Usage(3_210, 321)
+    assert session.status.last == Usage(3_000, 300), "the window is the task's own"
+
+
+async def test_what_another_terminal_did_in_between_is_shown_with_the_next_message(tmp_path: Path) -> None:
+    services = ScratchServices(tmp_path, [reply("One."), reply("Three.")])
+    app = Interactive(services)
+    async with app.run_test(size=(80, 40)) as pilot:
+        await say(pilot, "first")
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
+        assert app.session.continued_elsewhere() is None
+        assert app.session.choices.resume is not None
+        elsewhere = Kit(tmp_path, [reply("Two.")], policy="all")
+        await elsewhere.resume(app.session.choices.resume, [reply("Two.")], "second")
+        await say(pilot, "third")
+        await until(pilot, "Three.")
+        screen = await until(pilot, "Another terminal has continued this task")
+        assert [screen.count(word) for word in ("› first", "› second", "Two.", "› third")] == [1, 1, 1, 1]
+        assert screen.index("Two.") < screen.index("Another terminal") < screen.index("› third")
 
 
 class Running:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Group
 from rich.markdown import Markdown
+from rich.text import Text
 
 from joey.effects import Todo
 from joey.events import (
@@ -51,7 +52,7 @@ from joey.messages import (
 )
 from joey.system.visible import as_on_screen, visible
 from joey.task.wording import ACCEPTED
-from joey.terminal.drawing import FOLDED, Look, draw, draw_diff, draw_request, headline
+from joey.terminal.drawing import FOLDED, MAX_WIDTH, Look, draw, draw_diff, draw_request, headline
 from joey.terminal.screen.look import ScreenLook, request_keys
 from joey.terminal.screen.menu import completions, word_to_complete
 from joey.terminal.screen.prompt import History
@@ -115,6 +116,41 @@ def test_a_reply_of_a_megabyte_costs_the_same_at_its_end_as_at_its_beginning(pie
         drawn_at_once.append(sum(len(each.markup if isinstance(each, Markdown) else str(each)) for each in shown))
     assert sum(len(each.words) for each in transcript.entries if isinstance(each, ModelText)) >= 0.99e6
     assert max(drawn_at_once[150:]) <= max(drawn_at_once[:100]) <= 25_000
+
+
+@pytest.mark.parametrize(
+    ("line", "around"), [("x = 1\n\n", "```py\n"), ("- an item\n", ""), ("| a | b |\n", "| a | b |\n|---|---|\n")]
+)
+def test_a_megabyte_in_one_piece_is_laid_out_in_part_and_not_lost(line: str, around: str) -> None:
+    text = around + line * (1_000_000 // len(line)) + "the end\n"
+    drawn = ScreenLook().prose(text)
+    assert isinstance(drawn, Group)
+    hint, markdown = drawn.renderables
+    assert isinstance(markdown, Markdown) and len(markdown.markup) <= 20_100
+    assert markdown.markup.endswith("the end\n") and markdown.markup.startswith(around if "```" in around else line)
+    hidden = text.count("\n") - (markdown.markup.count("\n") - ("```" in around))
+    assert str(hint) == f"… {hidden:,} lines before this (Ctrl+O shows all)"
+    in_full = ScreenLook(in_full=True).prose(text)
+    assert isinstance(in_full, Text) and in_full.plain == text
+
+
+@pytest.mark.parametrize("output", ["a line of output\n" * 25_000, "x" * 400_000, "10 %\r" * 80_000])
+def test_drawing_the_output_of_a_command_reads_what_is_seen_of_it(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    """Counted, not timed: what floods the screen is drawn twenty times a second."""
+    card = Card("c", "execute_command", "running")
+    card.output.add(output)
+    read: list[int] = []
+
+    def counting(text: str) -> str:
+        read.append(len(text))
+        return as_on_screen(text)
+
+    monkeypatch.setattr("joey.terminal.drawing.as_on_screen", counting)
+    shown = drawn(card)
+    if "\n" in output:
+        assert sum(read) <= FOLDED * 20 and "… 24984 more lines" in shown
+    assert len(shown) <= FOLDED * 2 * MAX_WIDTH
+    assert ("399,000 more characters" in shown) is output.startswith("xx")
 
 
 def test_a_long_block_of_code_is_not_cut() -> None:
@@ -313,6 +349,14 @@ def test_how_a_command_ended_is_not_repeated_below_it(result: str, times: int) -
     card = Card("c", "execute_command", "failed", status="exit code 3", result=result)
     assert drawn(card).count("exit code 3") == times
     assert drawn(card, in_full=True).count("exit code 3") == 2
+
+
+def test_a_command_in_the_background_of_an_earlier_session_does_not_look_as_if_it_ran() -> None:
+    call = ToolUseBlock("c", "execute_command", {"command": "sleep 300"})
+    result = ToolResultBlock("c", (TextBlock("Command is still running. To end it with `kill -- -2`."),))
+    [card] = entries_of([Message("assistant", (call,)), Message("user", (result,))])
+    assert drawn(card).split("\n")[0].startswith("✓ execute_command  sleep 300")
+    assert "in an earlier session" in drawn(card) and "still running" not in drawn(card)
 
 
 def test_what_a_call_read_is_counted_not_poured_out() -> None:

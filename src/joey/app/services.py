@@ -41,7 +41,7 @@ from joey.config.edit import set_value
 from joey.config.layers import FILE
 from joey.errors import UsageError
 from joey.journal.journal import JournalError, held, read_journal
-from joey.journal.records import TaskOpened
+from joey.journal.records import ChildOpened, TaskOpened
 from joey.journal.replay import TaskState, shown_results
 from joey.journal.search import mentions
 from joey.journal.store import TaskStore
@@ -57,6 +57,7 @@ from joey.system.place import Place, place_of
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
+from joey.usage import Usage
 
 _MAX_FILES = 20_000
 
@@ -203,6 +204,16 @@ class Services:
         """The task whose id begins like this (`last`: the newest of this folder): its id, its state, how it began."""
         entry = self._store.find(start, self.folder)
         return entry.task_id, *resumable(entry)
+
+    def spent(self, task_id: str) -> tuple[Usage, float | None]:
+        """What a task has taken so far, with its subtasks. The cost is None where no price is known."""
+        state = self._store.find(task_id).state
+        usage, cost = (state.usage, state.cost) if state else (Usage(), None)
+        for record in read_journal(self._store.journal_path(task_id)):
+            if isinstance(record, ChildOpened) and self._store.journal_path(record.child_id).exists():
+                more, price = self.spent(record.child_id)
+                usage, cost = usage + more, cost if price is None else (cost or 0.0) + price
+        return usage, cost
 
     def shown(self, task_id: str) -> Mapping[str, tuple[Shown, ...]]:
         """What the user was shown of the calls of a task, by call id."""

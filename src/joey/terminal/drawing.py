@@ -10,7 +10,7 @@ escape codes (`joey.system.visible`), and links with their addresses, so that no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
@@ -25,8 +25,10 @@ from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, To
 
 FOLDED = 16
 """How many lines of a long text are seen while it is folded."""
+MAX_WIDTH = 1_000
+"""How much of each of them."""
 _SHORT = 120
-_GAP = re.compile(r"\[\.\.\.(\d+) (lines|characters|bytes) omitted\.\.\.\]")
+_GAP = re.compile(r"^\[\.\.\.(\d+) (lines|characters|bytes) omitted\.\.\.\]$", re.MULTILINE)
 """Where the middle of a long output is missing (`joey.tools.shell.shorten`)."""
 _SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "background": "●", "done": "✓", "failed": "✗"}
 _STYLES = {"growing": "yellow", "waiting": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}
@@ -203,7 +205,7 @@ def draw_shown(shown: Shown, look: Look) -> Text:
 
 def _output(output: str, look: Look) -> Text:
     """A command's output: while folded, its end."""
-    return fold(inked(as_on_screen(output).rstrip("\n"), "dim"), look, from_end=True)
+    return folded_output(output, look, "dim")
 
 
 def draw_diff(diff: str) -> Text:
@@ -221,19 +223,48 @@ def _diff_style(line: str) -> str:
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
-def fold(text: Text, look: Look, *, from_end: bool = False) -> Text:
-    """The text, or the part of it that a folded card shows, with a word about the rest."""
+def fold(text: Text, look: Look) -> Text:
+    """The text, or the beginning of it that a folded card shows, with a word about the rest."""
     lines = text.split("\n")
-    if look.in_full or not look.folds or len(lines) <= FOLDED:
+    if look.in_full or not look.folds or (len(lines) <= FOLDED and len(text) <= MAX_WIDTH):
         return text
-    kept, hidden = (lines[-FOLDED:], lines[:-FOLDED]) if from_end else (lines[:FOLDED], lines[FOLDED:])
-    rest = inked(f"… {len(hidden)} more lines{_left_out(hidden)}", "dim")
-    return Text("\n").join([rest, *kept] if from_end else [*kept, rest])
+    kept = [_narrow(line) for line in lines[:FOLDED]]
+    more = [inked(f"… {len(lines) - FOLDED} more lines (Ctrl+O shows all)", "dim")] if len(lines) > FOLDED else []
+    return Text("\n").join([*kept, *more])
 
 
-def _left_out(lines: Iterable[Text]) -> str:
+def folded_output(output: str, look: Look, style: str = "") -> Text:
+    """A command's output, or the end of it that a folded card shows. Nothing but that end is read: while a command
+    floods the screen, drawing it costs no more than for one that says little."""
+    if look.in_full or not look.folds:
+        return inked(as_on_screen(output).rstrip("\n"), style)
+    output = output.rstrip("\n")
+    start = _last_lines(output, FOLDED)
+    kept = [_narrow(inked(line, style)) for line in as_on_screen(output[start:]).split("\n")]
+    hidden = output.count("\n", 0, start)
+    more = [inked(f"… {hidden} more lines{_left_out(output[:start])}", "dim")] if hidden else []
+    return Text("\n").join([*more, *kept])
+
+
+def _last_lines(text: str, count: int) -> int:
+    """Where the last lines begin."""
+    at = len(text)
+    for _ in range(count):
+        at = text.rfind("\n", 0, at)
+        if at < 0:
+            return 0
+    return at + 1
+
+
+def _narrow(line: Text) -> Text:
+    """A line, or as much of a very long one as some rows hold: a file without line ends would fill the screen."""
+    more = len(line) - MAX_WIDTH
+    return line[:MAX_WIDTH].append(f"… {more:,} more characters (Ctrl+O shows all)", "dim") if more > 0 else line
+
+
+def _left_out(hidden: str) -> str:
     """What Ctrl+O shows of these lines: all, or all that was kept of a very long output."""
-    gap = next((found for line in lines if (found := _GAP.fullmatch(line.plain))), None)
+    gap = _GAP.search(hidden)
     return f", and {int(gap[1]):,} {gap[2]} that are not kept here (Ctrl+O)" if gap else " (Ctrl+O shows all)"
 
 
@@ -241,8 +272,8 @@ def _users_command(entry: UserCommand, look: Look) -> RenderableType:
     """A command of the user's own. The output is theirs, so it is not dimmed."""
     line = inked("! ", "bold magenta").append(visible(entry.command), "bold")
     line.append("" if entry.shared else "  (not shown to the model)", "dim")
-    output = as_on_screen(entry.output.text).rstrip("\n")
-    parts = [fold(Text(output), look, from_end=True)] if output else []
+    output = entry.output.text
+    parts = [folded_output(output, look)] if output.strip("\n") else []
     ended = [inked(visible(entry.ended), "red")] if entry.ended else []
     return Group(line, *(Padding(part, (0, 0, 0, 2)) for part in (*parts, *ended)))
 

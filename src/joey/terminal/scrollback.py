@@ -22,8 +22,11 @@ def print_conversation(entries: Iterable[Entry], look: Look, out: TextIO | None 
     if all(isinstance(entry, Note) for entry in spoken):
         return
     console = SafeConsole(out, highlight=False, **options)
-    drawn = Group(*(part for entry in spoken for part in (draw(entry, look), Text())))
-    lines = console.render_lines(drawn, pad=False)
-    if len(lines) > MAX_LINES:
-        console.print(inked(f"… {len(lines) - MAX_LINES} earlier lines", "dim"))
+    lines: list[list[Segment]] = []
+    left = len(spoken)
+    while left and len(lines) < MAX_LINES:  # from the end: what is not printed is not drawn
+        left -= 1
+        lines = [*console.render_lines(Group(draw(spoken[left], look), Text()), pad=False), *lines]
+    if earlier := left + (len(lines) > MAX_LINES):
+        console.print(inked(f"… {earlier} earlier {'entry' if earlier == 1 else 'entries'}", "dim"))
     console.print(Segments(part for line in lines[-MAX_LINES:] for part in (*line, Segment.line())), end="")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from joey.app.services import Choices, Services
 from joey.commands import Cancel, SetProfile
+from joey.errors import JoeyError
 from joey.events import TodosChanged
 from joey.journal.replay import TaskState
 from joey.permissions import Granted
@@ -33,6 +35,8 @@ class Session:
         """Whether the flags of the command line are about the task that is resumed next: it is the first one."""
         self._mode, self._profile = self.choices.mode, self.choices.profile
         """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
+        self._seen, self._known = self._written(), 0
+        """How long the journal is as far as this terminal knows, and how many messages."""
         self._when_ended: list[Callable[[], object]] = []
         self._command_lines: dict[Path, CommandLine] = {}
 
@@ -87,10 +91,28 @@ class Session:
 
     def ended(self) -> None:
         """The task has ended: what waited for that is done."""
-        self.task = None
+        self._known = len(self.task.state.messages) if self.task else self._known
+        self.task, self._seen = None, self._written()
         waiting, self._when_ended = self._when_ended, []
         for then in waiting:
             then()
+
+    def continued_elsewhere(self) -> TaskState | None:
+        """The task that the next message continues, if another terminal has worked on it since it was shown here."""
+        if self.choices.resume is None or self._written() == self._seen:
+            return None
+        try:
+            state = self.services.state(self.choices.resume)[1]
+        except JoeyError:
+            return None  # whoever opens it reports why
+        known, self._known, self._seen = self._known, len(state.messages), self._written()
+        return state if self._known != known else None
+
+    def _written(self) -> int:
+        """How much is written in the journal of the task that is resumed next; it only ever grows."""
+        with suppress(OSError):
+            return self.services.journal_path(self.choices.resume).stat().st_size if self.choices.resume else 0
+        return 0
 
     def choose(self, *, mode: str | None = None, model: str | None = None) -> None:
         """Another mode or model from now on."""
@@ -123,7 +145,9 @@ class Session:
         self._named = False
         profile = self.services.profile(state.profile)
         model = self.choices.model or ""
-        status = Status(state.mode, model, profile, "", state.usage, state.last_usage, state.cost)
+        usage, cost = self.services.spent(task_id)
+        status = Status(state.mode, model, profile, "", usage, state.last_usage, cost)
+        self._seen, self._known = self._written(), len(state.messages)
         self.status = after(status, TodosChanged(tuple(state.todos)))
         return state
 

@@ -421,9 +421,15 @@ class Interactive(SurvivingApp, TypeaheadApp):
         elif self.busy:
             self._early.append(Say(self.session.for_the_model(text), tuple(images)))
         elif text or self.session.choices.resume:
+            self._show_what_happened_elsewhere()
             if text and self.session.choices.resume:
                 self._touch(self.transcript.add(UserText(text)))
             self._run(self.session.for_the_model(text), images)
+
+    def _show_what_happened_elsewhere(self) -> None:
+        if state := self.session.continued_elsewhere():
+            self.show_task(state)
+            self._note("Another terminal has continued this task; this is how far it came.")
 
     @work(group="commands")
     async def _run_users_command(self, line: str) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.syntax import Syntax
 from rich.text import Text
@@ -19,6 +19,8 @@ from joey.terminal.screen.answering import Choice, choices
 from joey.terminal.screen.diffs import draw_code_diff
 
 _TOO_LONG = 20_000
+"""More of one text (a block of code, a table: others are cut between paragraphs) is not laid out as Markdown: a million
+characters would take the screen ten seconds."""
 _SHORT = 20
 """Answers of so few characters share a line: the rest of the panel belongs to what is requested."""
 
@@ -42,8 +44,15 @@ class ScreenLook(Look):
         return "ansi_dark" if self.dark else "ansi_light"
 
     def prose(self, text: str, *, is_open: bool = False) -> RenderableType:
-        if is_open and len(text) > _TOO_LONG:
-            return Text(visible(text[-_TOO_LONG:]))  # until it is whole: Markdown is read from its beginning
+        if len(text) <= _TOO_LONG:
+            return self._markdown(text)
+        if is_open or self.in_full:
+            return Text(visible(text[-_TOO_LONG:] if is_open else text))  # Markdown is read from its beginning
+        start = text.find("\n", len(text) - _TOO_LONG) + 1 or len(text) - _TOO_LONG
+        more = inked(f"… {text.count(chr(10), 0, start):,} lines before this (Ctrl+O shows all)", "dim")
+        return Group(more, self._markdown(_open_fence(text[:start]) + text[start:]))
+
+    def _markdown(self, text: str) -> Markdown:
         return Markdown(visible(text), code_theme=self.code_theme, hyperlinks=False)
 
     def code(self, text: str, name: str) -> RenderableType:
@@ -63,6 +72,12 @@ class ScreenLook(Look):
         if drawn is None:
             return draw_diff(diff)
         return Text("\n").join([inked(visible(name), "bold"), drawn]) if self.in_full else drawn  # a call may have many
+
+
+def _open_fence(text: str) -> str:
+    """The line that began the block of code in which a text ends; empty if it ends in none."""
+    fences = re.findall(r"^```[^\n]*\n", text, re.MULTILINE)
+    return fences[-1] if len(fences) % 2 else ""
 
 
 def request_keys(request: Request, *, ready: bool, of_subtask: bool = False, short: bool = False) -> Text:
