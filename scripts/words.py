@@ -9,11 +9,13 @@ that front ends send.
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +71,8 @@ SAVED = frozenset(["UserSaid", "ContextCondensed", "CondenseStarted", "Condense"
 
 _BY_WORD = {word: better for better, words in WORDS.items() for word in words.split()}
 _BY_PHRASE = [(re.compile(pattern, re.IGNORECASE), better) for better, pattern in PHRASES.items()]
+_ANY_PHRASE = re.compile("|".join(PHRASES.values()), re.IGNORECASE)
+_NAME = re.compile(r"\w+")
 _SAVED = re.compile(rf"\b(?:{'|'.join(sorted(SAVED))})\b|`condense`")
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -90,8 +94,10 @@ def old_words(path: Path) -> Iterator[OldWord]:
     """The words of a file that have a better one."""
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
+    if path.suffix == ".py" and any(_better(each) for each in set(_NAME.findall(text))):
         yield from _in_identifiers(name, text)
+    if not _ANY_PHRASE.search(text):
+        return
     for number, line in enumerate(text.splitlines(), 1):
         for pattern, better in _BY_PHRASE:
             found = (match[0] for match in pattern.finditer(_SAVED.sub("", line)))
@@ -100,20 +106,35 @@ def old_words(path: Path) -> Iterator[OldWord]:
 
 def _in_identifiers(name: str, source: str) -> Iterator[OldWord]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.NAME and token.string not in SAVED:
-            parts = {part.lower() for part in _PART.findall(IDIOMS.sub("", token.string))}
-            for part in parts - VERBS if token.string.startswith("test_") else parts:
-                if better := _BY_WORD.get(part):
-                    yield OldWord(name, token.start[0], token.string, better)
+        if token.type == tokenize.NAME:
+            for better in _better(token.string):
+                yield OldWord(name, token.start[0], token.string, better)
+
+
+@cache
+def _better(identifier: str) -> tuple[str, ...]:
+    """What is used for the words of an identifier that are not."""
+    if identifier in SAVED:
+        return ()
+    parts = {part.lower() for part in _PART.findall(IDIOMS.sub("", identifier))}
+    if identifier.startswith("test_"):
+        parts -= VERBS
+    return tuple(_BY_WORD[part] for part in parts if part in _BY_WORD)
 
 
 def files(arguments: list[str]) -> Iterator[Path]:
     for start in [Path(argument).resolve() for argument in arguments] or [
         path for pattern in SEARCHED for path in ROOT.glob(pattern)
     ]:
-        for path in sorted(start.rglob("*")) if start.is_dir() else [start]:
+        for path in _below(start) if start.is_dir() else [start]:
             if path.suffix in (".py", ".md") and not any(part in path.as_posix() for part in LEFT_OUT):
                 yield path
+
+
+def _below(start: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(start):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
+        yield from (Path(folder, name) for name in sorted(names))
 
 
 def main() -> int:

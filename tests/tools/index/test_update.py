@@ -64,7 +64,7 @@ def test_an_index_made_elsewhere_from_nothing_is_not_taken_for_the_one_before(wo
     assert workshop.search("delete user").freshness.read == 0, "b.py is known to the index that is there now"
 
 
-def test_asking_again_reads_neither_the_files_known_nor_their_number(
+def test_a_second_search_reads_neither_the_files_known_nor_their_number(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workshop.write("a.py", function("delete_user"))
