@@ -26,12 +26,14 @@ from joey.journal.store import TaskStore
 from joey.messages import ToolUseBlock
 from joey.modes.builtin import BUILTIN_MODES
 from joey.policy.settings import Settings
+from joey.providers.base import ModelRequest
 from joey.providers.retry import RetryPolicy
 from joey.task.assembly import Assembly
+from joey.task.budget import Budget
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.log import TaskLog
 from joey.task.profiles import choose_profile
-from joey.task.settings import Replies
+from joey.task.settings import Replies, TaskLimits
 from joey.task.subtasks import Family
 from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, reply
@@ -46,7 +48,7 @@ def _childless(*_: Any) -> Any:
     raise AssertionError("this task has no children")
 
 
-NO_FAMILY = Family(_childless, _childless)
+NO_FAMILY = Family(_childless, _childless, Budget(TaskLimits()))
 SMALL: dict[str, Any] = {"prompt": "small", "context_window": 8192}
 """What makes a kit's model a small one."""
 
@@ -92,7 +94,7 @@ class Kit:
     def __init__(
         self,
         folder: Path,
-        script: Iterable[Scripted],
+        script: Iterable[Scripted] | Callable[[ModelRequest], Scripted],
         *,
         user: Callable[[Request], Answer | None] = yes,
         protocol: str = "native",
@@ -156,7 +158,9 @@ class Kit:
         self.task = TaskHandle.start(self.config, text, **options)
         return await self.task.run()
 
-    async def resume(self, task_id: str, script: Iterable[Scripted], text: str = "") -> TaskFinished:
+    async def resume(
+        self, task_id: str, script: Iterable[Scripted] | Callable[[ModelRequest], Scripted], text: str = ""
+    ) -> TaskFinished:
         self.provider = ScriptedProvider(script)
         self.task = TaskHandle.resume(changed(self.config, provider=self.provider), task_id, text=text)
         return await self.task.run()

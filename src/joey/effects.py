@@ -56,7 +56,7 @@ class ModeSwitched:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskStarted:
-    """The model hands a piece of work to a task of its own. It must be the last call of its turn."""
+    """The model hands a piece of work to a task of its own. Only others of these may follow in the same turn."""
 
     mode: str
     message: str

@@ -466,6 +466,12 @@ class SubtaskOpened:
 
     child_id: str
     mode: str
+    call_id: str = ""
+    """The call that started it."""
+    beside: bool = False
+    """Whether it runs at the same time as others: their events come mixed."""
+    worktree: str = ""
+    """The folder of its git worktree, if it works in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,6 +480,12 @@ class SubtaskClosed:
 
     child_id: str
     result: str
+    outcome: str = ""
+    """How it ended, as in `TaskFinished`."""
+    turns: int = 0
+    cost: float | None = None
+    beside: bool = False
+    """Whether it ran at the same time as others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def test_replay_adds_up_usage_and_keeps_the_newest_of_the_rest() -> None:
     assert state.last_usage.total == 10
     assert state.cost == 0.75
     assert (state.mode, state.hidden, state.summary) == ("ask", 2, "they talked")
-    assert state.children == {"c2": "t2"}
+    assert state.children == {"c2": ChildOpened("t2", "c2")}
     assert state.counts == {"f": [1, 0]}
     assert state.ended == TaskEnded("completed", "done")
 

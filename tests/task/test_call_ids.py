@@ -77,7 +77,7 @@ ANSWERED: list[Record] = [
 
 def test_in_an_old_journal_what_belongs_to_a_call_ends_with_its_answer() -> None:
     state = replay(OPENED)
-    assert state.children == {"call_1": "child"}
+    assert state.children == {"call_1": ChildOpened("child", "call_1")}
     for record in ANSWERED:
         state.apply(record)
         assert state.children == {}

@@ -158,9 +158,9 @@ class Projection:
                 yield from self.say(f"{question}{choices}")
             case ModeChanged(mode) if task_id not in self._parents:
                 yield {"sessionUpdate": "current_mode_update", "currentModeId": mode}
-            case SubtaskOpened(child_id):
-                if task_id in self._running:
-                    self._parents[child_id] = self._running[task_id]
+            case SubtaskOpened(child_id, _, call_id):
+                if call := self._calls.get((task_id, call_id)) or self._running.get(task_id):
+                    self._parents[child_id] = call
             case TaskFinished() | TaskAborted():
                 yield from self._end(task_id, "The task ended before this call did.")
             case _:

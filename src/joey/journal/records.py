@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from joey.effects import Todo
+from joey.effects import SubtaskStarted, Todo
 from joey.events import HookOutcome, Outcome
 from joey.messages import ImageBlock, Message, ResultBlock, TextBlock, ToolResult
 from joey.permissions import Permission
@@ -250,12 +250,22 @@ class HookRan:
     message: str = ""
 
 
+Placement: TypeAlias = Literal["alone", "reading", "in_turn", "worktree"]
+"""How a subtask works: alone, while its task waits; or beside others: reading only, or in the workspace when no other
+one changes it, or in a git worktree of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChildOpened:
-    """A subtask was opened for this call."""
+    """A subtask is opened for this call. It is written down before the subtask's own journal is there, with all that is
+    needed to begin it."""
 
     child_id: str
     call_id: str
+    subtask: SubtaskStarted | None = None
+    placement: Placement = "alone"
+    worktree: str = ""
+    """The name of its worktree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class TaskState:
     """Calls of the last assistant message that were begun: id to tool name."""
     results: dict[str, ToolResult] = field(default_factory=dict)
     """The results of those that ended and are not in a message yet."""
-    children: dict[str, str] = field(default_factory=dict)
+    children: dict[str, ChildOpened] = field(default_factory=dict)
     """The subtasks of calls of the last assistant message that have no result yet, by call id."""
     call_ids: set[str] = field(default_factory=set)
     """The ids of all calls. Journals of earlier versions repeat them: what belongs to a call is its message's alone."""
@@ -135,8 +135,8 @@ class TaskState:
             case CommandStarted(call_id):
                 self.commands.append(record)
                 self.starting.discard(call_id)
-            case ChildOpened(child_id, call_id):
-                self.children[call_id] = child_id
+            case ChildOpened():
+                self.children[record.call_id] = record
             case RunEnded(call_id, name, result, seen):
                 self.seen.update((file.path, file.version) for file in seen)
                 self.starting.discard(call_id)

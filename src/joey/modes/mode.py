@@ -53,6 +53,11 @@ class Mode:
     line: int = 0
     """The line of it there."""
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is a mode for looking: it reads files, and has neither the tools that edit them nor commands."""
+        return self.rule("read") is not None and self.rule("edit") is None and self.rule("command") is None
+
     def rule(self, group: Group) -> GroupRule | None:
         """The mode's rule for a group, or None if it does not have the group."""
         if group in ("modes", "always"):

@@ -13,4 +13,7 @@ def denied(reason: str, comment: str) -> str:
 
 
 SKIPPED = "This call was skipped because an earlier call of the same turn was denied."
-AFTER_SUBTASK = "This call was skipped: new_task must be the last call of a turn. Make it again in a later turn."
+AFTER_SUBTASK = (
+    "This call was skipped: new_task must be the last call of a turn; only more of new_task may follow it. "
+    "Make it again in a later turn."
+)

@@ -53,7 +53,7 @@ class Assembly:
         completion = Completion(config, log, requests, toolbox, supervisor, hooks, checks)
         turns = Turns(config, log, toolbox, builder, window, supervisor)
         runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, hooks, checks)
-        limits = LimitChecks(config, log, requests, toolbox)
-        parts = builder, turns, runner, completion, limits, subtasks, hooks, checks
+        limits = LimitChecks(config, log, requests, toolbox, family)
+        parts = builder, turns, runner, completion, limits, hooks, checks
         loop = Loop(config, log, toolbox, supervisor, requests, *parts)
         return cls(log, hooks, toolbox, supervisor, requests, subtasks, builder, window, completion, loop)

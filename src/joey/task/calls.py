@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from joey.actions import Action, FetchUrl, ReadPath, VisitUrl, WidenSandbox, WritePath
+from joey.actions import Action, AskUser, FetchUrl, ReadPath, StartSubtask, VisitUrl, WidenSandbox, WritePath
 from joey.commands import Answer
 from joey.events import ToolCallFinished
 from joey.messages import ToolResult, ToolUseBlock
@@ -34,12 +34,14 @@ from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict, combine
 from joey.task.approvals import denied
 from joey.task.unexpected import write_down
-from joey.task.wording import PLAN_DENIED
+from joey.task.wording import PLAN_DENIED, READS_ONLY
 from joey.tools.base import ApprovedBy, Permissions, Plan, ToolContext, failed
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal
 
 T = TypeVar("T")
+_READING = (ReadPath, FetchUrl, VisitUrl, AskUser, StartSubtask)
+"""What a task may do that only reads. What is not listed changes something, or may. A subtask of it only reads, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +53,22 @@ class Rules:
     policy: Settings
     paths: Workspace
     headless: bool
+    reads_only: bool = False
+    """Whether nothing may be changed, whatever the policy allows."""
 
     def verdict(self, actions: Sequence[Action]) -> Verdict:
         return judge_actions(actions, self.policy, self.paths, headless=self.headless)
 
     def allows(self, action: Action) -> bool:
         """Whether this may be done without asking, for tools that find out while they run."""
+        if self.reads_only and not isinstance(action, _READING):
+            return False
         return self.verdict((action,)).allowed
 
     def refusal(self, call: ResolvedCall, actions: Sequence[Action], verdict: Verdict) -> str | None:
         """Why this can never run here: the mode says so, or the verdict of the policy on it."""
+        if self.reads_only and not all(isinstance(action, _READING) for action in actions):
+            return READS_ONLY
         by_mode = file_refusal(call.name, call.tool.group, self.mode, actions, self.folder)
         if by_mode is not None:
             return by_mode

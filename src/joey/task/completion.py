@@ -116,6 +116,8 @@ class Completion:
         state = self._log.state
         counts = tuple(ToolCount(name, calls, failures) for name, (calls, failures) in state.counts.items())
         self._log.emit(TaskCompleted(proposed, state.usage, counts, state.cost))
+        if self._config.hands_back:
+            return Accepted(proposed)
         request_id = self._requests.new_id("completion")
         plan = self._toolbox.approvals.profile == "plan"
         answer, checked = await self._next_message(CompletionRequested(request_id, proposed, plain, plan))

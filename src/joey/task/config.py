@@ -128,6 +128,10 @@ class TaskConfig:
     """The approvals under another profile, with the rules of the user. UsageError for one that there is not."""
     limits: TaskLimits = field(default_factory=TaskLimits)
     hooks: Hooks = field(default_factory=Hooks)
+    reads_only: bool = False
+    """Whether calls that change something are refused whatever else holds: a subtask that runs beside others."""
+    hands_back: bool = False
+    """Whether its result is taken as it is: nobody has to accept what a subtask beside others hands back."""
 
     def mode(self, slug: str) -> Mode:
         """The mode of this name, or the first, if there is none any more."""

@@ -9,17 +9,19 @@ from joey.task import wording
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.requests import Requests
+from joey.task.subtasks import Family
 from joey.task.toolbox import Toolbox
 
 
 class LimitChecks:
     """Counts what one task has spent and got wrong."""
 
-    def __init__(self, config: TaskConfig, log: TaskLog, requests: Requests, toolbox: Toolbox) -> None:
+    def __init__(self, config: TaskConfig, log: TaskLog, requests: Requests, toolbox: Toolbox, family: Family) -> None:
         self._config = config
         self._log = log
         self._requests = requests
         self._toolbox = toolbox
+        self._family = family
         self._mistakes = 0
         self._turns_allowed, self._cost_allowed = 0, 0.0
         """How much of the limits the user has waved through."""
@@ -29,14 +31,29 @@ class LimitChecks:
         state, max_turns = self._log.state, self._config.limits.max_turns
         if max_turns is not None and state.turns >= max_turns:
             return TaskFinished("limit", f"the task reached its limit of turns ({max_turns})")
-        turns, cost = state.turns, state.cost or 0.0
+        if over := self._over_budget():
+            return TaskFinished("limit", over)
+        turns, cost = state.turns, self._cost
         reason = self._toolbox.approvals.over_limit(turns - self._turns_allowed, cost - self._cost_allowed)
         if reason is None:
             return None
         if not await self._requests.continues(reason):
             return TaskFinished("limit", reason)
-        self._turns_allowed, self._cost_allowed = state.turns, state.cost or 0.0
+        self._turns_allowed, self._cost_allowed = state.turns, self._cost
         return None
+
+    @property
+    def _cost(self) -> float:
+        """What the task took; that of its subtasks counts with that of the task a person started."""
+        below = self._family.budget.taken.cost if self._family.depth == 0 else 0.0
+        return (self._log.state.cost or 0.0) + below
+
+    def _over_budget(self) -> str | None:
+        """Why a subtask must not have another turn. Nobody is asked: its parent decides what to do about it."""
+        if self._family.depth == 0:
+            return None
+        self._family.budget.report(self._log.task_id, self._log.state)
+        return self._family.budget.exceeded(self._log.state)
 
     async def after_refusal(self, reply: Reply, reminder: str) -> list[Block] | TaskFinished:
         """The model itself will not. Asking it the same again is of no use, so the user says how to continue."""

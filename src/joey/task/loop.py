@@ -26,7 +26,6 @@ from joey.task.requests import Requests
 from joey.task.rescue import calls_in_text
 from joey.task.results import block_of, resized
 from joey.task.run_calls import ToolRunner
-from joey.task.subtasks import Subtasks
 from joey.task.toolbox import Toolbox
 from joey.task.turn import Turns
 from joey.tools.registry import ResolvedCall
@@ -52,7 +51,6 @@ class Loop:
     _runner: ToolRunner
     _completion: Completion
     _limits: LimitChecks
-    _subtasks: Subtasks
     _hooks: HookPoints
     _checks: EditChecks
     _plans: bool = False
@@ -165,7 +163,8 @@ class Loop:
         state, memory = self._log.state, self._toolbox.memory
         find_earlier_commands(self._log, memory)
         damaged = [TextBlock(wording.DAMAGED)] if state.is_damaged else []
-        owed = [await self._owed(call) for call in state.unanswered]
+        await self._bring_back(state.unanswered)
+        owed = [self._owed(call) for call in state.unanswered]
         content: list[Block] = [*owed, *damaged, *opening]
         if not content and not state.queued and not memory[Jobs].earlier and state.messages[-1].role == "user":
             return [], _no_details
@@ -176,13 +175,16 @@ class Loop:
         details = self._config.profile.opening_details(context, self._config.hooks.clock(), todos)
         return "\n\n".join(text for text in (details, self._supervisor.beside(context)) if text)
 
-    async def _owed(self, call: ToolUseBlock) -> ToolResultBlock:
+    async def _bring_back(self, calls: Sequence[ToolUseBlock]) -> None:
+        """Have the subtasks that an interruption left open come to their ends: all at once, as they were."""
+        state = self._log.state
+        await self._runner.resume_subtasks([call for call in calls if call.id in state.children])
+
+    def _owed(self, call: ToolUseBlock) -> ToolResultBlock:
         """The answer to a call that an interruption left open."""
         state = self._log.state
         if call.id in state.results:
             return block_of(call.id, state.results[call.id])
-        if call.id in state.children:
-            return block_of(call.id, await self._subtasks.resume(state.children[call.id]))
         if was_accepted(state, call.name):
             return ToolResultBlock(call.id, (TextBlock(wording.ACCEPTED),))
         text = wording.INTERRUPTED if call.id in state.begun or state.uncertain else wording.NOT_RUN

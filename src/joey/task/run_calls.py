@@ -24,8 +24,8 @@ from joey.events import (
     ToolRunStarted,
 )
 from joey.frames import neutral
-from joey.journal.records import RunBegan, RunEnded
-from joey.messages import TextBlock, ToolResult
+from joey.journal.records import ChildOpened, RunBegan, RunEnded
+from joey.messages import ResultBlock, TextBlock, ToolResult, ToolUseBlock
 from joey.policy.permissions import permissions_for
 from joey.policy.verdict import VerdictPart, combine
 from joey.task import wording
@@ -43,6 +43,7 @@ from joey.task.results import from_outside, resized
 from joey.task.subtasks import Subtasks
 from joey.task.toolbox import Toolbox
 from joey.tools.base import failed
+from joey.tools.builtin.new_task import NewTask
 from joey.tools.registry import RejectedCall, ResolvedCall
 
 
@@ -79,16 +80,20 @@ class ToolRunner:
     _turn: TurnResults = field(default_factory=TurnResults)
     _skip: str | None = None
     _reads: list[tuple[ToolCallFinished, Approved]] = field(default_factory=list)
+    _handed: list[tuple[ToolCallFinished, Approved]] = field(default_factory=list)
+    """Calls of new_task that were approved, and run when it is known which others run beside them."""
     _changed: set[str] = field(default_factory=set)
     """The calls whose arguments a hook changed."""
 
     async def run(self, calls: Sequence[ToolCallFinished]) -> TurnResults:
         self._toolbox.failed = []
-        self._turn, self._skip, self._reads = TurnResults(), None, []
+        self._turn, self._skip, self._reads, self._handed = TurnResults(), None, [], []
         for call in calls:
             resolved = await self._resolved(call)
             if not (isinstance(resolved, ResolvedCall) and resolved.tool.group == "read"):
                 await self._run_reads()
+            if not _hands_work_on(resolved):
+                await self._run_handed()
             call, resolved, gate = await self._hooked(call, resolved)
             judged = await self._judged(call, resolved, gate)
             if isinstance(judged, Judged) and _may_overlap(judged):
@@ -97,6 +102,7 @@ class ToolRunner:
             await self._run_reads()
             await self._finish(call, judged)
         await self._run_reads()
+        await self._run_handed()
         return self._turn
 
     async def _run_reads(self) -> None:
@@ -150,6 +156,8 @@ class ToolRunner:
             return self._refuse(call, judged)
         approved = await approve(judged, lambda judged: self._ask(call, judged))
         if isinstance(approved, Approved):
+            if _hands_work_on(judged.call):
+                return self._handed.append((call, approved))
             return await self._execute(call, approved)
         if not approved.denied:
             name, arguments, plan = judged.call.tool.name, call.arguments, judged.plan
@@ -179,6 +187,14 @@ class ToolRunner:
         return answer
 
     async def _execute(self, call: ToolCallFinished, approved: Approved) -> None:
+        words = await self._begin(call, approved)
+        ran = await execute(approved, self._log.folder)
+        result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
+        if result is not None:
+            await self._end(call, approved, words, result)
+
+    async def _begin(self, call: ToolCallFinished, approved: Approved) -> tuple[ResultBlock, ...]:
+        """Write down that a call begins; what the user added to the approval."""
         log, actions, comment = self._log, approved.judged.actions, approved.comment
         self._toolbox.grants.add(approved)
         words = (TextBlock(wording.user_message(comment)), *await self._requests.expand(comment)) if comment else ()
@@ -186,13 +202,13 @@ class ToolRunner:
         log.record(RunBegan(call.call_id, call.name))
         if changes_something(actions):
             log.sync()
-        resolved = approved.judged.call
-        summary = resolved.tool.summary(call.arguments)
-        log.emit(ToolRunStarted(call.call_id, call.name, summary))
-        ran = await execute(approved, log.folder)
-        result = await self._settle(call, from_outside(self._config.profile.limited(ran)))
-        if result is None:
-            return
+        log.emit(ToolRunStarted(call.call_id, call.name, approved.judged.call.tool.summary(call.arguments)))
+        return words
+
+    async def _end(
+        self, call: ToolCallFinished, approved: Approved, words: Sequence[ResultBlock], result: ToolResult
+    ) -> None:
+        resolved, actions = approved.judged.call, approved.judged.actions
         if not result.is_error:
             self._checks.note_edit(approved.judged.plan.targets)
         added = await self._hooks.after_tool(resolved, result)
@@ -217,6 +233,49 @@ class ToolRunner:
             return []
         return [TextBlock(wording.input_changed(neutral(json.dumps(call.arguments, ensure_ascii=False))))]
 
+    # Subtasks
+
+    async def _run_handed(self) -> None:
+        """Run the subtasks that were handed on in a row: one in the place of this task, several beside each other."""
+        handed, self._handed = self._handed, []
+        if handed:
+            self._skip = self._skip or AFTER_SUBTASK
+        if len(handed) > 1:
+            await self._run_beside(handed)
+        for call, approved in handed[: len(handed) == 1]:
+            await self._execute(call, approved)
+
+    async def _run_beside(self, handed: Sequence[tuple[ToolCallFinished, Approved]]) -> None:
+        """All of them are written down before one begins."""
+        begun = {call.call_id: (call, approved, await self._begin(call, approved)) for call, approved in handed}
+        opened: list[ChildOpened] = []
+        for call, approved, words in begun.values():
+            child = self._opened_beside(call, from_outside(await execute(approved, self._log.folder)))
+            if isinstance(child, ChildOpened):
+                opened.append(child)
+            else:
+                await self._end(call, approved, words, child)
+
+        async def ended(child: ChildOpened, result: ToolResult) -> None:
+            await self._end(*begun[child.call_id], result)
+
+        await self._subtasks.run_all(opened, ended)
+
+    def _opened_beside(self, call: ToolCallFinished, ran: ToolResult) -> ChildOpened | ToolResult:
+        if not isinstance(ran.effect, SubtaskStarted):
+            return ran
+        return self._subtasks.open(ran.effect, call.call_id, beside=True)
+
+    async def resume_subtasks(self, calls: Sequence[ToolUseBlock]) -> None:
+        """Bring back the subtasks of calls that an interruption left open, and write down their results."""
+        open_calls, children = {call.id: call for call in calls}, self._log.state.children
+
+        async def ended(child: ChildOpened, result: ToolResult) -> None:
+            call = open_calls[child.call_id]
+            self._answer(ToolCallFinished(call.id, call.name, call.arguments), result)
+
+        await self._subtasks.run_all([children[call_id] for call_id in open_calls], ended)
+
     # What a tool asks of the task
 
     async def _settle(self, call: ToolCallFinished, result: ToolResult) -> ToolResult | None:
@@ -229,8 +288,8 @@ class ToolRunner:
             case ModeSwitched(mode, reason):
                 self._log.change_mode(mode, reason)
             case SubtaskStarted() as subtask:
-                self._skip = AFTER_SUBTASK
-                return await self._subtasks.run(subtask, call.call_id)
+                opened = self._subtasks.open(subtask, call.call_id)
+                return await self._subtasks.run(opened) if isinstance(opened, ChildOpened) else opened
             case TodosUpdated(todos):
                 self._log.change_todos(todos)
             case None:
@@ -275,6 +334,11 @@ def _gated(judged: Judged, gate: ToolGate, *, headless: bool) -> Judged | Refuse
     if headless:
         return Refused(failed(denied(verdict.unattended().reason, "")), denied=True)
     return replace(judged, verdict=verdict)
+
+
+def _hands_work_on(call: ResolvedCall | Refused) -> bool:
+    """Whether this is a call that starts a subtask."""
+    return isinstance(call, ResolvedCall) and isinstance(call.tool, NewTask)
 
 
 def _may_overlap(judged: Judged) -> bool:

@@ -45,6 +45,14 @@ class TaskLimits:
     """How often the same call may give the same result before it is refused; 0 never refuses."""
     max_depth: int = 4
     """How deep subtasks may nest."""
+    parallel_subtasks: int = 4
+    """How many subtasks of a task work at the same time."""
+    subtask_turns: int | None = None
+    subtask_cost: float | None = None
+    """What one subtask may take: turns, and dollars."""
+    all_subtasks_turns: int | None = None
+    all_subtasks_cost: float | None = None
+    """What all subtasks of a task may take together, theirs included."""
     compact_at: float = 0.8
     """Which part of the window may be full before old turns are compacted."""
     needs_closed_todos: bool = False

@@ -1,9 +1,16 @@
-"""Subtasks: a task of its own, whose result is the answer to the call that started it."""
+"""Subtasks: tasks of their own, whose results are the answers to the calls that started them.
+
+One alone works in its task's place: in its workspace, with its user, while it waits. Several of one reply run beside
+each other (`journal.records.Placement`). Each is written down before it begins, with all that it needs, so that a task
+that is resumed brings every one of them back: those that had not begun begin, those that had ended give their results.
+None outlives its task: whatever ends the task ends them first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from joey.commands import Command
@@ -11,13 +18,15 @@ from joey.effects import SubtaskStarted
 from joey.errors import JoeyError, UsageError
 from joey.events import SubtaskClosed, SubtaskOpened, TaskFinished
 from joey.journal.journal import read_journal
-from joey.journal.records import ChildOpened, TaskOpened, UserSaid, UserTookBack
+from joey.journal.records import ChildOpened, Placement, TaskOpened, UserSaid, UserTookBack
 from joey.journal.replay import TaskState, replay
 from joey.messages import TextBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.task import wording
+from joey.task.budget import Budget
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
+from joey.task.together import all_of
 from joey.task.toolbox import Toolbox
 
 
@@ -37,75 +46,139 @@ class Child(Protocol):
 class Family:
     """How a task's children are made. `depth` is how deep the task itself is nested."""
 
-    start: Callable[[TaskConfig, SubtaskStarted, TaskOpened], Child]
+    start: Callable[[TaskConfig, ChildOpened, TaskOpened], Child]
     resume: Callable[[TaskConfig, str, Sequence[UserSaid]], Child]
+    budget: Budget
     depth: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class Subtasks:
-    """The subtasks of one task, one at a time."""
+    """The subtasks of one task."""
 
     _config: TaskConfig
     _log: TaskLog
     _toolbox: Toolbox
     _family: Family
-    running: Child | None = None
+    running: dict[str, Child] = field(default_factory=dict)
+    """Those that work now, by id."""
+    _together: bool = False
+    _workspace: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the one that may change the workspace."""
 
-    async def run(self, subtask: SubtaskStarted, call_id: str) -> ToolResult:
+    @property
+    def alone(self) -> Child | None:
+        """The one that works in the place of its task, if one does."""
+        return None if self._together else next(iter(self.running.values()), None)
+
+    def open(self, subtask: SubtaskStarted, call_id: str, *, beside: bool = False) -> ChildOpened | ToolResult:
+        """Write a subtask down; it runs later. The result says why there can be none."""
         depth = self._family.depth
         if depth >= self._config.limits.max_depth:
             text = f"Subtasks are nested {depth} deep, which is the limit. Do this piece of the work yourself."
             return ToolResult((TextBlock(text),), is_error=True)
-        opened = self._log.state.opened
-        assert opened is not None
-        child = self._family.start(self._child_config(), subtask, replace(opened, parent_call_id=call_id))
-        self._log.record(ChildOpened(child.id, call_id))
-        self._log.emit(SubtaskOpened(child.id, subtask.mode))
-        return await self._run(child)
+        placement = self._placement(subtask) if beside else "alone"
+        opened = ChildOpened(self._config.hooks.new_id(), call_id, subtask, placement)
+        self._log.record(opened)
+        return opened
 
-    async def resume(self, child_id: str) -> ToolResult:
-        """A subtask that an interruption of this task left behind: its result if it has one, else it continues.
+    def _placement(self, subtask: SubtaskStarted) -> Placement:
+        return "reading" if self._config.reads_only or self._config.mode(subtask.mode).only_reads else "in_turn"
 
-        What the user says on resuming is for whoever works, so what waits here waits there from now on. It is saved
-        there first: a process that dies in between leaves it in both, and the subtask does not save it twice.
-        """
+    async def run(self, opened: ChildOpened) -> ToolResult:
+        """Begin a subtask, or bring back one that an interruption left behind; its result, if it has one already."""
         try:
-            state = self._own(child_id)
-            if state.ended is not None and state.ended.outcome == "completed":
-                return self._result(child_id, state, TaskFinished("completed", state.ended.message))
-            waiting = self._log.state.queued
-            child = self._family.resume(self._child_config(), child_id, waiting)
+            state = self._own(opened)
+            if state is None:
+                child = self._started(opened)
+            elif state.ended is not None and state.ended.outcome == "completed":
+                return self._result(opened, state, TaskFinished("completed", state.ended.message))
+            else:
+                child = self._resumed(opened)
         except JoeyError as error:
-            return self._result(child_id, TaskState(), TaskFinished("error", str(error)))
+            return self._result(opened, TaskState(), TaskFinished("error", str(error)))
+        return await self._run(opened, child)
+
+    async def run_all(
+        self, opened: Sequence[ChildOpened], ended: Callable[[ChildOpened, ToolResult], Awaitable[None]]
+    ) -> None:
+        """Run several at the same time, and hand each result over as it comes."""
+        self._together = len(opened) > 1
+        slots = asyncio.Semaphore(max(1, self._config.limits.parallel_subtasks))
+
+        async def run_one(each: ChildOpened) -> None:
+            await ended(each, await self._in_its_place(each, slots))
+
+        try:
+            await all_of(run_one(each) for each in opened)
+        finally:
+            self._together = False
+
+    async def _in_its_place(self, opened: ChildOpened, slots: asyncio.Semaphore) -> ToolResult:
+        if opened.placement in ("in_turn", "alone"):
+            async with self._workspace, slots:
+                return await self.run(opened)
+        async with slots:
+            return await self.run(opened)
+
+    def _started(self, opened: ChildOpened) -> Child:
+        parent = self._log.state.opened
+        assert parent is not None
+        assert opened.subtask is not None
+        child = self._family.start(self._child_config(opened), opened, replace(parent, parent_call_id=opened.call_id))
+        self._announce(opened, opened.subtask.mode)
+        return child
+
+    def _resumed(self, opened: ChildOpened) -> Child:
+        """What the user says on resuming is for whoever works, so what waits here waits there from now on, if only one
+        does. It is saved there first: a process that dies in between leaves it in both, and the subtask does not save
+        it twice."""
+        waiting = () if self._together else tuple(self._log.state.queued)
+        child = self._family.resume(self._child_config(opened), opened.child_id, waiting)
         for _ in waiting:
             self._log.record(UserTookBack())
-        return await self._run(child)
+        if opened.placement != "alone":
+            self._announce(opened, child.state.mode)
+        return child
 
-    def _own(self, child_id: str) -> TaskState:
-        """The state of a subtask, which must name this task as the one it belongs to."""
-        state = replay(read_journal(self._config.workspace.store.journal_path(child_id)))
+    def _announce(self, opened: ChildOpened, mode: str) -> None:
+        beside = opened.placement != "alone"
+        self._log.emit(SubtaskOpened(opened.child_id, mode, opened.call_id, beside))
+
+    def _own(self, opened: ChildOpened) -> TaskState | None:
+        """The state of a subtask, which must name this task as the one it belongs to; None if it has not begun."""
+        path = self._config.workspace.store.journal_path(opened.child_id)
+        if opened.subtask is not None and not path.exists():
+            return None
+        state = replay(read_journal(path))
+        if state.opened is None and opened.subtask is not None and not state.left_out:
+            return None
         if state.opened is None or state.opened.parent_id != self._log.task_id:
-            raise UsageError(f"the task {quoted(child_id)} is no subtask of this one, so it is not continued")
+            raise UsageError(f"the task {quoted(opened.child_id)} is no subtask of this one, so it is not continued")
         return state
 
-    def _child_config(self) -> TaskConfig:
-        return replace(self._config, approvals=self._toolbox.approvals)
+    def _child_config(self, opened: ChildOpened) -> TaskConfig:
+        config = replace(self._config, approvals=self._toolbox.approvals)
+        if opened.placement == "alone":
+            return config
+        return replace(config, hands_back=True, reads_only=config.reads_only or opened.placement == "reading")
 
-    async def _run(self, child: Child) -> ToolResult:
-        self.running = child
+    async def _run(self, opened: ChildOpened, child: Child) -> ToolResult:
+        self.running[child.id] = child
         try:
             finished = await child.run()
         finally:
-            self.running = None
-        return self._result(child.id, child.state, finished)
+            del self.running[child.id]
+            self._family.budget.report(child.id, child.state)
+        return self._result(opened, child.state, finished)
 
-    def _result(self, child_id: str, state: TaskState, finished: TaskFinished) -> ToolResult:
+    def _result(self, opened: ChildOpened, state: TaskState, finished: TaskFinished) -> ToolResult:
         """What the model is told of a subtask. What the user said too late for the subtask is for this task."""
         for message in state.queued:
             if message not in self._log.state.queued:  # a process may have died since it was written down here
                 self._log.record(message)
         self._toolbox.permissions.grant(state.permissions, "task")
-        text = wording.subtask_result(child_id, finished.outcome, finished.message)
-        self._log.emit(SubtaskClosed(child_id, text))
+        text = wording.subtask_result(opened.child_id, finished.outcome, finished.message)
+        beside = opened.placement != "alone"
+        self._log.emit(SubtaskClosed(opened.child_id, text, finished.outcome, state.turns, state.cost, beside))
         return ToolResult((TextBlock(text),), is_error=finished.outcome != "completed")

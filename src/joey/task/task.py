@@ -15,22 +15,25 @@ from pathlib import Path
 from typing import Self
 
 from joey.commands import Answer, Cancel, Command, Condense, Revoke, Say, SetProfile, TakeBack
-from joey.effects import SubtaskStarted, Todo
-from joey.errors import UsageError
+from joey.effects import Todo
+from joey.errors import JoeyError, UsageError
 from joey.events import TaskFinished
-from joey.journal.journal import read_timed
-from joey.journal.records import ModeSet, ProfileSet, TaskOpened, TodosSet, UserSaid, path_text
-from joey.journal.replay import TaskState
+from joey.journal.journal import read_journal, read_timed
+from joey.journal.records import ChildOpened, ModeSet, ProfileSet, TaskOpened, TodosSet, UserSaid, path_text
+from joey.journal.replay import TaskState, replay
+from joey.journal.store import TaskStore
 from joey.messages import Block, ImageBlock, ResultBlock
 from joey.permissions import Granted
 from joey.protocols import get
 from joey.task.assembly import Assembly
+from joey.task.budget import Budget, Taken
 from joey.task.config import TaskConfig
 from joey.task.context import ContextView, context_of
 from joey.task.lifecycle import Lifecycle
 from joey.task.log import TaskLog
 from joey.task.remote import Remote
 from joey.task.subtasks import Family
+from joey.tools.builtin.new_task import NewTask
 from joey.tools.shell.jobs import Jobs
 
 
@@ -38,13 +41,20 @@ class TaskHandle:
     """One task. Made with `start` or `resume`, then run (or compacted) once."""
 
     def __init__(
-        self, config: TaskConfig, log: TaskLog, opening: list[Block], depth: int = 0, remote: Remote | None = None
+        self,
+        config: TaskConfig,
+        log: TaskLog,
+        opening: list[Block],
+        depth: int = 0,
+        remote: Remote | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.config = config
         self._log = log
         self._remote = remote
         self._opening = opening
-        self._parts = parts = Assembly.of(config, log, _family(depth))
+        budget = budget or Budget(config.limits, lambda: _taken_below(config.workspace.store, log.state))
+        self._parts = parts = Assembly.of(config, log, _family(depth, budget))
         memory, model = parts.toolbox.memory, config.model.full_name
         self._lifecycle = Lifecycle(log, parts.loop, parts.window, memory, parts.hooks, model)
 
@@ -60,13 +70,15 @@ class TaskHandle:
         todos: tuple[Todo, ...] = (),
         profile: str | None = None,
         parent: TaskOpened | None = None,
+        task_id: str | None = None,
         depth: int = 0,
+        budget: Budget | None = None,
     ) -> Self:
         """A new task. Its journal is open from now on, until it has run or is closed.
 
         `attached` is what the text names (joey.prompts)."""
         _check_mode(mode, config)
-        task_id, model, folder = config.hooks.new_id(), config.model, config.workspace.folder
+        task_id, model, folder = task_id or config.hooks.new_id(), config.model, config.workspace.folder
         name, protocol, blocks = model.full_name, model.protocol.name, (*attached, *images)
         opened = TaskOpened(
             task_id, text, path_text(folder), mode, name, protocol, base_url=model.base_url, attached=blocks
@@ -74,7 +86,7 @@ class TaskHandle:
         if parent is not None:
             opened = replace(opened, parent_id=parent.task_id, parent_call_id=parent.parent_call_id)
         with _opened_log(config, task_id, depth) as (config, log, remote):
-            task = cls(config, log, [*opened.content], depth, remote)
+            task = cls(config, log, [*opened.content], depth, remote, budget)
             log.record(opened)
             task._parts.supervisor.new_request(text)
             if todos:
@@ -95,6 +107,7 @@ class TaskHandle:
         profile: str | None = None,
         messages: Sequence[UserSaid] = (),
         depth: int = 0,
+        budget: Budget | None = None,
     ) -> Self:
         """A task that was interrupted or ended, to continue where it was, in the protocol it began with.
 
@@ -109,7 +122,7 @@ class TaskHandle:
             if opened is None:
                 raise UsageError(f"task {task_id} has nothing in its journal to resume")
             begun = bool(log.state.messages) or (bool(text) and _was_refused(log.state))
-            task = cls(_as_opened(config, opened), log, [] if begun else [*opened.content], depth, remote)
+            task = cls(_as_opened(config, opened), log, [] if begun else [*opened.content], depth, remote, budget)
             new = [*messages, *([UserSaid(text, tuple(images))] if text or images else [])]
             if remote is not None:
                 remote.resumes([message for message in new if message not in log.state.queued])
@@ -173,7 +186,7 @@ class TaskHandle:
         """Whatever a front end may ask, at any moment. False: nobody was there for it."""
         if self._lifecycle.over:
             return False
-        child = self._parts.subtasks.running
+        alone, children = self._parts.subtasks.alone, [*self._parts.subtasks.running.values()]
         match command:
             case Cancel(task_id="") if self.waits_for_message:
                 # There is nothing to stop: whoever leaves now leaves a task that is done.
@@ -181,12 +194,12 @@ class TaskHandle:
             case Cancel(reason, task_id) if task_id in ("", self.id):
                 self._lifecycle.cancel(reason or "cancelled by the user")
                 return True
-            case Say() if child is None:
+            case Say() if alone is None:
                 self._parts.requests.say(command)
                 return True
-            case TakeBack() if child is None:
+            case TakeBack() if alone is None:
                 return self._parts.requests.take_back()
-            case Condense() if child is None:
+            case Condense() if alone is None:
                 self._parts.window.compact_next = True
                 return True
             case Answer() if self._parts.requests.answer(command):
@@ -194,11 +207,13 @@ class TaskHandle:
             case SetProfile(profile):
                 self.config.profiles(profile)  # one that there is not is an error
                 self._log.change_profile(profile)
-                return child is None or child.send(command)
+                for child in children:
+                    child.send(command)
+                return True
             case Revoke(permission):
                 return self._parts.toolbox.permissions.revoke(permission)
-        # Whoever works now: the innermost subtask gets the command.
-        return child is not None and child.send(command)
+        # Whoever works now: the innermost subtask gets the command; of several, the one that takes it.
+        return any(child.send(command) for child in children)
 
     def close(self) -> None:
         """Instead of `run`: release the journal of a task that is not going to run now. It can be resumed."""
@@ -211,8 +226,8 @@ class TaskHandle:
     def abandon(self) -> None:
         """Before the process ends without waiting for the task: nothing that it started continues to run."""
         self._parts.toolbox.memory[Jobs].kill_now()
-        if self._parts.subtasks.running is not None:
-            self._parts.subtasks.running.abandon()
+        for child in self._parts.subtasks.running.values():
+            child.abandon()
 
     async def run(self) -> TaskFinished:
         """Carry the task to its end. Nothing a model, a tool or a provider does comes out of here as an exception."""
@@ -224,17 +239,31 @@ class TaskHandle:
         await self._lifecycle.compact()
 
 
-def _family(depth: int) -> Family:
+def _family(depth: int, budget: Budget) -> Family:
     """Children are tasks like any other."""
 
-    def start(config: TaskConfig, subtask: SubtaskStarted, parent: TaskOpened) -> TaskHandle:
-        mode, todos = subtask.mode, tuple(subtask.todos or ())
-        return TaskHandle.start(config, subtask.message, mode=mode, todos=todos, parent=parent, depth=depth + 1)
+    def start(config: TaskConfig, opened: ChildOpened, parent: TaskOpened) -> TaskHandle:
+        subtask, task_id, below = opened.subtask, opened.child_id, depth + 1
+        assert subtask is not None
+        return TaskHandle.start(
+            config, subtask.message, mode=subtask.mode, todos=tuple(subtask.todos or ()), parent=parent,
+            task_id=task_id, depth=below, budget=budget,
+        )  # fmt: skip
 
     def resume(config: TaskConfig, task_id: str, messages: Sequence[UserSaid]) -> TaskHandle:
-        return TaskHandle.resume(config, task_id, messages=messages, depth=depth + 1)
+        return TaskHandle.resume(config, task_id, messages=messages, depth=depth + 1, budget=budget)
 
-    return Family(start, resume, depth)
+    return Family(start, resume, budget, depth)
+
+
+def _taken_below(store: TaskStore, state: TaskState) -> dict[str, Taken]:
+    """What the subtasks of a task took so far, as their journals have it."""
+    found: dict[str, Taken] = {}
+    has_some = state.opened is not None and NewTask.name in state.counts
+    for child in store.subtasks(state.opened.task_id) if has_some and state.opened else ():
+        with contextlib.suppress(JoeyError, OSError):
+            found[child] = Taken.by(replay(read_journal(store.journal_path(child))))
+    return found
 
 
 def _save_messages(log: TaskLog, messages: Sequence[UserSaid]) -> None:

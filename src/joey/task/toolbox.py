@@ -63,7 +63,7 @@ class Toolbox:
     def rules(self) -> Rules:
         """What holds for a call made now."""
         folder, headless = self._config.workspace.folder, self._config.hooks.headless
-        return Rules(self.mode, folder, self.approvals, self._paths, headless)
+        return Rules(self.mode, folder, self.approvals, self._paths, headless, self._config.reads_only)
 
     @property
     def checkpoints(self) -> CheckpointStore | None:

@@ -34,6 +34,10 @@ PLAN_MODE = (
     "before anything is done."
 )
 PLAN_MODE_OFF = "Plan mode is off: carry out the task."
+READS_ONLY = (
+    "This subtask runs beside others and only reads: it changes no files, runs no commands, calls no tools of servers "
+    "and stays in its mode. Report what should be done instead."
+)
 PLAN_DENIED = "Plan mode is on, so nothing is changed before the user has accepted a plan."
 
 

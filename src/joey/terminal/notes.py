@@ -22,6 +22,7 @@ from joey.events import (
     TaskAborted,
     TaskFinished,
 )
+from joey.terminal.status import money
 
 NoteKind: TypeAlias = Literal["note", "warning", "error"]
 
@@ -32,9 +33,10 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
         case ModeChanged(mode, reason):
             return f"Switched to {mode} mode{f': {reason}' if reason else '.'}", "note"
         case SubtaskOpened(child_id, mode):
-            return f"Subtask {child_id} started in {mode} mode.", "note"
-        case SubtaskClosed(child_id):
-            return f"Subtask {child_id} ended.", "note"
+            where = f", in {event.worktree}" if event.worktree else ""
+            return f"Subtask {child_id} started in {mode} mode{where}.", "note"
+        case SubtaskClosed():
+            return _on_closed(event), "note"
         case ContextShortened():
             return _shortened(event), "note"
         case ContextKept(reason):
@@ -69,6 +71,12 @@ def _on_request(event: Event) -> tuple[str, NoteKind] | None:
             return f"{reason.rstrip('.')}. Continuing with {model}.", "warning"
         case _:
             return None
+
+
+def _on_closed(event: SubtaskClosed) -> str:
+    how = f": {event.outcome}" if event.outcome not in ("", "completed") else ""
+    took = f" ({event.turns} turns{f', {money(event.cost)}' if event.cost else ''})" if event.beside else ""
+    return f"Subtask {event.child_id} ended{how}{took}."
 
 
 def _on_check(event: CheckFinished) -> tuple[str, NoteKind]:

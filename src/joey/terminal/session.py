@@ -16,6 +16,7 @@ from joey.permissions import Granted
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
 from joey.terminal.status import Status, after
+from joey.terminal.subtasks import SubtaskTree
 from joey.terminal.users_commands import CommandLine
 
 
@@ -31,6 +32,8 @@ class Session:
         )
         self.task: TaskHandle | None = None
         """The task that runs, or waits for the next message."""
+        self.subtasks = SubtaskTree()
+        """The subtasks of the task, for whoever wants to look into one."""
         self._named = True
         """Whether the flags of the command line are about the task that is resumed next: it is the first one."""
         self._mode, self._profile = self.choices.mode, self.choices.profile

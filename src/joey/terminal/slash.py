@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from joey.app.checkpoints import How, Step
 from joey.app.services import TaskLine
-from joey.commands import Condense
+from joey.commands import Cancel, Condense
 from joey.config.keys import THEMES
 from joey.errors import JoeyError
 from joey.journal.replay import TaskState
@@ -22,6 +22,7 @@ from joey.system.visible import one_line
 from joey.terminal.context_bar import context_lines
 from joey.terminal.session import Session
 from joey.terminal.status import Status, cache_line, money, short_number, tokens_line
+from joey.terminal.subtasks import step_lines
 
 _TASKS_SHOWN = 15
 _BUSY = "A task is running; stop it with Esc or Ctrl+C first."
@@ -284,6 +285,22 @@ def _jobs(front: Front, rest: str) -> str:
     return "\n".join(["Running in the background (/jobs stop NUMBER):", *lines])
 
 
+def _subtasks(front: Front, rest: str) -> str:
+    tree, task = front.session.subtasks, front.session.task
+    verb, _, number = rest.rpartition(" ")
+    chosen = tree.numbered(int(number)) if number.isdecimal() else None
+    if rest and (chosen is None or verb not in ("", "stop")):
+        return "Type /subtasks to list them, /subtasks NUMBER to look into one, or /subtasks stop NUMBER."
+    if chosen is None:
+        lines = tree.lines()
+        head = "Subtasks (/subtasks NUMBER looks into one, /subtasks stop NUMBER stops it):"
+        return "\n".join([head, *lines]) if lines else "This task has no subtasks yet."
+    if verb != "stop":
+        return "\n".join(step_lines(chosen))
+    stopped = task is not None and not chosen.outcome and task.send(Cancel("stopped by the user", chosen.task_id))
+    return f"Stopped {chosen.label}." if stopped else f"{chosen.label} is not running."
+
+
 def list_permissions(granted: Sequence[Granted]) -> str:
     """What is not asked about again, in lines with numbers."""
     if not granted:
@@ -361,6 +378,7 @@ COMMANDS: dict[str, tuple[str, Command]] = {
     "cost": ("tokens, cache and cost", _cost),
     "tools": ("the tools of this mode", _tools),
     "permissions": ("list and revoke what you allowed with an answer", _permissions),
+    "subtasks": ("list the subtasks, look into one, or stop it", _subtasks),
     "jobs": ("list and stop the commands that run in the background", _jobs),
     "mcp": ("the MCP servers", _mcp),
     "hooks": ("the commands that run at points of a task", _hooks),

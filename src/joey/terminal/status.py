@@ -61,7 +61,7 @@ class Status:
 def after(status: Status, event: Event) -> Status:
     """The status after an event."""
     match event:
-        case TaskStarted() | SubtaskClosed() | ModeChanged():
+        case TaskStarted() | SubtaskClosed(beside=False) | ModeChanged():
             return _in_mode(status, event)
         case TurnStarted():
             return replace(status, activity="thinking")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from typing import ClassVar
 
 from joey.chunks import Chunk
@@ -15,16 +15,21 @@ from joey.testing.script import Failure, Faults, Script, Scripted, ScriptedReply
 
 
 class ScriptedProvider(Provider):
-    """Answers each request with the next answer of its script, and remembers the requests."""
+    """Answers each request with the next answer of its script, and remembers the requests. A function makes an answer
+    for each request: where several tasks make requests at the same time, their order says nothing."""
 
     name: ClassVar[str] = "scripted"
 
     def __init__(
-        self, answers: Iterable[Scripted], *, abilities: Abilities | None = None, takes_grammar: bool = False
+        self,
+        answers: Iterable[Scripted] | Callable[[ModelRequest], Scripted],
+        *,
+        abilities: Abilities | None = None,
+        takes_grammar: bool = False,
     ) -> None:
         super().__init__(abilities)
         self._takes_grammar = takes_grammar
-        self._script = Script(answers)
+        self._answer = answers if callable(answers) else _in_order(Script(answers))
         self.requests: list[ModelRequest] = []
 
     @property
@@ -33,13 +38,17 @@ class ScriptedProvider(Provider):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         self.requests.append(request)
-        answer = self._script.next()
+        answer = self._answer(request)
         if isinstance(answer, Failure):
             raise _error(answer)
         if not isinstance(answer, ScriptedReply):
             raise UsageError("a recording is lines of HTTP; play it with LocalServer")
         async for chunk in _played(answer.chunks, answer.faults):
             yield chunk
+
+
+def _in_order(script: Script) -> Callable[[ModelRequest], Scripted]:
+    return lambda _request: script.next()
 
 
 def _error(failure: Failure) -> errors.ProviderError:

@@ -161,7 +161,8 @@ class Plain:
         talk = self._talk = Conversation(self._out, self._command, typed=True)
 
         def watch(task_id: str, event: Event) -> None:
-            self.session.status = after(self.session.status, event)
+            for _, shown in self.session.subtasks.shown(task_id, event):
+                self.session.status = after(self.session.status, shown)
             talk.watch(task_id, event)
 
         try:

@@ -63,6 +63,7 @@ from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, draw_request, draw_shown, headline, inked, outcome, result_heading
 from joey.terminal.plain.margin import BAR, BELOW, INDENT, Margin, behind
 from joey.terminal.status import money
+from joey.terminal.subtasks import SubtaskTree
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
 _WITHIN_A_REPLY = (
@@ -98,6 +99,7 @@ class Writer:
         self._text, self._output = VisiblePieces(), VisiblePieces(drop_escapes=True)
         self._held = ""
         """The line ends at the end of the text so far."""
+        self._subtasks = SubtaskTree()
         self._reply: list[str] = []
         """The text of a reply that may be the result, which the caller prints,"""
         self._after_reply: Text | None = None
@@ -115,6 +117,16 @@ class Writer:
         """What was shown of each call when it was requested: it need not be shown again."""
 
     def watch(self, task_id: str, event: Event) -> None:
+        beside = self._subtasks.beside(task_id)
+        for task, shown in self._subtasks.shown(task_id, event):
+            if beside is None:
+                self._watch(task, shown)
+            elif isinstance(shown, ToolRunProgressed):  # a step: a line of its own, with the subtask's name before it
+                self._write(inked(shown.text.rstrip("\n"), "dim"))
+            elif not isinstance(shown, TurnFinished):
+                self._watch(task, shown)
+
+    def _watch(self, task_id: str, event: Event) -> None:
         changed = self._transcript.apply(task_id, event)
         if not isinstance(event, _WITHIN_A_REPLY):
             self._settle_reply(event)

@@ -320,18 +320,22 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.post_message(Happened(task_id, event))
 
     def on_happened(self, message: Happened) -> None:
-        self._touch(*self.transcript.apply(message.task_id, message.event))
+        for task_id, event in self.session.subtasks.shown(message.task_id, message.event):
+            self._show_event(task_id, event)
+
+    def _show_event(self, task_id: str, event: Event) -> None:
+        self._touch(*self.transcript.apply(task_id, event))
         before = self._activity
-        self._activity = activity_after(self._activity, message.event, self.clock())
+        self._activity = activity_after(self._activity, event, self.clock())
         if (self._activity.kind, self._activity.what) != (before.kind, before.what):
             self._show_activity()
         if self._activity.is_idle and not before.is_idle and self.notifier is not None:
-            self.notifier.tell(message.event, focused=self.app_focus)
-        status = after(self.session.status, message.event)
+            self.notifier.tell(event, focused=self.app_focus)
+        status = after(self.session.status, event)
         if status != self.session.status:
             self.session.status = status
             self._show_status()
-        if isinstance(message.event, (ToolRunFinished, TaskFinished)):
+        if isinstance(event, (ToolRunFinished, TaskFinished)):
             self._look_for_files()
             self._count_jobs()
         if self.transcript.pending != self._requests:

@@ -1,0 +1,188 @@
+"""The subtasks of a task as a tree, and the events of those that run at the same time as a person can follow them.
+
+Events of subtasks that run beside each other come mixed. What they say and do step by step would be unreadable in one
+conversation, so there each step is a line below the call that started the subtask, and only what needs the user is
+shown whole: requests, with the call that they are about. The tree has the rest: what each does, what it took, and the
+last of its steps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    CommandLeftRunning,
+    CompletionAnswered,
+    CompletionRequested,
+    ContinueAnswered,
+    ContinueRequested,
+    Event,
+    FilesLeftBehind,
+    QuestionAnswered,
+    QuestionRequested,
+    SubtaskClosed,
+    SubtaskOpened,
+    TaskAborted,
+    TaskFinished,
+    TaskStarted,
+    ToolCallFinished,
+    ToolRunFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from joey.system.visible import one_line
+from joey.terminal.status import added, money
+
+_STEPS = 30
+_SHOWN_WHOLE = (
+    QuestionRequested, CompletionRequested, ContinueRequested, ApprovalAnswered, QuestionAnswered, CompletionAnswered,
+    ContinueAnswered, CommandLeftRunning, FilesLeftBehind, TaskFinished, TaskAborted, TurnFinished,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Subtask:
+    """One subtask, as far as it has come."""
+
+    task_id: str
+    parent_id: str
+    mode: str = ""
+    call_id: str = ""
+    beside: bool = False
+    worktree: str = ""
+    text: str = ""
+    doing: str = "starting"
+    turns: int = 0
+    cost: float | None = None
+    outcome: str = ""
+    """How it ended; empty while it works."""
+    steps: deque[str] = field(default_factory=lambda: deque(maxlen=_STEPS))
+
+    @property
+    def label(self) -> str:
+        return one_line(f"{self.mode} {self.task_id[-4:]}")
+
+
+class SubtaskTree:
+    """The subtasks of one task and theirs, in the order in which they were opened."""
+
+    def __init__(self) -> None:
+        self.subtasks: dict[str, Subtask] = {}
+        self._calls: dict[tuple[str, str], ToolCallFinished] = {}
+        self._whole: set[tuple[str, str]] = set()
+        """The calls that are shown whole, since the user was asked about them."""
+
+    # What is known
+
+    def note(self, task_id: str, event: Event) -> None:
+        """Take in an event."""
+        if isinstance(event, TaskStarted) and event.parent_id is None:
+            for of_the_last_task in (self.subtasks, self._calls, self._whole):
+                of_the_last_task.clear()
+        if isinstance(event, SubtaskOpened):
+            opened = Subtask(event.child_id, task_id, event.mode, event.call_id, event.beside, event.worktree)
+            self.subtasks[event.child_id] = opened
+        elif isinstance(event, SubtaskClosed) and event.child_id in self.subtasks:
+            closed = self.subtasks[event.child_id]
+            closed.outcome, closed.doing = event.outcome, ""
+        elif task_id in self.subtasks:
+            _note(self.subtasks[task_id], event)
+
+    def beside(self, task_id: str) -> Subtask | None:
+        """The subtask beside others that a task is, or works for; None if it works alone."""
+        found: Subtask | None = None
+        each = self.subtasks.get(task_id)
+        while each is not None:
+            found = each if each.beside else found
+            each = self.subtasks.get(each.parent_id)
+        return found
+
+    # What is shown in the conversation
+
+    def shown(self, task_id: str, event: Event) -> list[tuple[str, Event]]:
+        """Take in an event; what to show in its place, if it is of a subtask that runs beside others."""
+        self.note(task_id, event)
+        above = self.beside(task_id)
+        if above is None:
+            return [(task_id, event)]
+        match event:
+            case ToolCallFinished(call_id):
+                self._calls[task_id, call_id] = event
+                return []
+            case ApprovalRequested(_, call_id):
+                self._whole.add((task_id, call_id))
+                call = self._calls.get((task_id, call_id))
+                return [*([(task_id, call)] if call else []), (task_id, event)]
+            case ToolRunStarted(call_id) | ToolRunFinished(call_id) if (task_id, call_id) in self._whole:
+                return [(task_id, event)]
+            case ToolRunStarted():
+                line = f"{above.label}: {_step(event)}\n"
+                return [(above.parent_id, ToolRunProgressed(above.call_id, line))]
+            case _:
+                return [(task_id, event)] if isinstance(event, _SHOWN_WHOLE) else []
+
+    # What is listed
+
+    def lines(self) -> list[str]:
+        """The tree, a line each, with numbers."""
+        return [
+            f"  {at:>2}. {'   ' * (self._depth(each) - 1)}{_line(each)}"
+            for at, each in enumerate(self.subtasks.values(), 1)
+        ]
+
+    def numbered(self, number: int) -> Subtask | None:
+        return [*self.subtasks.values()][number - 1] if 0 < number <= len(self.subtasks) else None
+
+    def _depth(self, subtask: Subtask) -> int:
+        return 1 + sum(1 for _ in self._above(subtask))
+
+    def _above(self, subtask: Subtask) -> Iterator[Subtask]:
+        while (above := self.subtasks.get(subtask.parent_id)) is not None:
+            yield above
+            subtask = above
+
+
+def _note(subtask: Subtask, event: Event) -> None:
+    match event:
+        case TaskStarted(text, mode):
+            subtask.text, subtask.mode = text, mode
+        case TurnStarted():
+            subtask.doing = "waiting for the model"
+        case TurnFinished(_, _, cost):
+            subtask.turns, subtask.cost = subtask.turns + 1, added(subtask.cost, cost)
+        case ToolRunStarted():
+            subtask.doing = _step(event)
+            subtask.steps.append(subtask.doing)
+        case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+            subtask.doing = "waiting for you"
+        case TaskFinished(outcome):
+            subtask.outcome, subtask.doing = outcome, ""
+        case _:
+            pass
+
+
+def _step(event: ToolRunStarted) -> str:
+    return one_line(f"{event.name} {event.summary}".strip())
+
+
+def _line(subtask: Subtask) -> str:
+    cost = f", {money(subtask.cost)}" if subtask.cost else ""
+    where = f"  in {one_line(subtask.worktree)}" if subtask.worktree else ""
+    what = subtask.outcome or subtask.doing
+    return f"{subtask.label}  {what}  ({turns(subtask.turns)}{cost})  {one_line(subtask.text)[:50]}{where}"
+
+
+def turns(count: int) -> str:
+    return "1 turn" if count == 1 else f"{count} turns"
+
+
+def step_lines(subtask: Subtask) -> list[str]:
+    """One subtask, looked into: what it is to do, and the last of what it did."""
+    steps = [f"    {step}" for step in subtask.steps] or ["    none yet"]
+    return [_line(subtask), f"  Its task: {one_line(subtask.text)}", "  Its last calls:", *steps]

@@ -1,0 +1,127 @@
+"""Subtasks that run at the same time, as a person sees them: a tree, and a conversation that stays readable."""
+
+from __future__ import annotations
+
+import io
+
+from joey.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    Event,
+    SubtaskClosed,
+    SubtaskOpened,
+    TaskFinished,
+    TaskStarted,
+    TextDelta,
+    TextStarted,
+    ToolCallFinished,
+    ToolRunProgressed,
+    ToolRunStarted,
+    TurnFinished,
+)
+from joey.terminal.plain.headless import printing
+from joey.terminal.status import Status, after
+from joey.terminal.subtasks import SubtaskTree, step_lines
+from joey.terminal.transcript import Card, Transcript
+from joey.usage import Usage
+
+ROOT = TaskStarted("Do it", "orchestrator", "m", "native")
+TWO: list[tuple[str, Event]] = [
+    ("root", ROOT),
+    ("root", ToolCallFinished("n1", "new_task", {"mode": "ask", "message": "Left"})),
+    ("root", ToolCallFinished("n2", "new_task", {"mode": "ask", "message": "Right"})),
+    ("root", ToolRunStarted("n1", "new_task", "ask")),
+    ("root", SubtaskOpened("child-aaaa", "ask", "n1", beside=True)),
+    ("root", SubtaskOpened("child-bbbb", "ask", "n2", beside=True)),
+    ("child-aaaa", TaskStarted("Left side", "ask", "m", "native", "root")),
+    ("child-bbbb", TaskStarted("Right side", "ask", "m", "native", "root")),
+    ("child-aaaa", TextStarted()),
+    ("child-bbbb", TextDelta("mixed ")),
+    ("child-aaaa", TextDelta("words")),
+    ("child-aaaa", ToolCallFinished("r", "read_file", {"path": "a.py"})),
+    ("child-aaaa", ToolRunStarted("r", "read_file", "a.py")),
+    ("child-bbbb", ToolRunStarted("r", "search_files", "x in .")),
+    ("child-aaaa", TurnFinished(1, Usage(10, 5), 0.25)),
+]
+
+
+def fold(events: list[tuple[str, Event]]) -> tuple[SubtaskTree, list[tuple[str, Event]]]:
+    tree = SubtaskTree()
+    return tree, [shown for each in events for shown in tree.shown(*each)]
+
+
+def test_each_step_is_a_line_below_the_call_that_started_the_subtask() -> None:
+    _, shown = fold(TWO)
+    steps = [(task, event) for task, event in shown if isinstance(event, ToolRunProgressed)]
+    assert steps == [
+        ("root", ToolRunProgressed("n1", "ask aaaa: read_file a.py\n")),
+        ("root", ToolRunProgressed("n2", "ask bbbb: search_files x in .\n")),
+    ]
+    assert not [event for _, event in shown if isinstance(event, (TextStarted, TextDelta))]
+
+
+def test_a_request_is_shown_whole_with_its_call() -> None:
+    wanted = ApprovalRequested("a1", "w", "fetch", {}, "why")
+    events: list[tuple[str, Event]] = [
+        ("child-aaaa", ToolCallFinished("w", "web_fetch", {"url": "http://x"})),
+        ("child-aaaa", wanted),
+        ("child-aaaa", ApprovalAnswered("a1", approved=True)),
+        ("child-aaaa", ToolRunStarted("w", "web_fetch", "http://x")),
+    ]
+    _, shown = fold([*TWO, *events])
+    assert shown[-4:] == events
+    transcript = Transcript()
+    for each in shown[:-2]:
+        transcript.apply(*each)
+    assert transcript.pending == [("child-aaaa", wanted)]
+    assert [entry.name for entry in transcript.entries if isinstance(entry, Card)][-1] == "web_fetch"
+
+
+def test_the_tree_says_what_each_does_and_what_it_took() -> None:
+    tree, _ = fold([*TWO, ("root", SubtaskClosed("child-bbbb", "…", "completed", 2, 0.1, beside=True))])
+    first, second = tree.lines()
+    assert first.split() == ["1.", "ask", "aaaa", "read_file", "a.py", "(1", "turn,", "$0.2500)", "Left", "side"]
+    assert second.split() == ["2.", "ask", "bbbb", "completed", "(0", "turns)", "Right", "side"]
+    subtask = tree.numbered(1)
+    assert subtask is not None and step_lines(subtask)[1:] == [
+        "  Its task: Left side",
+        "  Its last calls:",
+        "    read_file a.py",
+    ]
+    assert tree.numbered(0) is None and tree.numbered(3) is None
+
+
+def test_a_subtask_of_one_is_below_it_and_as_quiet() -> None:
+    below: list[tuple[str, Event]] = [
+        ("child-aaaa", SubtaskOpened("deep-cccc", "ask", "n9")),
+        ("deep-cccc", TaskStarted("Deeper", "ask", "m", "native", "child-aaaa")),
+        ("deep-cccc", ToolRunStarted("r", "list_files", ".")),
+    ]
+    tree, shown = fold([*TWO, *below])
+    assert shown[-1] == ("root", ToolRunProgressed("n1", "ask aaaa: list_files .\n"))
+    assert tree.lines()[2].startswith("   3.    ask cccc")
+
+
+def test_the_next_task_has_a_tree_of_its_own() -> None:
+    tree, _ = fold([*TWO, ("other", ROOT)])
+    assert tree.lines() == []
+
+
+def test_the_status_counts_the_cost_and_keeps_the_mode() -> None:
+    status = Status()
+    _, shown = fold([*TWO, ("root", SubtaskClosed("child-bbbb", "…", "completed", 2, 0.1, beside=True))])
+    for _, event in shown:
+        status = after(status, event)
+    assert status.mode == "orchestrator" and status.cost == 0.25
+
+
+def test_the_log_of_a_headless_run_has_a_line_for_each_step() -> None:
+    out = io.StringIO()
+    watch = printing(out)
+    closed = SubtaskClosed("child-bbbb", "…", "limit", 2, 0.1, beside=True)
+    for each in [*TWO, ("root", closed), ("child-aaaa", TaskFinished("completed", "x"))]:
+        watch(*each)
+    lines = [line.strip() for line in out.getvalue().splitlines()]
+    assert "ask aaaa: read_file a.py" in lines and "ask bbbb: search_files x in ." in lines
+    assert any("child-bbbb ended: limit (2 turns, $0.1000)." in line for line in lines)
+    assert "words" not in out.getvalue() and "turn 1" not in out.getvalue()
