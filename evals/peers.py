@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -67,6 +68,8 @@ def run_peer(entry: Entry, peer: Peer, model: str, server: ModelServer, *, secon
         measured.outcome = _run(peer.command(server, entry.task.prompt, home), folder, home, seconds)
         measured.seconds = round(time.monotonic() - began, 2)
         measured.answer = peer.answer(home)
+        for cache in folder.glob(f".{peer.name}*"):  # the program's own, and no work of its model
+            shutil.rmtree(cache) if cache.is_dir() else cache.unlink()
         answer = measured.answer if measured.outcome == "completed" else ""
         measured.problem = entry.task.problem(Result(folder, answer)) or ""
         measured.solved = not measured.problem and measured.outcome == "completed"

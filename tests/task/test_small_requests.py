@@ -147,6 +147,23 @@ async def test_what_no_longer_goes_together_is_to_be_put_right(tmp_path: Path) -
     assert "main.py imports vat from lib, but lib.py has no vat" in answers(kit)["c1"]
 
 
+async def test_each_file_that_the_request_changes_is_changed(tmp_path: Path) -> None:
+    files = {"a.py": "VERSION = 1\n", "b.py": "VERSION = 1\n", "c.py": "import a\n"}
+    script = [write("w1", "a.py", "VERSION = 2\n"), done("c"), write("w2", "b.py", "VERSION = 2\n"), done("d")]
+    kit = small(tmp_path, *script, files=files)
+    assert (await kit.run("Set VERSION to 2 in a.py and change b.py in the same way. See c.py.")).outcome == "completed"
+    assert answers(kit)["w1"].endswith("b.py is as it was. Change it as well, as the request says.")
+    assert "b.py is as it was" in answers(kit)["c"] and "is as it was" not in answers(kit)["w2"]
+
+
+async def test_a_further_file_that_is_written_back_as_it_was_is_left(tmp_path: Path) -> None:
+    files = {"a.py": "VERSION = 1\n", "b.py": "VERSION = 1\n"}
+    kit = small(
+        tmp_path, write("w1", "a.py", "VERSION = 2\n"), write("w2", "b.py", files["b.py"]), done("d"), files=files
+    )
+    assert (await kit.run("Set VERSION to 2 in a.py and update what b.py does.")).outcome == "completed"
+
+
 # Questions and commands
 
 
@@ -172,6 +189,15 @@ async def test_what_is_to_be_run_is_run_and_its_output_is_shown(tmp_path: Path) 
     finished = await kit.run("Run fib.py and show me the output.")
     assert "It was not run" in answers(kit)["c"] and "That was not printed" in answers(kit)["d"]
     assert finished.message == "`python3 fib.py` printed:\n55"
+
+
+async def test_a_script_that_does_not_print_what_the_model_expected_may_be_written_again(tmp_path: Path) -> None:
+    right = "print(*[11, 12, 13])\n"
+    script = [write("w1", "a.py", "print(13)\n"), run("r1", "python3 a.py"), done("c", "It prints 11 12 13.")]
+    again = [write("w2", "a.py", right), run("r2", "python3 a.py"), done("d", "It prints 11 12 13.")]
+    kit = small(tmp_path, *script, *again)
+    assert (await kit.run("Write a.py, which prints three numbers, and run it.")).message == "It prints 11 12 13."
+    assert "`python3 a.py` printed:\n13\nThat is not what you report." in answers(kit)["c"]
 
 
 async def test_an_output_that_was_wanted_and_left_out_is_added(tmp_path: Path) -> None:
@@ -326,3 +352,24 @@ def test_what_the_request_has_nothing_to_do_with_stays_as_it_was() -> None:
     assert collateral("a.py", before, worse, "Improve a.py.") is None, "where nothing is named, anything may change"
     renamed = fixed.replace("even", "is_even")
     assert collateral("a.py", before, renamed, "Rename even to is_even.") is None
+
+
+async def test_what_may_not_be_run_as_a_command_may_be_written_as_a_script(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "python3 -c 'print(6 * 7)'"), write("w", "sum.py", "print(6 * 7)\n"),
+                run("s", "python3 sum.py"), done("d", "It is 42."))  # fmt: skip
+    kit.change(approvals=Settings.for_profile("edits").changed(allow=("python3",)))
+    assert (await kit.run("Calculate 6 times 7 and tell me the result.")).message == "It is 42."
+    assert "denied" in answers(kit)["r"]
+
+
+async def test_each_request_begins_with_all_of_the_one_before_so_that_a_server_reads_only_what_is_new(
+    tmp_path: Path,
+) -> None:
+    script = [write("w", "ratio.py", FIXED), run("r", "python3 -m unittest test_ratio.py"), done("d")]
+    tests = "import unittest\n\nfrom ratio import percent\n\n\nprint(percent(1, 2))\n"
+    kit = small(tmp_path, *script, files={"ratio.py": RATIO, "test_ratio.py": tests})
+    await kit.run(CRASHES)
+    first, second, third = kit.provider.requests
+    assert first.system == second.system == third.system
+    assert second.messages[: len(first.messages)] == first.messages
+    assert third.messages[: len(second.messages)] == second.messages

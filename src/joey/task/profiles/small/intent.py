@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 _POLITE = re.compile(
     r"^(?:(?:please|now|then|and|also|next|finally|first|afterwards|ok|hi|hello|hey|joey|can|could|would|will|you|i|we"
-    r"|want|need|like|d|to|kindly|just|let|us|have|be|able|it|if so|use python to|in \S+\.\w+)\b[\s,:'’!-]*)+",
+    r"|want|need|like|d|to|kindly|just|have|be|able|it|if so|use python to|in \S+\.\w+)\b[\s,:'’!-]*)+",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|,?\s+(?:and|then|but)\s+(?:then\s+)?(?=[a-z]+\b)|\n+", re.IGNORECASE)
@@ -30,7 +30,7 @@ _RUNS = re.compile(
 )
 _WRITES = re.compile(
     r"(add|append|build|change|clean|code|convert|correct|create|decrease|define|draft|edit|extend|extract|fill|fix"
-    r"|format|generate|implement|improve|increase|insert|lower|make|modify|prepend|put|raise|refactor|remove|rename"
+    r"|format|generate|implement|improve|increase|insert|let|lower|make|modify|prepend|put|raise|refactor|remove|rename"
     r"|reorder|repair|replace|reverse|rewrite|save|set|simplify|sort|split|store|swap|switch|tidy|translate|turn|update"
     r"|wrap|write|move (?=the (?:function|class|method|code|constant|test)))\b",
     re.IGNORECASE,
@@ -74,6 +74,8 @@ class Intent:
     """What was run is to be shown."""
     outputs: tuple[str, ...] = ()
     """Files that the output of a command goes to."""
+    changes: str = ""
+    """The sentences that want something written."""
 
     @property
     def is_question(self) -> bool:
@@ -96,7 +98,10 @@ def intent_of(request: str) -> Intent:
     runs = "run" in kinds or (writes and "show" in kinds)
     shows = runs and ("show" in kinds or bool(_WANTS_OUTPUT.search(request)))
     asks = "ask" in kinds or ("show" in kinds and not runs)
-    return Intent(asks, runs, writes, moves, shows, tuple(_OUTPUT_FILE.findall(request)) if runs else ())
+    outputs = tuple(_OUTPUT_FILE.findall(request)) if runs else ()
+    changes = " ".join(text for text, kind in zip(sentences, kinds, strict=True) if kind == "write")
+    everything = re.search(r"\bboth\b", request, re.IGNORECASE)
+    return Intent(asks, runs, writes, moves, shows, outputs, request if everything else changes)
 
 
 def _other_writes(sentences: list[str], kinds: list[str]) -> bool:

@@ -21,8 +21,8 @@ def is_contradicted(claim: str, steps: Steps, texts: Iterable[str]) -> bool:
     """Whether a result after a command states numbers that it did not print, and that stand nowhere else either."""
     if not steps.runs:
         return False
-    seen = {number for text in (steps.request, *texts, *_outputs(steps)) for number in _NUMBER.findall(text)}
-    return any(number not in seen and float(number) > _MAX_SMALL for number in _NUMBER.findall(claim))
+    seen = {float(number) for text in (steps.request, *texts, *_outputs(steps)) for number in _NUMBER.findall(text)}
+    return any(number not in seen and number > _MAX_SMALL for number in map(float, _NUMBER.findall(claim)))
 
 
 def with_output(claim: str, steps: Steps) -> str:

@@ -89,8 +89,10 @@ class Steps:
     _awaited: list[str] = field(default_factory=list, init=False)
     _gone: list[str] = field(default_factory=list, init=False)
     _waived: set[str] = field(default_factory=set, init=False)
+    _settled: set[str] = field(default_factory=set, init=False)
     _checked: bool = field(default=False, init=False)
     """Whether something ran since the last change."""
+    _reopened: bool = field(default=False, init=False)
     _fixes: int = field(default=0, init=False)
     _rounds: int = field(default=0, init=False)
 
@@ -148,8 +150,10 @@ class Steps:
 
     @property
     def forbidden(self) -> frozenset[str]:
-        """Tools that this request has no use for."""
-        return WRITERS if self.intent.keeps_files else frozenset()
+        """Tools that this request has no use for. What may not be run as a command may be written as a script, where
+        there is nothing that could be spoilt."""
+        by_script = RUN in self._waived and self.intent.runs and not self.beside.entries
+        return WRITERS if self.intent.keeps_files and not by_script else frozenset()
 
     def _writing(self) -> Step | None:
         moving: Calls = {RUN: {}} if self.intent.moves and not self._moved else {}
@@ -159,7 +163,34 @@ class Steps:
         if broken := list(self._broken()):
             files = self._editable(broken[0][0])
             return Step(files, "\n".join(problem for _, problem in broken) + "\nPut it right.")
-        return None if self._changed else self._first_change(moving)
+        if not self._changed:
+            return self._first_change(moving)
+        if rest := self._required():
+            return Step(self._editable(rest[0]), f"{rest[0]} is as it was. Change it as well, as the request says.")
+        return None
+
+    def _required(self) -> list[str]:
+        """Files that are to be changed by the words of the request, and were not."""
+        files = [
+            each
+            for each in self.beside.files
+            if each.named and re.search(rf"(?<![\w/]){re.escape(each.path)}", self.intent.changes)
+        ]
+        tests = self._tests_wanted
+        rest = [each.path for each in files if each.path not in self._settled and (tests or not is_test(each.path))]
+        return [path for path in rest if path not in self.written and self._is_unchanged(path)]
+
+    def _is_unchanged(self, path: str) -> bool:
+        return any(each.path == path and self.text_of(path) == each.text for each in self.beside.files)
+
+    def reopen(self) -> None:
+        """What was written does not do what the model expected of it: it may be written again."""
+        self._reopened = True
+
+    def settle(self, path: str) -> None:
+        """There is nothing to change in this file, by the model's own word."""
+        if self._changed:
+            self._settled.add(path)
 
     @property
     def _changed(self) -> bool:
@@ -206,7 +237,9 @@ class Steps:
     def _ending(self) -> Step | None:
         """What may still be written, if files that the request names are as they were; else only the result is left."""
         rest = [each.path for each in self.beside.files if each.named and each.path not in self.written]
-        files = self._editable(*rest) if rest and len(self.written) < len(self.beside.files) else {}
+        if self._reopened and self._checked:
+            rest = [*self.written]
+        files = self._editable(*rest)
         return Step({DONE: {}, **files})
 
     # Files

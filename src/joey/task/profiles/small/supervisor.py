@@ -32,6 +32,7 @@ _TEMPERATURES = (0.0, 0.5, 0.8)
 """For a first try, a second, and those after it."""
 _MIN_ECHO = 15
 """Characters: a shorter answer may well be a part of our words."""
+_REWRITE = "write the file again; if it is, give the result with exactly that."
 _REPEATED = "The last reply repeated itself without end. Do it again, and end it where it is complete."
 
 
@@ -131,12 +132,16 @@ class SmallSupervisor(Supervisor):
         return refusal and self._noted(refusal)
 
     def denied(self, tool: str) -> None:
+        """It is not demanded any longer, and not tried again before something else was."""
         self._steps.waive(tool)
+        self._unsuccessful.append((tool, ()))
+        self._tries += 1
 
     def on_refusal(self, tool: str, name: str, arguments: JsonValue, plan: Plan, refusal: ToolResult) -> ToolResult:
         self._unsuccessful.append((tool, self._suggested(plan.suggested)))
         if tool in WRITERS:
             self._failed(refusal.text)
+            self._steps.settle(_path_in(arguments))
         if tool in plan.suggested:
             refusal = failed(f"{refusal.text}{self._checks.reminder}")
         self._noted(refusal.text)
@@ -200,8 +205,11 @@ class SmallSupervisor(Supervisor):
             return None
         self._tries += 1
         self._raised.add("untrue")
-        text = f"That was not printed. {printed(self._steps.runs[-1])}\nGive the result with exactly that."
-        return Objection(text, ("attempt_completion",))
+        seen = printed(self._steps.runs[-1])
+        if self._steps.intent.writes and self._steps.written:
+            self._steps.reopen()
+            return Objection(f"{seen}\nThat is not what you report. If it is not what was requested, {_REWRITE}")
+        return Objection(f"That was not printed. {seen}\nGive the result with exactly that.", ("attempt_completion",))
 
     def _stated(self, claim: str) -> str:
         """The result as the user gets it."""
@@ -230,6 +238,11 @@ class SmallSupervisor(Supervisor):
         yield from super()._disabled(tools)
         yield from self._checks.too_early
         yield from self._steps.forbidden
+
+
+def _path_in(arguments: JsonValue) -> str:
+    path = arguments.get("path", "") if isinstance(arguments, dict) else ""
+    return path if isinstance(path, str) else ""
 
 
 def _limited(tool: ToolSpec, values: Mapping[str, tuple[str, ...]]) -> ToolSpec:
