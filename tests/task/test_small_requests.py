@@ -13,7 +13,7 @@ from joey.messages import Message, TextBlock
 from joey.policy.settings import Settings
 from joey.task.profiles.small import Small
 from joey.task.profiles.small.intent import Intent, intent_of
-from joey.task.profiles.small.problems import collateral, missing_imports, problem_in, weakened
+from joey.task.profiles.small.problems import collateral, missing_colour, missing_imports, problem_in, weakened
 from joey.task.profiles.small.runaway import runs_away
 from joey.testing.script import Scripted, reply
 from joey.testing.scripted import ScriptedProvider
@@ -373,3 +373,11 @@ async def test_each_request_begins_with_all_of_the_one_before_so_that_a_server_r
     assert first.system == second.system == third.system
     assert second.messages[: len(first.messages)] == first.messages
     assert third.messages[: len(second.messages)] == second.messages
+
+
+def test_a_page_has_the_colours_that_were_requested() -> None:
+    page = "<button>Hello</button>"
+    assert "nothing in a.html is red" in (missing_colour("a.html", page, "A page with a red button.") or "")
+    for right in ("<button style='background: red'>", "<style>button { color: #f00 }</style>", "rgb(1, 2, 3)"):
+        assert missing_colour("a.html", right, "A page with a red button.") is None
+    assert missing_colour("a.txt", page, "A red text.") is missing_colour("a.html", page, "A button.") is None

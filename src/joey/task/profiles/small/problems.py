@@ -26,6 +26,10 @@ _TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")
 _QUIET = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign,
 )  # fmt: skip
+_COLOUR = re.compile(
+    r"\b(red|green|blue|yellow|orange|purple|pink|black|white|gr[ae]y|brown|cyan|magenta|gold|silver)\b", re.IGNORECASE
+)
+_CODED_COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgb|hsl)a?\(")
 _ASSERTION = re.compile(r"\bassert\w*")
 
 
@@ -103,6 +107,15 @@ def _definitions(path: str, text: str) -> dict[str, str]:
         for node in nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     }
+
+
+def missing_colour(path: str, text: str, request: str) -> str | None:
+    """A colour that the request names for a page, and that the page does not have in any notation."""
+    if not path.endswith((".html", ".htm", ".css", ".svg")) or _CODED_COLOUR.search(text):
+        return None
+    wanted = [colour.lower() for colour in _COLOUR.findall(request)]
+    absent = next((colour for colour in wanted if colour not in text.lower()), None)
+    return None if absent is None else f"The request says {absent}, and nothing in {quoted(path)} is {absent}."
 
 
 def missing_imports(files: Mapping[str, str]) -> Iterator[str]:

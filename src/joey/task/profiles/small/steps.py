@@ -21,7 +21,15 @@ from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.task.profiles.small.beside import Beside
 from joey.task.profiles.small.intent import Intent, intent_of
-from joey.task.profiles.small.problems import collateral, is_script, is_test, missing_imports, problem_in, weakened
+from joey.task.profiles.small.problems import (
+    collateral,
+    is_script,
+    is_test,
+    missing_colour,
+    missing_imports,
+    problem_in,
+    weakened,
+)
 
 _SUFFIXES = "py|txt|md|json|toml|ya?ml|ini|cfg|csv|html?|css|jsx?|tsx?|sh|log|xml|sql|[ch]pp|rs|go|java|rb"
 _FILE_NAME = re.compile(rf"(?<![\w/.:-])(?:[\w-][\w./-]*\.(?:{_SUFFIXES})|\.gitignore|Makefile|Dockerfile)(?![\w/])")
@@ -274,7 +282,8 @@ class Steps:
                 yield problem.split(" imports ")[0], problem
 
     def _spoilt(self, path: str, before: str, text: str) -> str | None:
-        return weakened(path, before, text) or collateral(path, before, text, self.request)
+        spoilt = weakened(path, before, text) or collateral(path, before, text, self.request)
+        return spoilt or missing_colour(path, text, self.request)
 
     # Commands
 
