@@ -260,6 +260,25 @@ def test_credentials_are_known_where_the_home_folder_is_the_workspace(tmp_path: 
     assert not home.locate("notes.txt").secret
 
 
+@pytest.mark.parametrize("path", ["home/u/.ssh/id_rsa", "/home/u/.aws/credentials", "etc/shadow", "/proc/1/environ"])
+def test_credentials_inside_the_workspace_are_not_read_unasked(path: str) -> None:
+    """A home folder or `/` as the workspace, in every profile that asks about what is elsewhere."""
+    whole = Workspace("/", "/home/u")
+    for profile in ("ask", "edits"):
+        verdict = judge([ReadPath(path)], Settings.for_profile(profile), whole)
+        assert not verdict.allowed and "credentials are kept there" in verdict.reason, profile
+    assert judge([ReadPath("home/u/notes.txt")], EDITS, whole).allowed
+    assert judge([ReadPath(path)], Settings.for_profile("all"), whole).allowed
+
+
+def test_a_workspace_that_is_a_place_of_credentials_was_chosen_as_it_is() -> None:
+    """The clones of a fleet are below Joey's own folder, and people have their dotfiles edited."""
+    for root in ("/home/u/.local/state/joey/fleet/tasks/x/work", "/home/u/.config/nvim", "/home/u/.claude"):
+        inside = Workspace(root, "/home/u")
+        assert judge([ReadPath("a.py")], EDITS, inside).allowed, root
+        assert not judge([ReadPath("/home/u/.ssh/id_rsa")], EDITS, inside).allowed, root
+
+
 EVERYDAY = [
     "src/a.py", "docs/x.md", "package.json", "tests/test_a.py", ".gitignore", "README.md", ".env.example", "new/folder/a.py",
     "pyproject.toml", "Makefile", "conftest.py", "Dockerfile", "docker-compose.yml", "tsconfig.json", "vite.config.ts", "setup.py",

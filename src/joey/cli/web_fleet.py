@@ -152,7 +152,7 @@ def _line(task: FleetTask) -> dict[str, Any]:
 
 def _asks(task: FleetTask) -> dict[str, str]:
     """What a task asks, in a line."""
-    from joey.fleet.session import request_text
+    from joey.fleet.requests import request_text
 
     request = json.loads(task.question)
     return {"type": str(request.get("type", "")), "text": one_line(request_text(task.question))[:_MAX_LINE]}

@@ -71,8 +71,13 @@ def is_credential(below_home: str) -> bool:
     return _BELOW_HOME.match(below_home) is not None
 
 
+def is_system_credential(path: str) -> bool:
+    """Whether a folded absolute path leads to credentials of the system."""
+    return _OF_SYSTEM.match(path) is not None
+
+
 def holds_credentials(path: str) -> bool:
     """Whether a folded absolute path outside the workspace leads to credentials, of the system or of any user."""
-    if _OF_SYSTEM.match(path):
+    if is_system_credential(path):
         return True
     return any(is_credential(path[at + 1 :]) for at, char in enumerate(path) if char == "/")

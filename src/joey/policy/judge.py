@@ -82,6 +82,8 @@ def read_part(located: Located, settings: Settings) -> VerdictPart:
     if not located.inside:
         reason = f"it is outside the workspace ({quoted(located.resolved)})"
         return VerdictPart(located.path, settings.reads_outside, reason, kind="path")
+    if located.secret and settings.reads == "allow" and settings.reads_outside != "allow":
+        return VerdictPart(located.path, settings.reads_outside, "credentials are kept there", kind="path")
     reason = inside_reason("reading", settings.reads)
     return VerdictPart(located.path, settings.reads, reason, kind="path", setting="reads")
 

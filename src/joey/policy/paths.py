@@ -29,7 +29,7 @@ from joey.bounded.files import read_regular
 from joey.bounded.patterns import MAX_LINE, MAX_LINES
 from joey.errors import UsageError
 from joey.policy.backlinks import Backlinks, Meaning, Recent
-from joey.policy.credentials import holds_credentials, is_credential
+from joey.policy.credentials import holds_credentials, is_credential, is_system_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
 from joey.policy.links import Trail, follow, is_repository, without_magic
 from joey.policy.names import fold_path, visible
@@ -332,10 +332,18 @@ def _relative(path: str, root: str) -> str | None:
 
 
 def _secret(path: str, homes: Iterable[str], roots: Iterable[str]) -> bool:
+    """Whether credentials are kept there. A workspace that is such a place itself was chosen as it is; one that has
+    such places in it, a home folder or `/`, was not chosen for them."""
+    if _within(path, roots) is None:
+        return _known_secret(path, homes) or holds_credentials("/" + "/".join(fold_path(path)))
+    return _known_secret(path, homes) and not any(_known_secret(root, homes) for root in roots)
+
+
+def _known_secret(path: str, homes: Iterable[str]) -> bool:
     below = _within(path, homes)
     if below is not None and is_credential("/".join(fold_path(below))):
         return True
-    return _within(path, roots) is None and holds_credentials("/" + "/".join(fold_path(path)))
+    return is_system_credential("/" + "/".join(fold_path(path)))
 
 
 def _mounted(path: str, roots: tuple[str, ...]) -> Iterator[str]:
