@@ -77,7 +77,7 @@ def test_lists_of_protocols_come_from_the_registry() -> None:
 @pytest.mark.parametrize(
     ("stream", "protocol", "message"),
     [
-        (b"x", "native", "a reply is a text or the chunks of joey.chunks, not int"),
+        (b"x", "native", "a reply is a text, not bytes"),
         ([{"type": "text", "text": "x"}], "native", "not dict"),
         ("x", None, "there is no protocol None"),
         ("x", "yaml", "there is no protocol 'yaml'; choose one of native, "),
@@ -86,6 +86,12 @@ def test_lists_of_protocols_come_from_the_registry() -> None:
 def test_what_is_no_reply_or_no_protocol_is_refused(stream: Any, protocol: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         protocols.parse(stream, protocol=protocol)
+
+
+def test_a_parser_says_how_other_tool_objects_are_read() -> None:
+    tool: Any = {"type": "function", "function": {"name": "run"}}
+    with pytest.raises(UsageError, match="ToolSpec.read"):
+        protocols.get("kimi_k2").parser([tool])
 
 
 def test_whatever_has_the_three_methods_is_a_parser() -> None:

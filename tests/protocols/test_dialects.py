@@ -161,6 +161,19 @@ def test_markers_that_are_mentioned_in_prose_are_text(name: str, text: str) -> N
     assert parse(text, protocol=name, tools=TOOLS) == Reply((TextBlock(text),))
 
 
+def test_an_element_may_have_the_name_of_the_argument_it_stands_in() -> None:
+    tool = ToolSpec("save", "", {"type": "object", "properties": {"tags": {"type": "array"}}})
+    call = ToolUseBlock("c1", "save", {"tags": [{"tags": [{"tags": "a"}]}, {"b": 1}]})
+    text = dialect("minimax_m3").encode_calls([call], [tool]).text
+    assert "CDATA" not in text
+    assert [each.arguments for each in parse(list(text), protocol="minimax_m3", tools=[tool]).calls] == [call.arguments]
+
+
+def test_what_no_schema_describes_is_written_as_the_template_writes_it() -> None:
+    text = dialect("qwen3_coder").encode_call(ToolUseBlock("c1", "other", {"a": None, "b": [1]})).text
+    assert "<parameter=a>\nNone\n</parameter>\n<parameter=b>\n[1]\n</parameter>" in text
+
+
 def test_ids_are_written_as_the_dialect_wants_them() -> None:
     call = ToolUseBlock("call_7", "ping", {})
     assert '"id": "0000call7"' in dialect("mistral_v3").encode_calls([call]).text

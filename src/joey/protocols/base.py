@@ -67,6 +67,8 @@ class BaseParser(ABC):
     """
 
     def __init__(self, tools: Sequence[ToolSpec], on_error: OnError | None = None) -> None:
+        if not all(isinstance(tool, ToolSpec) for tool in tools):
+            raise UsageError("a parser takes tools as ToolSpec; read other tool objects with ToolSpec.read(tool)")
         self.tools = {tool.name: tool for tool in tools}
         self._on_error = on_error
         self._out: list[StreamEvent] = []

@@ -78,14 +78,15 @@ class TaggedReader:
         self._declared: JsonObject = {}  # the arguments that the tool of this call declares
         self.openers = spec.open
 
-    def _watch(self, value_end: tuple[str, ...]) -> None:
-        """Values end with these tags."""
+    def _watch(self, value_end: tuple[str, ...], inner: str = "") -> None:
+        """Values end with these tags; `inner` opens an element of the same name in one."""
         spec = self._spec
+        self._inner = inner
         breaks = ("\r\n", "\n", "") if spec.trim else ("",)
         self._value_ends = {lead + end for end in value_end for lead in breaks}
         line_keys = tuple(lead + key for key in spec.key for lead in ("\r\n", "\n")) if spec.trim else ()
         line_closes = tuple(lead + close for close in spec.close for lead in ("\r\n", "\n"))
-        inside = (*self._value_ends, *spec.open, *self._bodies, *spec.close)
+        inside = (*self._value_ends, *spec.open, *self._bodies, *spec.close, *([inner] if inner else []))
         self._in_value, self._in_quoted = Markers((*inside, *line_closes, *line_keys)), Markers(inside)
         self._cdata_ends = Markers((*(CDATA_END + end for end in self._value_ends), CDATA_SPLIT))
 
@@ -170,7 +171,8 @@ class TaggedReader:
                 if spec.nested:
                     value.streams = value.streams and not (yield from self._has_elements())
                 if spec.own_tags:
-                    self._watch((f"{spec.value_end[0]}{header.name}>",))
+                    inner = f"{spec.key[0]}{header.name}>" if spec.nested and not value.streams else ""
+                    self._watch((f"{spec.value_end[0]}{header.name}>",), inner)
                 ended = yield from self._value(call, value, arguments, wrapped)
                 if not ended:
                     call.fail(f"the reply ended inside the argument {header.name!r}")
@@ -295,12 +297,16 @@ class TaggedReader:
             if not self._spec.cdata and ("string" in value.kinds or not value.kinds):
                 value.kinds, value.streams = (), True
             return (yield from self._cdata(call, value))
-        quoted = 0
+        quoted = depth = 0
         while True:
             found = yield from source.until(self._in_quoted if quoted else self._in_value, give)
             if found is None:
                 return False
-            if found in self._spec.open or found in self._bodies:
+            if found == self._inner:
+                depth += 1
+            elif depth and found in self._value_ends:
+                depth -= 1
+            elif found in self._spec.open or found in self._bodies:
                 quoted += yield from self._quotes_call(found)
             elif found in self._value_ends:
                 if (yield from self._ends_here(wrapped, value if quoted else None)):

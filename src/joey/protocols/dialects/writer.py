@@ -143,8 +143,8 @@ def _value(
         return _wrapped(text) if set("<&\n") & set(text) or text.startswith(CDATA) else text
     if grammar.typing == "attribute":
         return _wrapped(text) if _is_unsafe(dialect, grammar, text) else text
-    same = typed(text, kinds, grammar.reading, python=grammar.python) == value
-    return text if same and not _is_unsafe(dialect, grammar, text) else _wrapped(text)
+    misread = isinstance(value, str) and typed(text, kinds, grammar.reading, python=grammar.python) != value
+    return _wrapped(text) if misread or _is_unsafe(dialect, grammar, text) else text
 
 
 def _plain(style: Style, value: JsonValue) -> str:
