@@ -90,7 +90,7 @@ def test_what_is_no_reply_or_no_protocol_is_refused(stream: Any, protocol: Any, 
 
 def test_a_parser_says_how_other_tool_objects_are_read() -> None:
     tool: Any = {"type": "function", "function": {"name": "run"}}
-    with pytest.raises(UsageError, match="ToolSpec.read"):
+    with pytest.raises(UsageError, match=r"ToolSpec\.read"):
         protocols.get("kimi_k2").parser([tool])
 
 
