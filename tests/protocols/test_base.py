@@ -77,7 +77,7 @@ def test_lists_of_protocols_come_from_the_registry() -> None:
 @pytest.mark.parametrize(
     ("stream", "protocol", "message"),
     [
-        (b"x", "native", "a reply is a text, not bytes"),
+        (b"x", "native", "a reply is a text or the chunks of joey.chunks, not int"),
         ([{"type": "text", "text": "x"}], "native", "not dict"),
         ("x", None, "there is no protocol None"),
         ("x", "yaml", "there is no protocol 'yaml'; choose one of native, "),

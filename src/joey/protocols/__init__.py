@@ -122,8 +122,6 @@ def parse(
     on_error: OnError | None = None,
 ) -> Reply:
     """Read a whole reply: a text, or the chunks a provider sent. Tools may be OpenAI or Anthropic tool objects."""
-    if isinstance(stream, bytes):
-        raise UsageError("a reply is a text, not bytes: decode it first")
     codec = protocol if isinstance(protocol, Protocol) else get(protocol)
     specs = [tool if isinstance(tool, ToolSpec) else ToolSpec.read(tool) for tool in tools]
     parser = codec.parser(specs, on_error=on_error)
