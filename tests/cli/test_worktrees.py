@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from joey.cli import main
+from joey.system.worktrees import Worktrees
 from joey.testing.script import Failure, Scripted, reply
 from joey_process import JoeyProcess, call, done
 
@@ -87,3 +88,19 @@ def test_removing_says_what_there_is(joey: JoeyProcess, capsys: pytest.CaptureFi
     assert main(["worktrees", "remove"]) == 2 and "name a worktree" in capsys.readouterr().err
     assert main(["worktrees", "remove", "fix"]) == 2 and "`joey worktrees --all` lists them" in capsys.readouterr().err
     assert main(["worktrees", "remove", "../x"]) == 2 and "cannot name a worktree" in capsys.readouterr().err
+
+
+def test_merging_shows_the_diff_and_asks(
+    joey: JoeyProcess, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Worktrees().make(joey.workspace, "fix")
+    (made.path / "a.txt").write_text("after\n")
+    assert main(["worktrees", "merge", "fix"]) == 1, "nobody said yes"
+    assert "-before\n+after" in capsys.readouterr().out and (joey.workspace / "a.txt").read_text() == "before\n"
+    joey.write("a.txt", "mine\n")
+    assert main(["worktrees", "merge", "fix", "--yes"]) == 1
+    assert "It conflicts with what is there now, in a.txt" in capsys.readouterr().err
+    joey.write("a.txt", "before\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["worktrees", "merge", "fix"]) == 0
+    assert (joey.workspace / "a.txt").read_text() == "after\n" and Worktrees().all() == ()

@@ -49,6 +49,7 @@ from joey.providers import LOCAL, Prices, Provider
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
 from joey.system.outlet import unfiltered
+from joey.system.worktrees import Worktrees
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace, new_task_id
 from joey.task.log import Watcher
 from joey.task.mentions import WorkspaceSources
@@ -300,6 +301,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             project_permissions(workspace) if setup.given.config else None,
             editor,
             CheckpointLimits(),
+            Worktrees(),
         ),
         tools_of(around, label, config, sees_images=sees, mcp=mcp, profile=profile, given=given),
         modes,

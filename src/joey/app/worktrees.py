@@ -9,10 +9,9 @@ from secrets import token_hex
 
 from joey.journal.replay import TaskState
 from joey.system.filenames import quoted
-from joey.system.git import find_repository
 from joey.system.git_trees import GitFailed
-from joey.system.worktree_notes import Worktree, worktree_around
-from joey.system.worktrees import Worktrees
+from joey.system.worktree_notes import worktree_around
+from joey.system.worktrees import Worktrees, counterpart
 
 _MAX_SUBJECT = 68
 
@@ -25,15 +24,6 @@ def worktree_for(folder: Path, name: str) -> Path:
     known = worktrees.named(name, folder)
     worktree = known if known is not None and known.ready else worktrees.make(folder, name)
     return counterpart(worktree, folder)
-
-
-def counterpart(worktree: Worktree, folder: Path) -> Path:
-    """The folder of a checkout, in a worktree of it."""
-    found = find_repository(folder)
-    inside = folder.relative_to(found.top) if found is not None else Path()
-    there = worktree.path / inside
-    there.mkdir(parents=True, exist_ok=True)  # git has no empty folders
-    return there
 
 
 def keep_on_branch(folder: Path, state: TaskState) -> None:

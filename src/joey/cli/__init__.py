@@ -32,7 +32,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "resume": "resume a task",
         "tasks": "task history: list, search, show, export, fork, import, delete",
         "checkpoints": "list, compare and restore the files as they were before each change",
-        "worktrees": "list and remove the git worktrees that tasks work in",
+        "worktrees": "list, merge and remove the git worktrees that tasks work in",
     },
     "models": {
         "models": "list providers and their keys; look up a model",

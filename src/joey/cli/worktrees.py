@@ -1,6 +1,8 @@
-"""List and remove the git worktrees that tasks work in (`joey run --worktree`).
+"""List, merge and remove the git worktrees that tasks and subtasks work in (`joey run --worktree`).
 
   joey worktrees                     list those of this repository; --all: of every repository
+  joey worktrees merge NAME          show what merging would change in the checkout it was made from, ask, and merge;
+                                     the worktree is removed then. With a conflict nothing is changed
   joey worktrees remove NAME         remove the folder; what is in it is committed to the branch joey/NAME, which stays
   joey worktrees remove NAME --discard   remove the folder and the branch with all changes
 
@@ -12,18 +14,22 @@ examples:
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
 from pathlib import Path
 
 from joey.errors import UsageError
+from joey.messages import ShownDiff
 from joey.system.filenames import quoted
 from joey.system.git import find_repository
 from joey.system.git_trees import GitFailed
 from joey.system.worktree_notes import Worktree
 from joey.system.worktrees import Worktrees
+from joey.tools.base import ToolContext
+from joey.tools.editing.merge import MergeParams, MergeWorktree
 
-ACTIONS = ("list", "remove")
+ACTIONS = ("list", "merge", "remove")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="name of a worktree")
     parser.add_argument("--all", action="store_true", help="list the worktrees of every repository")
     parser.add_argument("--discard", action="store_true", help="with remove: the branch and all changes go, too")
+    parser.add_argument("--yes", "-y", action="store_true", help="with merge: do not ask")
     parser.add_argument("--json", action="store_true", help="with list: one JSON object per line")
 
 
@@ -41,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         return _list(worktrees, everywhere=args.all, as_json=args.json)
     worktree = _named(worktrees, args.name)
+    if args.action == "merge":
+        return asyncio.run(_merge(worktrees, worktree, ask=not args.yes))
     worktrees.remove(worktree, discard=args.discard)
     kept = "" if args.discard else f"; the branch {worktree.branch} has its changes, if there were any"
     print(f"removed {quoted(worktree.folder)}{kept}")
@@ -57,6 +66,29 @@ def _named(worktrees: Worktrees, name: str | None) -> Worktree:
         where = "several repositories have one; go to one of them" if others else "`joey worktrees --all` lists them"
         raise UsageError(f"there is no worktree {quoted(name)} here; {where}")
     return found
+
+
+async def _merge(worktrees: Worktrees, worktree: Worktree, *, ask: bool) -> int:
+    context = ToolContext(worktree.origin, worktree.origin)
+    plan = await MergeWorktree(worktree, worktrees).plan(MergeParams(worktree=worktree.name), context)
+    for shown in plan.shown:
+        print(shown.diff if isinstance(shown, ShownDiff) else "", end="")
+    if plan.refusal is None and ask and not _agrees():
+        print("nothing was merged", file=sys.stderr)
+        return 1
+    result = plan.refusal or await plan.execute()
+    print(result.text, file=sys.stderr if result.is_error else sys.stdout)
+    if result.is_error:
+        return 1
+    worktrees.remove(worktree, discard=True)
+    return 0
+
+
+def _agrees() -> bool:
+    try:
+        return input("merge? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
 
 
 def _list(worktrees: Worktrees, *, everywhere: bool, as_json: bool) -> int:

@@ -269,6 +269,13 @@ class ChildOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildMerged:
+    """What a subtask changed in its worktree is in the workspace now."""
+
+    child_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointMade:
     """The files a call may change were kept, under this number, before it ran."""
 
@@ -306,6 +313,7 @@ Record: TypeAlias = (
     | ResultsShortened
     | HookRan
     | ChildOpened
+    | ChildMerged
     | CheckpointMade
     | TaskEnded
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from joey.effects import Todo
 from joey.journal.records import (
     CheckpointMade,
+    ChildMerged,
     ChildOpened,
     CommandStarted,
     LastMessageReplaced,
@@ -69,6 +70,8 @@ class TaskState:
     """The results of those that ended and are not in a message yet."""
     children: dict[str, ChildOpened] = field(default_factory=dict)
     """The subtasks of calls of the last assistant message that have no result yet, by call id."""
+    merged: set[str] = field(default_factory=set)
+    """The subtasks whose changes were merged."""
     call_ids: set[str] = field(default_factory=set)
     """The ids of all calls. Journals of earlier versions repeat them: what belongs to a call is its message's alone."""
     counts: dict[str, list[int]] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class TaskState:
                 self.interrupted[len(self.messages)] = text
             case UserSaid() | UserTookBack():
                 self.queued = [*self.queued, record] if isinstance(record, UserSaid) else self.queued[:-1]
-            case RunBegan() | RunConfined() | CommandStarted() | ChildOpened() | RunEnded():
+            case RunBegan() | RunConfined() | CommandStarted() | ChildOpened() | ChildMerged() | RunEnded():
                 self._run(record)
             case TurnEnded(usage, cost):
                 self._count(usage, cost)
@@ -125,7 +128,7 @@ class TaskState:
         if record.whole:
             self.uncertain, self.permissions, self.profile = True, (), ""
 
-    def _run(self, record: RunBegan | RunConfined | CommandStarted | ChildOpened | RunEnded) -> None:
+    def _run(self, record: RunBegan | RunConfined | CommandStarted | ChildOpened | ChildMerged | RunEnded) -> None:
         match record:
             case RunBegan(call_id, name):
                 self.begun[call_id] = name
@@ -137,6 +140,8 @@ class TaskState:
                 self.starting.discard(call_id)
             case ChildOpened():
                 self.children[record.call_id] = record
+            case ChildMerged(child_id):
+                self.merged.add(child_id)
             case RunEnded(call_id, name, result, seen):
                 self.seen.update((file.path, file.version) for file in seen)
                 self.starting.discard(call_id)

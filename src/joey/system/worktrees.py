@@ -24,6 +24,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from joey.errors import UsageError
@@ -43,6 +44,8 @@ from joey.system.git_trees import (
 from joey.system.worktree_notes import NAME, Worktree, notes_folder, read_note, write_note
 
 _NO_COMMIT = "0" * 40
+_MERGES_TREES = (2, 38)
+"""The version of git that merges without touching files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,16 @@ class Worktrees:
         mark = hashlib.sha256(os.fsencode(found.common)).hexdigest()[:10]
         project = re.sub(r"[^A-Za-z0-9._-]", "_", found.common.parent.name).lstrip(".-") or "project"
         return self._notes / f"{project[:40]}-{mark}" / f"{name}.json"
+
+    def suits(self, folder: Path) -> bool:
+        """Whether a folder can have worktrees whose changes are merged: it is in a repository with a commit, and git is
+        not too old."""
+        found = find_repository(folder)
+        if found is None or _git_version() < _MERGES_TREES:
+            return False
+        with contextlib.suppress(GitFailed), indexed_git(found, self._environ) as git:
+            return commit_of(git, "HEAD") is not None
+        return False
 
     # Making
 
@@ -180,6 +193,15 @@ class Worktrees:
                 run_git(git, "update-ref", "-d", "--end-of-options", reference, tip)
 
 
+@cache
+def _git_version() -> tuple[int, ...]:
+    git = SafeGit(("git",), {"PATH": os.environ.get("PATH", os.defpath)}, Path("/"))
+    with contextlib.suppress(GitFailed):
+        found = re.search(r"(\d+)\.(\d+)", run_git(git, "--version"))
+        return tuple(map(int, found.groups())) if found else ()
+    return ()
+
+
 def _repository(folder: Path) -> Repository:
     found = find_repository(folder)
     if found is None:
@@ -197,6 +219,15 @@ def _base(git: SafeGit, found: Repository, *, with_changes: bool) -> str:
     if tree == tree_of(git, head):
         return head
     return write_commit(git, tree, (head,), "The files as they were when the work began")
+
+
+def counterpart(worktree: Worktree, folder: Path) -> Path:
+    """The folder of a checkout, in a worktree of it."""
+    found = find_repository(folder)
+    inside = folder.relative_to(found.top) if found is not None else Path()
+    there = worktree.path / inside
+    there.mkdir(parents=True, exist_ok=True)  # git has no empty folders
+    return there
 
 
 def has_changes(folder: Path, environ: Mapping[str, str] = os.environ) -> bool:

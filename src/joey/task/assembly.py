@@ -13,6 +13,7 @@ from joey.task.hook_points import HookPoints
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
 from joey.task.loop import Loop
+from joey.task.merges import Merges
 from joey.task.profiles.base import Supervisor
 from joey.task.request import RequestBuilder
 from joey.task.requests import Requests
@@ -52,7 +53,8 @@ class Assembly:
         checks = EditChecks(config, log, toolbox, requests)
         completion = Completion(config, log, requests, toolbox, supervisor, hooks, checks)
         turns = Turns(config, log, toolbox, builder, window, supervisor)
-        runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, hooks, checks)
+        merges = Merges(config, log, toolbox, subtasks, checks)
+        runner = ToolRunner(config, log, requests, toolbox, supervisor, completion, subtasks, merges, hooks, checks)
         limits = LimitChecks(config, log, requests, toolbox, family)
         parts = builder, turns, runner, completion, limits, hooks, checks
         loop = Loop(config, log, toolbox, supervisor, requests, *parts)

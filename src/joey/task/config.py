@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
@@ -20,6 +20,7 @@ from joey.prompts import UserInput
 from joey.protocols.base import Parser, Protocol
 from joey.providers.base import Provider
 from joey.providers.catalogue import Prices
+from joey.system.worktrees import Worktrees
 from joey.task.check_settings import NO_CHECKS, CheckSettings
 from joey.task.hook_settings import NO_HOOKS, HookSettings
 from joey.task.log import Watcher
@@ -86,6 +87,13 @@ class TaskWorkspace:
     """Where files are open with changes that are not saved, if the user wants those to count."""
     checkpoints: CheckpointLimits | None = None
     """How much of the files is kept before they are changed; None keeps nothing."""
+    worktrees: Worktrees | None = None
+    """Makes git worktrees for subtasks that write beside each other; None: they write in turn."""
+
+    def moved_to(self, folder: Path) -> TaskWorkspace:
+        """The same for a task that works in another folder: what was allowed holds there, and no editor has it open."""
+        context = replace(self.prompt_context, workspace=str(folder)) if self.prompt_context is not None else None
+        return replace(self, folder=folder, paths=Workspace.of(folder), prompt_context=context, editor=None)
 
 
 @dataclass(frozen=True, slots=True)

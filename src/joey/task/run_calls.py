@@ -37,6 +37,7 @@ from joey.task.config import TaskConfig
 from joey.task.edit_checks import EditChecks
 from joey.task.hook_points import OPEN_GATE, HookPoints, ToolGate
 from joey.task.log import TaskLog
+from joey.task.merges import Merges
 from joey.task.profiles.base import Supervisor, changes_something
 from joey.task.requests import Requests
 from joey.task.results import from_outside, resized
@@ -75,6 +76,7 @@ class ToolRunner:
     _supervisor: Supervisor
     _completion: Completion
     _subtasks: Subtasks
+    _merges: Merges
     _hooks: HookPoints
     _checks: EditChecks
     _turn: TurnResults = field(default_factory=TurnResults)
@@ -257,7 +259,7 @@ class ToolRunner:
                 await self._end(call, approved, words, child)
 
         async def ended(child: ChildOpened, result: ToolResult) -> None:
-            await self._end(*begun[child.call_id], result)
+            await self._end(*begun[child.call_id], await self._merges.settled(child, result, self._ask))
 
         await self._subtasks.run_all(opened, ended)
 
@@ -272,7 +274,8 @@ class ToolRunner:
 
         async def ended(child: ChildOpened, result: ToolResult) -> None:
             call = open_calls[child.call_id]
-            self._answer(ToolCallFinished(call.id, call.name, call.arguments), result)
+            settled = await self._merges.settled(child, result, self._ask)
+            self._answer(ToolCallFinished(call.id, call.name, call.arguments), settled)
 
         await self._subtasks.run_all([children[call_id] for call_id in open_calls], ended)
 

@@ -22,6 +22,8 @@ from joey.journal.records import ChildOpened, Placement, TaskOpened, UserSaid, U
 from joey.journal.replay import TaskState, replay
 from joey.messages import TextBlock, ToolResult
 from joey.system.filenames import quoted
+from joey.system.worktree_notes import Worktree
+from joey.system.worktrees import counterpart
 from joey.task import wording
 from joey.task.budget import Budget
 from joey.task.config import TaskConfig
@@ -77,24 +79,29 @@ class Subtasks:
         if depth >= self._config.limits.max_depth:
             text = f"Subtasks are nested {depth} deep, which is the limit. Do this piece of the work yourself."
             return ToolResult((TextBlock(text),), is_error=True)
-        placement = self._placement(subtask) if beside else "alone"
-        opened = ChildOpened(self._config.hooks.new_id(), call_id, subtask, placement)
+        placement, child_id = self._placement(subtask) if beside else "alone", self._config.hooks.new_id()
+        worktree = _worktree_name(subtask.mode, child_id) if placement == "worktree" else ""
+        opened = ChildOpened(child_id, call_id, subtask, placement, worktree)
         self._log.record(opened)
         return opened
 
     def _placement(self, subtask: SubtaskStarted) -> Placement:
-        return "reading" if self._config.reads_only or self._config.mode(subtask.mode).only_reads else "in_turn"
+        if self._config.reads_only or self._config.mode(subtask.mode).only_reads:
+            return "reading"
+        worktrees = self._config.workspace.worktrees
+        return "worktree" if worktrees is not None and worktrees.suits(self._config.workspace.folder) else "in_turn"
 
     async def run(self, opened: ChildOpened) -> ToolResult:
         """Begin a subtask, or bring back one that an interruption left behind; its result, if it has one already."""
         try:
             state = self._own(opened)
+            worktree = await self.worktree_of(opened, make=state is None)
             if state is None:
-                child = self._started(opened)
+                child = self._started(opened, worktree)
             elif state.ended is not None and state.ended.outcome == "completed":
                 return self._result(opened, state, TaskFinished("completed", state.ended.message))
             else:
-                child = self._resumed(opened)
+                child = self._resumed(opened, worktree)
         except JoeyError as error:
             return self._result(opened, TaskState(), TaskFinished("error", str(error)))
         return await self._run(opened, child)
@@ -121,29 +128,42 @@ class Subtasks:
         async with slots:
             return await self.run(opened)
 
-    def _started(self, opened: ChildOpened) -> Child:
+    async def worktree_of(self, opened: ChildOpened, *, make: bool = False) -> Worktree | None:
+        """The worktree that a subtask works in, made if it is not there yet; None if it has none. Raises JoeyError."""
+        worktrees, folder = self._config.workspace.worktrees, self._config.workspace.folder
+        if not opened.worktree or worktrees is None:
+            return None
+        known = worktrees.named(opened.worktree, folder)
+        if not make or (known is not None and known.ready):
+            return known
+        return await asyncio.to_thread(worktrees.make, folder, opened.worktree, task=opened.child_id, with_changes=True)
+
+    def _started(self, opened: ChildOpened, worktree: Worktree | None) -> Child:
         parent = self._log.state.opened
         assert parent is not None
         assert opened.subtask is not None
-        child = self._family.start(self._child_config(opened), opened, replace(parent, parent_call_id=opened.call_id))
-        self._announce(opened, opened.subtask.mode)
+        config = self._child_config(opened, worktree)
+        child = self._family.start(config, opened, replace(parent, parent_call_id=opened.call_id))
+        self._announce(opened, opened.subtask.mode, worktree)
         return child
 
-    def _resumed(self, opened: ChildOpened) -> Child:
+    def _resumed(self, opened: ChildOpened, worktree: Worktree | None) -> Child:
         """What the user says on resuming is for whoever works, so what waits here waits there from now on, if only one
         does. It is saved there first: a process that dies in between leaves it in both, and the subtask does not save
         it twice."""
+        if opened.worktree and worktree is None:
+            raise UsageError(f"its worktree {opened.worktree} is gone, and with it the folder that it works in")
         waiting = () if self._together else tuple(self._log.state.queued)
-        child = self._family.resume(self._child_config(opened), opened.child_id, waiting)
+        child = self._family.resume(self._child_config(opened, worktree), opened.child_id, waiting)
         for _ in waiting:
             self._log.record(UserTookBack())
         if opened.placement != "alone":
-            self._announce(opened, child.state.mode)
+            self._announce(opened, child.state.mode, worktree)
         return child
 
-    def _announce(self, opened: ChildOpened, mode: str) -> None:
-        beside = opened.placement != "alone"
-        self._log.emit(SubtaskOpened(opened.child_id, mode, opened.call_id, beside))
+    def _announce(self, opened: ChildOpened, mode: str, worktree: Worktree | None) -> None:
+        beside, folder = opened.placement != "alone", worktree.folder if worktree is not None else ""
+        self._log.emit(SubtaskOpened(opened.child_id, mode, opened.call_id, beside, folder))
 
     def _own(self, opened: ChildOpened) -> TaskState | None:
         """The state of a subtask, which must name this task as the one it belongs to; None if it has not begun."""
@@ -157,8 +177,11 @@ class Subtasks:
             raise UsageError(f"the task {quoted(opened.child_id)} is no subtask of this one, so it is not continued")
         return state
 
-    def _child_config(self, opened: ChildOpened) -> TaskConfig:
+    def _child_config(self, opened: ChildOpened, worktree: Worktree | None) -> TaskConfig:
         config = replace(self._config, approvals=self._toolbox.approvals)
+        if worktree is not None:
+            folder = counterpart(worktree, config.workspace.folder)
+            config = replace(config, workspace=config.workspace.moved_to(folder))
         if opened.placement == "alone":
             return config
         return replace(config, hands_back=True, reads_only=config.reads_only or opened.placement == "reading")
@@ -182,3 +205,8 @@ class Subtasks:
         beside = opened.placement != "alone"
         self._log.emit(SubtaskClosed(opened.child_id, text, finished.outcome, state.turns, state.cost, beside))
         return ToolResult((TextBlock(text),), is_error=finished.outcome != "completed")
+
+
+def _worktree_name(mode: str, child_id: str) -> str:
+    """A name that tells people whose it is."""
+    return f"{mode.strip('-')[:40] or 'subtask'}-{child_id[-6:].strip('.-') or 'x'}"
