@@ -164,6 +164,13 @@ async def test_a_further_file_that_is_written_back_as_it_was_is_left(tmp_path: P
     assert (await kit.run("Set VERSION to 2 in a.py and update what b.py does.")).outcome == "completed"
 
 
+async def test_tests_that_are_wanted_are_written_although_no_file_is_named(tmp_path: Path) -> None:
+    tests = "import unittest\n\nfrom a import f\n\n\nclass T(unittest.TestCase):\n    def test_f(self):\n        f()\n"
+    kit = small(tmp_path, write("w1", "a.py", "def f():\n    pass\n"), write("w2", "test_a.py", tests), done("d"))
+    assert (await kit.run("Write a function f with a unittest.")).outcome == "completed"
+    assert answers(kit)["w1"].endswith("There is no test yet. Write test_a.py with unittest now.")
+
+
 # Questions and commands
 
 

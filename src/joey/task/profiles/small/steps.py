@@ -41,6 +41,7 @@ _GONE = re.compile(
 )
 _NO_TESTS = re.compile(r"\b(do not|don't|without)\b[^.]*\btests?\b", re.IGNORECASE)
 _NEW_TESTS = re.compile(r"\b(add|write|extend|create)\b[^.]*\btests?\b", re.IGNORECASE)
+_WITH_TESTS = re.compile(r"\bunit ?tests?\b|\b(?:with|and|add|write) (?:an? |some |its |the )?tests?\b", re.IGNORECASE)
 _RUN_IT = re.compile(r"\b(run|execute|start) (it|them|the tests?|the script|the program)\b", re.IGNORECASE)
 _TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 _MAX_WHOLE = 6_000
@@ -173,9 +174,22 @@ class Steps:
             return Step(files, "\n".join(problem for _, problem in broken) + "\nPut it right.")
         if not self._changed:
             return self._first_change(moving)
+        if test := self._missing_test():
+            return Step({WRITE: {"path": (test,)}}, f"There is no test yet. Write {test} with unittest now.")
         if rest := self._required():
             return Step(self._editable(rest[0]), f"{rest[0]} is as it was. Change it as well, as the request says.")
         return None
+
+    def _missing_test(self) -> str | None:
+        """The file for tests that the request wants without naming one, if there are none yet."""
+        modules = [path for path in self.written if path.endswith(".py") and not is_test(path)]
+        if not modules or not _WITH_TESTS.search(self.request) or _NO_TESTS.search(self.request):
+            return None
+        files = [*self.written, *(each.path for each in self.beside.files)]
+        if any(is_test(path) or "unittest" in (self.text_of(path) or "") for path in files):
+            return None
+        folder, _, name = modules[-1].rpartition("/")
+        return f"{folder}/test_{name}" if folder else f"test_{name}"
 
     def _required(self) -> list[str]:
         """Files that are to be changed by the words of the request, and were not."""
