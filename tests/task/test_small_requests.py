@@ -207,6 +207,19 @@ async def test_a_script_that_does_not_print_what_the_model_expected_may_be_writt
     assert "`python3 a.py` printed:\n13\nThat is not what you report." in answers(kit)["c"]
 
 
+async def test_what_is_to_be_shown_is_printed(tmp_path: Path) -> None:
+    mean = "def mean(*numbers):\n    return sum(numbers) / len(numbers)\n"
+    script = [
+        write("w1", "a.py", mean),
+        run("r1", "python3 a.py"),
+        write("w2", "a.py", mean + "\n\nprint(mean(3, 5))\n"),
+    ]
+    kit = small(tmp_path, *script, run("r2", "python3 a.py"), done("d", "The mean is 4."))
+    finished = await kit.run("Write a.py with a mean function, then show me the mean of 3 and 5.")
+    assert answers(kit)["r1"].endswith("It printed nothing. Have it print what is to be shown, and run it again.")
+    assert finished.message == "The mean is 4.\n\n`python3 a.py` printed:\n4.0"
+
+
 async def test_an_output_that_was_wanted_and_left_out_is_added(tmp_path: Path) -> None:
     kit = small(tmp_path, run("r", "echo hello"), done("d", "I ran it."))
     assert (await kit.run("Run echo hello and show me its output.")).message == (

@@ -49,6 +49,7 @@ _MAX_WHOLE = 6_000
 _MAX_ROUNDS = 2
 _MAX_OUTPUT = 600
 _AGAIN = "It fails. Put it right: write the file again."
+_SILENT = "It printed nothing. Have it print what is to be shown, and run it again."
 WRITE, EDIT, RUN, DONE = "write_to_file", "edit_file", "execute_command", "attempt_completion"
 WRITERS = frozenset({WRITE, EDIT})
 Calls: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -254,7 +255,14 @@ class Steps:
             return Step(
                 self._editable(*self.written, *(each.path for each in self.beside.files)), self._failure(), _AGAIN
             )
-        return None
+        return self._printing()
+
+    def _printing(self) -> Step | None:
+        """What was to be shown, and was not printed: another command, or a line more in what was written."""
+        silent = self.intent.shows and self.runs and not self.runs[-1].output.strip() and not self.intent.outputs
+        if not silent or not self._checked or len(self.runs) > _MAX_ROUNDS:
+            return None
+        return Step({RUN: {}, **(self._editable(*self.written) if self.intent.writes else {})}, _SILENT)
 
     def _ending(self) -> Step | None:
         """What may still be written, if files that the request names are as they were; else only the result is left."""
