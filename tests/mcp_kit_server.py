@@ -5,8 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Annotated, Literal
 
+from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from pydantic import BaseModel
+
+
+class Booking(BaseModel):
+    guests: int
+    terrace: bool = False
+    seat: Literal["bar", "table"] = "table"
+
+
+async def how_many() -> Elicit[Booking]:
+    return Elicit("How many are you?", Booking)
 
 
 def make_server() -> MCPServer:
@@ -44,6 +58,11 @@ def make_server() -> MCPServer:
         server.add_tool(lambda: "grown", name="grown", description="A tool that was not there before.")
         await (getattr(ctx, "notify_tools_changed", None) or ctx.session.send_tool_list_changed)()
         return "there is one more"
+
+    @server.tool()
+    async def book(found: Annotated[ElicitationResult[Booking], Resolve(how_many)]) -> str:
+        """Books a table, and asks the user for how many."""
+        return f"{found.action}: {found.data.model_dump_json() if isinstance(found, AcceptedElicitation) else ''}"
 
     @server.resource("kit://notes/first")
     def first_note() -> str:

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from joey.app.services import Choices, Services
 from joey.app.tasks import TaskOptions, input_expander
 from joey.events import Event
+from joey.mcp.config import ServerConfig
 from joey.messages import ImageBlock
 from joey.policy import Workspace
 from joey.prompts import Library
@@ -82,8 +83,8 @@ class ScratchServices(Services):
         specs = self.kit.config.tools(self.kit.config.modes[mode]).specs
         return [(spec.name, spec.description.strip().split("\n")[0]) for spec in specs]
 
-    def servers(self) -> Sequence[tuple[str, str]]:
-        return [("library", "python library.py")]
+    def servers(self) -> Sequence[ServerConfig]:
+        return [ServerConfig("library", "stdio", Path("mcp.json"), "user", command="python", args=("library.py",))]
 
     def notices(self) -> Sequence[str]:
         return ["this folder is not trusted"]

@@ -354,7 +354,7 @@ def test_the_services_tell_what_there_is_here(at_home: Path) -> None:
     assert {"src/", "src/a.py"} <= set(services.files())
     assert "code" in dict(services.modes())
     assert "read_file" in dict(services.tools("code"))
-    assert (services.tasks(), services.servers(), services.notices()) == ([], [], [])
+    assert (services.tasks(), [*services.servers()], services.notices()) == ([], [], [])
 
 
 def test_without_a_model_the_ways_forward_are_shown(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ def answer_to(method: str) -> str:
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("id") == method:
-            return f"{method}: {'granted' if 'result' in message else 'refused'}"
+            granted = "result" in message and message["result"].get("action") != "decline"
+            return f"{method}: {'granted' if granted else 'refused'}"
     return f"{method}: nobody answered"
 
 

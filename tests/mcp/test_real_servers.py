@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from joey.mcp.catalogue import Catalogue
 from joey.mcp.config import ServerConfig
 from joey.messages import ImageBlock
 from joey.tools.base import ToolContext
+from joey.tools.forms import Form, FormValues
 from mcp_kit import call, running
 
 NPM = Path(__file__).parents[1] / ".cache" / "mcp" / "node_modules" / ".bin"
@@ -56,6 +58,14 @@ async def test_server_everything_shows_every_kind_of_answer(context: ToolContext
         assert "42" in (await call(servers, "all", "get-sum", context, a=40, b=2)).text
         image = await call(servers, "all", "get-tiny-image", context)
         assert any(isinstance(block, ImageBlock) for block in image.content)
+        seen: list[Form] = []
+
+        async def ask(form: Form) -> FormValues | None:
+            seen.append(form)
+            return {"name": "Ada", "check": True}
+
+        filled = await call(servers, "all", "trigger-elicitation-request", replace(context, ask_form=ask))
+        assert "Ada" in filled.text and len(seen[0].fields) > 5
         structured = await call(servers, "all", "get-structured-content", context, location="Chicago")
         assert '"temperature"' in structured.text and "promises" not in structured.text
         links = await call(servers, "all", "get-resource-links", context, count=2)

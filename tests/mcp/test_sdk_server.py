@@ -14,8 +14,14 @@ import pytest_asyncio
 
 from joey.actions import CallServer
 from joey.mcp.offer import offers
+from joey.mcp.resources import ServerResources
 from joey.mcp.servers import McpServers
+from joey.messages import TextBlock
+from joey.policy import Workspace
+from joey.prompts import Library, expand_input
+from joey.task.mentions import WorkspaceSources
 from joey.tools.base import ToolContext
+from joey.tools.forms import Form, FormValues
 from mcp_kit import call, kit_config, running, until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -85,3 +91,29 @@ async def test_its_resources_are_read(servers: McpServers, context: ToolContext)
     assert missing.is_error and "the server answered with error" in missing.text
     nobody = await resource.run(resource.params(server_name="who", uri="x"), context)
     assert json.loads(nobody.text)["type"] == "unknown_server"
+
+
+async def test_it_asks_the_user_in_the_middle_of_a_call(servers: McpServers, context: ToolContext) -> None:
+    forms: list[Form] = []
+
+    async def ask(form: Form) -> FormValues | None:
+        forms.append(form)
+        return {"guests": 3, "seat": "bar"} if len(forms) == 1 else None
+
+    booked = await call(servers, "kit", "book", replace(context, ask_form=ask))
+    declined = await call(servers, "kit", "book", replace(context, ask_form=ask))
+    assert booked.text == 'accept: {"guests":3,"terrace":false,"seat":"bar"}' and declined.text == "decline: "
+    assert [each.kind for each in forms[0].fields] == ["whole", "yes or no", "one of"]
+    assert (await call(servers, "kit", "book", context)).text == "decline: ", "with nobody there"
+
+
+async def test_its_resources_can_be_mentioned(servers: McpServers, tmp_path: Path) -> None:
+    resources = ServerResources(servers)
+    sources = WorkspaceSources(Workspace.of(tmp_path), resources=resources)
+    library = Library(tmp_path, tmp_path, tmp_path)
+    request = await expand_input("Summarize @kit:kit://notes/first, and @kit:kit://nothing", library, sources)
+    found, missing = request.attached
+    assert found == TextBlock('<mentioned name="@kit:kit://notes/first">\nthe first note\n</mentioned>')
+    assert "did not give this resource" in str(missing)
+    assert [*resources.offered()] == ["kit:kit://notes/first"]
+    assert await resources.read("other:kit://x") is None and await resources.read("kit:") is None

@@ -24,6 +24,9 @@ class Recorded:
             return TextBlock("an image"), ImageBlock("image/png", "AAAA")
         return None if path.startswith("missing") else (TextBlock(f"content of {path}, which says @/other /review"),)
 
+    async def resource(self, name: str) -> tuple[ResultBlock, ...] | None:
+        return (TextBlock("a resource"),) if name.startswith("kit:") else None
+
     async def git_changes(self) -> str | None:
         self.requested.append("git-changes")
         return "M a.py"

@@ -10,7 +10,7 @@ Whatever is not available is a JoeyError that says why and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ from joey.journal.records import ChildOpened, TaskOpened
 from joey.journal.replay import TaskState, shown_results
 from joey.journal.search import mentions
 from joey.journal.store import TaskStore
-from joey.mcp.config import configured_servers
+from joey.mcp.config import ServerConfig, configured_servers
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, Shown
 from joey.permissions import Granted
@@ -53,6 +53,7 @@ from joey.policy.settings import CYCLE, Settings
 from joey.providers import split_name
 from joey.system.filenames import quoted
 from joey.system.folders import make_private, state_folder, user_folder
+from joey.system.keyring import find_key
 from joey.system.place import Place, place_of
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
@@ -356,15 +357,45 @@ class Services:
         configs = configured_servers(self.folder).with_given(self._given.servers).enabled
         if not configs:
             return None
-        running = McpServers(configs)
+        running = McpServers(configs, off=self._given.servers_off)
         running.start()
         self._given = replace(self._given, running=running)
         return running
 
-    def servers(self) -> Sequence[tuple[str, str]]:
-        """The MCP servers that are configured: name, and what is run or where it is."""
-        loaded = configured_servers(self.folder)
-        return [(each.name, "disabled" if each.disabled else each.target) for each in loaded.servers]
+    def servers(self) -> Sequence[ServerConfig]:
+        """The MCP servers that are configured here, disabled ones too."""
+        return configured_servers(self.folder).with_given(self._given.servers).servers
+
+    @property
+    def servers_off(self) -> frozenset[str]:
+        """The MCP servers that the user switched off for now, by name."""
+        return self._given.servers_off
+
+    def switch_server(self, name: str, running: McpServers | None, *, on: bool) -> None:
+        """Switch an MCP server off for all tasks from now on, or on again; at once, where a task's servers run."""
+        off = self._given.servers_off
+        self._given = replace(self._given, servers_off=off - {name} if on else off | {name})
+        if running is not None:
+            running.switch(name, on=on)
+
+    def signed_in(self, server: ServerConfig) -> bool:
+        """Whether there are tokens for an MCP server at an address."""
+        from joey.mcp.oauth import stored_under  # loads the SDK
+
+        return find_key(stored_under(server.url)) is not None
+
+    async def sign_in(self, server: ServerConfig, show: Callable[[str], None]) -> int:
+        """Sign in to an MCP server in the browser: `show` gets the address to open. Returns how many tools it has.
+        JoeyError if it does not work."""
+        from joey.mcp.login import log_in
+
+        return await log_in(server, show)
+
+    def sign_out(self, server: ServerConfig) -> bool:
+        """Forget a sign-in; False if there was none."""
+        from joey.mcp.oauth import sign_out
+
+        return sign_out(server.url)
 
     def commands(self) -> Mapping[str, str]:
         """The user's own slash commands and skills, and what each is for: such a line is for the model."""

@@ -37,12 +37,13 @@ from joey.journal.replay import TaskState
 from joey.journal.store import TaskEntry, TaskStore
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers
 from joey.mcp.prompts import ServerPrompts
+from joey.mcp.resources import ServerResources
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
 from joey.policy import Settings, Workspace
 from joey.policy.settings import CYCLE
 from joey.policy.verdict import Decision
-from joey.prompts import FurtherCommands, Library, UserInput, expand_input
+from joey.prompts import Library, UserInput, expand_input
 from joey.prompts.instructions import InstructionFiles
 from joey.protocols import Parser, Protocol, debug
 from joey.providers import LOCAL, Prices, Provider
@@ -103,6 +104,8 @@ class Given:
     hooks: tuple[Hook, ...] = ()
     servers: tuple[ServerConfig, ...] = ()
     """MCP servers that count in addition to the configured ones, and before those of the same name."""
+    servers_off: frozenset[str] = frozenset()
+    """The names of those that do not start until they are switched on."""
     running: McpServers | None = None
     """The MCP servers of the task, where they run already. Whoever started them ends them."""
     editor: EditorFiles | None = None
@@ -225,7 +228,7 @@ async def open_task(
     """A task with everything this folder and this user have, new or resumed; what it holds is closed at the end."""
     options, settings, entry = setup.options, setup.config, setup.entry
     running = setup.given.running
-    servers = running or McpServers(setup.servers.enabled)
+    servers = running or McpServers(setup.servers.enabled, off=setup.given.servers_off)
     if setup.given.model is None:
         await asyncio.to_thread(look_again, _label(setup), settings)
     config = make_config(setup, watch, servers)
@@ -318,7 +321,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
                     around.library,
                     sees_images=sees,
                     check=config.value("check"),
-                    prompts=ServerPrompts(servers) if servers else None,
+                    servers=servers,
                     editor=editor,
                 ),
                 wrap_parser=parser_watcher(),
@@ -327,6 +330,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
                 checks=check_settings(config, setup.sources),
             )
         ),
+        servers=servers,
     )
 
 
@@ -423,14 +427,16 @@ def input_expander(
     *,
     sees_images: bool,
     check: str | None = None,
-    prompts: FurtherCommands | None = None,
+    servers: McpServers | None = None,
     editor: EditorFiles | None = None,
 ) -> Callable[[str, str], Awaitable[UserInput]]:
     """Finds the slash commands, skills, prompts of servers and mentions in what a person typed (joey.prompts). The
     answers of tools never come here."""
+    prompts = ServerPrompts(servers) if servers else None
+    resources = ServerResources(servers, sees_images=sees_images) if servers else None
 
     async def expand(text: str, mode: str) -> UserInput:
-        sources = WorkspaceSources(paths, sees_images, check, editor=editor)
+        sources = WorkspaceSources(paths, sees_images, check, editor=editor, resources=resources)
         return await expand_input(text, library, sources, mode, prompts)
 
     return expand

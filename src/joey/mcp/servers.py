@@ -16,7 +16,7 @@ import asyncio
 import importlib
 import importlib.util
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -25,6 +25,7 @@ from joey.mcp.config import ServerConfig
 from joey.mcp.errors import CallError, ErrorOutput
 from joey.mcp.listing import ServerListing
 from joey.system.installation import add_extra
+from joey.tools.forms import AskForm, decline
 from joey.wire import JsonObject
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _STEADY = 30.0
 """Seconds after which a server counts as one that works."""
 _BETWEEN_LISTINGS = 1.0
 _CLOSING = 6.0
+_SWITCHED_OFF = "it is switched off"
 _JUST_ENDED = "its connection has ended, and it will be started again"
 
 
@@ -78,8 +80,8 @@ class Server:
         """Wait until it is ready, or is known not to be."""
         await self._settled.wait()
 
-    async def call(self, tool: str, arguments: JsonObject, progress: Progress) -> JsonObject:
-        return await (await self._ready()).call(tool, arguments, progress)
+    async def call(self, tool: str, arguments: JsonObject, progress: Progress, ask: AskForm = decline) -> JsonObject:
+        return await (await self._ready()).call(tool, arguments, progress, ask)
 
     async def read(self, uri: str) -> JsonObject:
         return await (await self._ready()).read(uri)
@@ -95,6 +97,17 @@ class Server:
 
     def stop(self) -> None:
         self._stop.set()
+
+    def switch_off(self) -> None:
+        """The user does not want it for now: it ends, and offers nothing."""
+        self.stop()
+        self.listing = ServerListing()
+        self._become("stopped", _SWITCHED_OFF)
+
+    def switch_on(self) -> None:
+        """It may run again."""
+        self._stop.clear()
+        self._become("starting", "")
 
     # The task
 
@@ -116,7 +129,8 @@ class Server:
                 await _first(self._stop, seconds=pause)
                 self._become("starting", "")
         finally:
-            self._become("stopped", "it was stopped")
+            if self.problem != _SWITCHED_OFF:
+                self._become("stopped", "it was stopped")
 
     async def _attempt(self) -> tuple[str, bool]:
         """One life of the server: how it ended, and whether to try again."""
@@ -166,6 +180,8 @@ class Server:
         await _first(session.ended, self._stop, seconds=_BETWEEN_LISTINGS)
 
     def _publish(self, listing: ServerListing) -> None:
+        if self._stop.is_set():
+            return
         self.listing = listing
         self._become("ready", "")
 
@@ -180,17 +196,48 @@ class Server:
 class McpServers:
     """All the servers of a task."""
 
-    def __init__(self, configs: Sequence[ServerConfig], *, first_pause: float = FIRST_PAUSE) -> None:
+    def __init__(
+        self, configs: Sequence[ServerConfig], *, first_pause: float = FIRST_PAUSE, off: Collection[str] = ()
+    ) -> None:
+        """Those that are `off` do not start until they are switched on."""
         self.version = 0
         self.servers = tuple(Server(config, self._bump, first_pause=first_pause) for config in configs)
         self._tasks: list[tuple[Server, asyncio.Task[None]]] = []
+        for server in self.servers:
+            if server.name in off:
+                server.switch_off()
 
     def _bump(self) -> None:
         self.version += 1
 
     def start(self) -> None:
         """Begin to start them all. Returns at once."""
-        self._tasks = [(server, asyncio.create_task(server.run())) for server in self.servers]
+        on = (server for server in self.servers if server.problem != _SWITCHED_OFF)
+        self._tasks = [(server, asyncio.create_task(server.run())) for server in on]
+
+    def find(self, name: str) -> Server | None:
+        return next((server for server in self.servers if server.name == name), None)
+
+    def switch(self, name: str, *, on: bool) -> None:
+        """Switch a server off, or on again; one that failed is started again, too."""
+        server = self.find(name)
+        if server is None or (on and server.state in ("starting", "ready")):
+            return
+        before = [task for each, task in self._tasks if each is server]
+        self._tasks = [(each, task) for each, task in self._tasks if each is not server]
+        if not on:
+            starting = server.state == "starting"
+            server.switch_off()
+            for task in before if starting else ():
+                task.cancel()
+            self._tasks += [(server, task) for task in before]
+            return
+        self._tasks.append((server, asyncio.create_task(_switched_on(server, before))))
+
+    def restart(self, name: str) -> None:
+        """End a server and start it again, such as after a sign-in."""
+        self.switch(name, on=False)
+        self.switch(name, on=True)
 
     async def settled(self) -> None:
         """Wait until every server is ready, or is known not to be."""
@@ -210,6 +257,13 @@ class McpServers:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks = []
+
+
+async def _switched_on(server: Server, before: Sequence[asyncio.Task[None]]) -> None:
+    """Run a server again, when its life before has ended."""
+    await asyncio.gather(*before, return_exceptions=True)
+    server.switch_on()
+    await server.run()
 
 
 async def _first(*events: asyncio.Event, seconds: float | None = None) -> None:

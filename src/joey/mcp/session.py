@@ -18,27 +18,33 @@ import anyio
 import mcp_types as types
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.client import Client
-from mcp.client.session import IncomingMessage
+from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from joey import __version__
 from joey.mcp.checking import parts
 from joey.mcp.config import ServerConfig
+from joey.mcp.elicitation import MAX_FORMS, Elicitation
 from joey.mcp.errors import CallError, ErrorOutput
 from joey.mcp.http import http_client
 from joey.mcp.listing import ListedPrompt, ListedResource, ListedTool, ServerListing, fixed_tools
 from joey.mcp.oauth import stored_auth
 from joey.mcp.stdio import stdio_transport
+from joey.tools.forms import AskForm
 from joey.wire import JsonObject
 
 _MAX_PAGES = 200
 _MAX_ENTRIES = 5_000
 _MAX_PARTS = 100_000
+_NO_TIMEOUT = 7 * 24 * 3600.0
+_ANSWER: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
+    types.CallToolResult | types.InputRequiredResult
+)
 _LOST_SESSION = "Session terminated"
 _LIST_CHANGED = (
     types.ToolListChangedNotification,
@@ -68,15 +74,21 @@ async def open_session(
         if isinstance(message, _LIST_CHANGED):
             on_change()
 
+    forms = Elicitation(config.name, words)
+
+    async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:  # noqa: ARG001
+        return await _elicited(forms, params)
+
     client = Client(
         _watched(_transport(config, words, auth), ended, problems),
         cache=None,
         read_timeout_seconds=config.timeout,
         client_info=types.Implementation(name="joey", version=__version__),
         message_handler=heard,
+        elicitation_callback=elicit,
     )
     async with client:
-        session = McpSession(client, config, ended, problems)
+        session = McpSession(client, config, ended, problems, forms)
         listening = asyncio.create_task(session.listen())
         try:
             yield session
@@ -86,10 +98,13 @@ async def open_session(
 
 
 class McpSession:
-    def __init__(self, client: Client, config: ServerConfig, ended: asyncio.Event, problems: list[str]) -> None:
+    def __init__(
+        self, client: Client, config: ServerConfig, ended: asyncio.Event, problems: list[str], forms: Elicitation
+    ) -> None:
         self._client = client
         self._config = config
         self._problems = problems
+        self._forms = forms
         self.ended = ended
         """Set when the connection is gone."""
 
@@ -165,21 +180,44 @@ class McpSession:
         self._problems.append(f"its list of {what} does not end; {min(len(found), _MAX_ENTRIES)} entries were taken")
         return found[:_MAX_ENTRIES]
 
-    async def call(self, tool: str, arguments: JsonObject, show: Progress) -> JsonObject:
+    async def call(self, tool: str, arguments: JsonObject, show: Progress, ask: AskForm) -> JsonObject:
         """The answer of a tool, as it came. Cancelling this tells the server to stop."""
+        try:
+            async with self._forms.during(ask, self._config.timeout):
+                return await self._call(tool, arguments, show)
+        except TimeoutError:
+            raise self._too_late(tool) from None
+
+    async def _call(self, tool: str, arguments: JsonObject, show: Progress) -> JsonObject:
+        params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        for _ in range(MAX_FORMS + 1):
+            answer = await self._sent(tool, params, show)
+            if not isinstance(answer, types.InputRequiredResult):
+                return _plain(tool, answer)
+            given = {key: await self._given(tool, each) for key, each in (answer.input_requests or {}).items()}
+            params = params.model_copy(update={"input_responses": given, "request_state": answer.request_state})
+        raise CallError(f"{tool}: the server asks for more and more input")
+
+    async def _given(self, tool: str, request: types.InputRequest) -> types.ElicitResult:
+        if not isinstance(request, types.ElicitRequest):
+            raise CallError(f"{tool}: the server wants {request.method}, which Joey does not do")
+        return await _elicited(self._forms, request.params)
+
+    async def _sent(
+        self, tool: str, params: types.CallToolRequestParams, show: Progress
+    ) -> types.CallToolResult | types.InputRequiredResult:
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
             show(progress, total, message)
 
-        # Not `call_tool`: that throws an answer away which does not fit the tool's output schema.
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
-        answer = await self._request(
+        # Not `call_tool`: that throws an answer away which does not fit the tool's output schema. And not its timeout:
+        # the time that the user takes to fill in a form does not count.
+        request = types.CallToolRequest(params=params)
+        answer: types.CallToolResult | types.InputRequiredResult = await self._request(
             tool,
-            lambda: self._client.session.send_request(
-                request, types.CallToolResult, self._config.timeout, progress_callback=progressed
-            ),
+            lambda: self._client.session.send_request(request, _ANSWER, _NO_TIMEOUT, progress_callback=progressed),
         )
-        return _plain(tool, answer)
+        return answer
 
     async def read(self, uri: str) -> JsonObject:
         """A resource, as it came."""
@@ -206,14 +244,15 @@ class McpSession:
         except Exception as error:  # noqa: BLE001 - without it the server still works, with the lists of now
             self._problems.append(f"it cannot be watched for changes: {error}")
 
+    def _too_late(self, what: str) -> CallError:
+        return CallError(f"{what}: no answer within {self._config.timeout:g} s; the server was told to stop")
+
     async def _request(self, what: str, request: Callable[[], Awaitable[Any]]) -> Any:
         try:
             return await request()
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
-                raise CallError(
-                    f"{what}: no answer within {self._config.timeout:g} s; the server was told to stop"
-                ) from None
+                raise self._too_late(what) from None
             lost = error.code == types.CONNECTION_CLOSED or error.message == _LOST_SESSION
             if lost:
                 self.ended.set()
@@ -227,6 +266,13 @@ class McpSession:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError) as error:
             self.ended.set()
             raise _lost(what, str(error)) from None
+
+
+async def _elicited(forms: Elicitation, params: types.ElicitRequestParams) -> types.ElicitResult:
+    values = await forms.answer(params.model_dump(mode="json", by_alias=True, exclude_none=True))
+    if values is None:
+        return types.ElicitResult(action="decline")
+    return types.ElicitResult(action="accept", content=dict(values))
 
 
 def _lost(what: str, message: str) -> CallError:

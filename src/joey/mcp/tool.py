@@ -79,7 +79,7 @@ class McpTool(Tool[Arguments]):
     async def run(self, params: Arguments, context: ToolContext) -> ToolResult:
         what = f"{self.server.name}/{self.tool.name}"
         try:
-            answer = await self.server.call(self.tool.name, params.root, _Progress(context))
+            answer = await self.server.call(self.tool.name, params.root, _Progress(context), context.ask_form)
         except CallError as error:
             return failed(f"Error: {error}")
         return call_result(answer, what, context, notes=self._lies(answer))

@@ -4,6 +4,7 @@ The words stay as they were typed; what they name is attached behind them:
 
     /NAME WORDS     a slash command, a skill or a prompt of a server, filled with the words behind it
     @/PATH, @PATH   a file (an image as an image), or a folder's listing; a space in it is written `\\ `
+    @SERVER:URI     a resource of an MCP server
     @git-changes    what is changed and not committed
     @COMMIT         a commit, by 7 to 40 hex digits
     @problems       what the project's own check says
@@ -39,6 +40,7 @@ class InputSources(Protocol):
     """Where the things come from that a request mentions. None: there is no such thing."""
 
     async def path(self, path: str) -> tuple[ResultBlock, ...] | None: ...
+    async def resource(self, name: str) -> tuple[ResultBlock, ...] | None: ...
     async def git_changes(self) -> str | None: ...
     async def commit(self, name: str) -> str | None: ...
     async def problems(self) -> str | None: ...
@@ -121,7 +123,9 @@ async def _mentioned(mention: str, sources: InputSources) -> list[ResultBlock]:
     assert match is not None
     if match["path"]:
         path = re.sub(r"\\(.)", r"\1", match["path"])
-        content = await sources.path(path.lstrip("/") or ".")
+        content = await sources.resource(path)
+        if content is None:
+            content = await sources.path(path.lstrip("/") or ".")
         return [] if content is None else _around(f"{mention}", content)
     text = await _named(match, sources)
     return [] if text is None else _around(mention, (TextBlock(text),))

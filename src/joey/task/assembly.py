@@ -9,6 +9,7 @@ from joey.policy.paths import Workspace
 from joey.task.completion import Completion
 from joey.task.config import TaskConfig
 from joey.task.edit_checks import EditChecks
+from joey.task.forms import FormRequests
 from joey.task.hook_points import HookPoints
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
@@ -47,6 +48,7 @@ class Assembly:
         supervisor = config.profile.supervisor(folder, paths, config.limits)
         hooks = HookPoints(config, log, toolbox, is_subtask=family.depth > 0)
         requests = Requests(config, log, supervisor, hooks)
+        toolbox.ask_form = FormRequests(config, log, requests).ask
         subtasks = Subtasks(config, log, toolbox, family)
         builder = RequestBuilder(config, log, toolbox, supervisor)
         window = Window(config, log, builder, hooks)

@@ -13,6 +13,7 @@ from joey.commands import Answer
 from joey.events import Request
 from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.store import TaskStore
+from joey.mcp.servers import McpServers
 from joey.modes.mode import Mode
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
@@ -140,6 +141,8 @@ class TaskConfig:
     """Whether calls that change something are refused whatever else holds: a subtask that runs beside others."""
     hands_back: bool = False
     """Whether its result is taken as it is: nobody has to accept what a subtask beside others hands back."""
+    servers: McpServers | None = None
+    """The MCP servers that its tools come from, for whoever shows them."""
 
     def mode(self, slug: str) -> Mode:
         """The mode of this name, or the first, if there is none any more."""

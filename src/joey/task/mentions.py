@@ -1,4 +1,4 @@
-"""Where mentions lead: files through the same tools that the model has, git, and the project's own check.
+"""Where mentions lead: files through the same tools that the model has, git, the project's own check, and MCP servers.
 
 The user named the thing, so nobody is asked. Still only what is in the workspace and not hidden by an ignore file is
 shown: people paste requests they have not read to the end. What is shown has a limit, and says what it left out.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from joey.mcp.resources import ServerResources
 from joey.messages import ResultBlock, TextBlock, ToolResult
 from joey.policy.paths import Workspace
 from joey.system.filenames import quoted
@@ -42,6 +43,8 @@ class WorkspaceSources:
     check: str | None = None
     check_seconds: float = 120.0
     editor: EditorFiles | None = None
+    resources: ServerResources | None = None
+    """Those of MCP servers."""
 
     @property
     def _folder(self) -> Path:
@@ -60,6 +63,9 @@ class WorkspaceSources:
             listing = await self._run(ListFiles(), ListFilesParams(path=path))
             return (*listing.content, TextBlock(await self._contents(path, Path(located.resolved))))
         return (await self._run(ReadFile(sees_images=self.sees_images), ReadFileParams(path=path))).content
+
+    async def resource(self, name: str) -> tuple[ResultBlock, ...] | None:
+        return None if self.resources is None else await self.resources.read(name)
 
     async def _run(self, tool: Tool[ParamsT], params: ParamsT) -> ToolResult:
         """What a tool reads, if the files that it resolved are the workspace's: a path may lead elsewhere by then."""

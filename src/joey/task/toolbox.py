@@ -16,6 +16,7 @@ from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.permissions import TaskPermissions
 from joey.tools.base import Confined, ToolContext
+from joey.tools.forms import AskForm, decline
 from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry
 from joey.tools.seen_files import SeenFiles
@@ -31,6 +32,8 @@ class Toolbox:
         self.permissions = TaskPermissions(config, log)
         """What answers of the user allow besides."""
         self.grants = Grants()
+        self.ask_form: AskForm = decline
+        """Puts forms of MCP servers to the user."""
         self.failed: list[str] = []
         """The tools that failed since the model last spoke."""
         self.memory = ToolMemory()
@@ -88,6 +91,7 @@ class Toolbox:
             started=lambda command, group: self._log.record(CommandStarted(call_id, command, group.number, group.mark)),
             warn=self._warn,
             progress=lambda text: self._log.emit(ToolRunProgressed(call_id, text)),
+            ask_form=self.ask_form,
             editor=self._config.workspace.editor,
             memory=self.memory,
         )

@@ -12,6 +12,8 @@ from joey.commands import Cancel, SetProfile
 from joey.errors import JoeyError
 from joey.events import TodosChanged
 from joey.journal.replay import TaskState
+from joey.mcp.prompts import ServerPrompts
+from joey.mcp.resources import ServerResources
 from joey.permissions import Granted
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
@@ -153,6 +155,15 @@ class Session:
         self._seen, self._known = self._written(), len(state.messages)
         self.status = after(status, TodosChanged(tuple(state.todos)))
         return state
+
+    def offered_by_servers(self, sign: str) -> list[str]:
+        """What the MCP servers of the task have to be typed behind this sign: prompts, or resources."""
+        servers = self.task.config.servers if self.task is not None else None
+        if servers is None:
+            return []
+        if sign == "/":
+            return [f"/{name}" for name in ServerPrompts(servers).offered()]
+        return [f"@{name.replace(' ', chr(92) + ' ')}" for name in ServerResources(servers).offered()]
 
     def tools(self) -> list[tuple[str, str]]:
         """The tools of the task that runs, its servers' included; otherwise those of the mode."""

@@ -17,9 +17,11 @@ from joey.commands import Cancel, Condense
 from joey.config.keys import THEMES
 from joey.errors import JoeyError
 from joey.journal.replay import TaskState
+from joey.mcp.names import is_mcp_name
 from joey.permissions import Granted
 from joey.system.visible import one_line
 from joey.terminal.context_bar import context_lines
+from joey.terminal.mcp_view import mcp_command
 from joey.terminal.session import Session
 from joey.terminal.status import Status, cache_line, money, short_number, tokens_line
 from joey.terminal.subtasks import step_lines
@@ -77,6 +79,8 @@ def is_for_the_terminal(text: str, own: Mapping[str, str]) -> bool:
     if not text.startswith("/") or text.startswith("//") or "\n" in text:
         return False
     name = text.removeprefix("/").partition(" ")[0]
+    if is_mcp_name(name):
+        return False  # a prompt of a server
     # /usr/bin/env is a path, and the message is for the model.
     return name in COMMANDS or (name not in own and "/" not in name)  # an alias gives way to a name of the user's
 
@@ -237,11 +241,8 @@ def _tools(front: Front, _rest: str) -> str:
     return "\n".join([f"Tools in {front.session.status.mode} mode:", *lines])
 
 
-def _mcp(front: Front, _rest: str) -> str:
-    servers = [f"  {name:<22} {one_line(target)}" for name, target in front.session.services.servers()]
-    return (
-        "\n".join(["MCP servers:", *servers]) if servers else "No MCP servers are configured; `joey mcp add` adds one."
-    )
+def _mcp(front: Front, rest: str) -> str:
+    return mcp_command(front.session, rest, front.show)
 
 
 def _hooks(front: Front, _rest: str) -> str:

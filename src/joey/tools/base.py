@@ -31,6 +31,7 @@ from joey.schema.tidy import tidy
 from joey.system.filenames import unquoted
 from joey.system.processes import ProcessGroup
 from joey.tools.display import Display, flat
+from joey.tools.forms import AskForm, decline
 from joey.tools.memory import ToolMemory
 from joey.toolspec import CustomForm, Group, ToolSpec
 from joey.wire import JsonObject, JsonValue
@@ -131,6 +132,8 @@ class ToolContext:
     """Warns the user of what no result can tell any more, since the task is ending."""
     progress: Callable[[str], None] = lambda _text: None
     """Shows the user live output while the tool runs."""
+    ask_form: AskForm = decline
+    """Puts a form of somebody else's to the user, such as one of an MCP server."""
     reading: Callable[[Path], None] = lambda _path: None
     """Is given each file, resolved, that a plan looks into before the call is approved."""
     editor: EditorFiles | None = None

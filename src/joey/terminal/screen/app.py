@@ -528,7 +528,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
         shown.update(draw_attached([each.label for each in message.images]))
 
     def _candidates(self, sign: str) -> Sequence[str]:
-        return [*command_hints(self.session.services.commands())] if sign == "/" else self._files
+        own = [*command_hints(self.session.services.commands())] if sign == "/" else self._files
+        return [*own, *self.session.offered_by_servers(sign)]
 
     @work(thread=True, exclusive=True, group="files")
     def _look_for_files(self) -> None:
