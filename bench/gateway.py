@@ -1,9 +1,9 @@
 """What the gateway adds to a request, as a ratio to the same request without it, and 200 streams at once.
 
 The scripted model and the gateway run in processes of their own; the official SDKs are the clients. Direct and through
-the gateway take turns, and the best of many counts: others use the machine, too. Direct is a server that speaks the
-same API and makes a native call; behind the gateway the model writes the call as text. A request through the gateway
-is one of the client and one of the gateway's own, so that 2 is what two requests cost.
+the gateway take turns, and the best of many counts: others use the machine, too. For the same reason there is the
+processor time of all processes together, the least of many rounds. Direct is a server that speaks the same API and
+makes a native call; behind the gateway the model writes the call as text.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import anthropic
@@ -29,7 +31,9 @@ from joey.providers import Abilities
 from joey.providers.plain_chat import PlainChatProvider
 from joey.testing import LocalServer, ReceivedRequest, Scripted, reply
 
-ROUNDS = 150
+ROUNDS = 40
+BATCH = 5
+"""Requests of a round, direct and then through the gateway."""
 STREAMS = 200
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TEXT = '<tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}}</tool_call>'
@@ -81,45 +85,81 @@ REQUESTS: dict[str, Callable[[Clients], Awaitable[None]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A process that answers: where, and which."""
+
+    url: str
+    process: int
+
+    def cpu(self) -> float:
+        """Seconds of a processor that it has used; 0 where the system does not say."""
+        with contextlib.suppress(OSError):
+            tasks = Path(f"/proc/{self.process}/task").glob("*/schedstat")
+            return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+        return 0.0
+
+
+@dataclass(slots=True)
+class Taken:
+    """What requests of one kind took: each in seconds, and rounds in seconds of all processors."""
+
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+
 def run() -> list[Table]:
     table = Table(
         "a request through the gateway (ratio to a direct one)",
-        ["", "best", "median", "direct, ms", f"{STREAMS} at once"],
+        ["", "best", "median", "processor time", "direct, ms", f"{STREAMS} at once"],
     )
-    with _process("model") as model, _process("gateway", model) as gateway:
+    with _process("model") as model, _process("gateway", model.url) as gateway:
         for name, ask in REQUESTS.items():
             direct, through, together = asyncio.run(_measure(ask, model, gateway))
-            best, usual = min(through) / min(direct), median(through) / median(direct)
-            table.add(name, f"{best:.2f}", f"{usual:.2f}", f"{min(direct) * 1000:.1f}", f"{together:.2f}")
+            best, usual = min(through.seconds) / min(direct.seconds), median(through.seconds) / median(direct.seconds)
+            cpu = f"{min(through.cpu) / min(direct.cpu):.2f}"
+            table.add(name, f"{best:.2f}", f"{usual:.2f}", cpu, f"{min(direct.seconds) * 1000:.1f}", f"{together:.2f}")
     return [table]
 
 
 async def _measure(
-    ask: Callable[[Clients], Awaitable[None]], model: str, gateway: str
-) -> tuple[list[float], list[float], float]:
-    both = [Clients(model), Clients(gateway)]
-    times: list[list[float]] = [[], []]
+    ask: Callable[[Clients], Awaitable[None]], model: Server, gateway: Server
+) -> tuple[Taken, Taken, float]:
+    both = [Clients(model.url), Clients(gateway.url)]
+    taken = [Taken(), Taken()]
     for _ in range(ROUNDS):
-        for clients, taken in zip(both, times, strict=True):
-            start = perf_counter()
-            await ask(clients)
-            taken.append(perf_counter() - start)
+        for clients, found in zip(both, taken, strict=True):
+            await _round(ask, clients, found, [model, gateway])
     at_once = []
     for clients in both:
         start = perf_counter()
         await asyncio.gather(*(ask(clients) for _ in range(STREAMS)))
         at_once.append(perf_counter() - start)
         await clients.close()
-    return times[0], times[1], at_once[1] / at_once[0]
+    return taken[0], taken[1], at_once[1] / at_once[0]
+
+
+async def _round(
+    ask: Callable[[Clients], Awaitable[None]], clients: Clients, taken: Taken, servers: Sequence[Server]
+) -> None:
+    def used() -> float:
+        return process_time() + sum(server.cpu() for server in servers)
+
+    before = used()
+    for _ in range(BATCH):
+        start = perf_counter()
+        await ask(clients)
+        taken.seconds.append(perf_counter() - start)
+    taken.cpu.append(used() - before)
 
 
 @contextlib.contextmanager
-def _process(*args: str) -> Iterator[str]:
+def _process(*args: str) -> Iterator[Server]:
     command = [sys.executable, "-m", "bench.gateway", *args]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            yield Server(process.stdout.readline().strip(), process.pid)
         finally:
             process.terminate()
 
