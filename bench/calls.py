@@ -18,6 +18,8 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -44,6 +46,7 @@ CATEGORIES = {"single": "simple_python", "multiple": "multiple", "parallel": "pa
 WAYS = ("joey", "llama.cpp", "litellm")
 WINDOW = 4096
 MAX_TOKENS = 512
+_MASTER_KEY = f"sk-{secrets.token_hex(32)}"
 _TYPES = {"dict": "object", "tuple": "array", "float": "number", "any": "string"}
 
 
@@ -182,7 +185,7 @@ async def _client(way: str, address: str, key: str, litellm: str | None) -> Asyn
     else:
         assert litellm is not None, "the way litellm needs --litellm PYTHON"
         with _proxy(litellm, address, key) as proxy:
-            made = httpx2.AsyncClient(base_url=proxy, headers={"authorization": "Bearer x"}, timeout=1800)
+            made = httpx2.AsyncClient(base_url=proxy, headers={"authorization": f"Bearer {_MASTER_KEY}"}, timeout=1800)
             async with made:
                 yield made
         return
@@ -199,8 +202,10 @@ def _proxy(python: str, address: str, key: str, port: int = 18_765) -> Iterator[
         file = Path(folder) / "config.json"
         file.write_text(json.dumps(config), encoding="utf-8")
         command = [str(Path(python).parent / "litellm"), "--config", str(file), "--port", str(port)]
-        log = subprocess.DEVNULL
-        with subprocess.Popen([*command, "--host", "127.0.0.1"], stdout=log, stderr=log) as process:
+        quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        # It would fetch a list of prices from the internet.
+        variables = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": _MASTER_KEY}
+        with subprocess.Popen([*command, "--host", "127.0.0.1"], env=variables, **quiet) as process:
             try:
                 _wait_for(f"http://127.0.0.1:{port}/health/liveliness")
                 yield f"http://127.0.0.1:{port}"

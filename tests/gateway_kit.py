@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tarfile
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -14,7 +15,9 @@ from typing import Any
 import httpx2
 
 from joey.gateway import Gateway, GatewayOptions, Upstream
+from joey.gateway.connections import GatewayConnection
 from joey.gateway.in_process import AsyncGatewayTransport
+from joey.gateway.serving import bound, server_of
 from joey.protocols import get
 from joey.providers import Abilities, Provider
 from joey.testing import ScriptedProvider, reply
@@ -83,6 +86,22 @@ async def client_of(model: Upstream | Provider, **options: Any) -> AsyncIterator
     transport = AsyncGatewayTransport(gateway.application())
     async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=30) as client:
         yield client
+
+
+@asynccontextmanager
+async def served(
+    *answers: str | Scripted, connection: type[GatewayConnection] = GatewayConnection
+) -> AsyncIterator[int]:
+    """The port of a gateway in front of a scripted model, over real sockets."""
+    with bound("127.0.0.1", 0) as listening:
+        listening.listen()
+        server = server_of(Gateway([upstream(*answers)]), quiet=True, connection=connection)
+        serving = asyncio.create_task(server.serve([listening]))
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await serving
 
 
 # Recorded requests

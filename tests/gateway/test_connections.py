@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 
 import pytest
 
-from gateway_kit import request_body, upstream
-from joey.gateway import Gateway
+from gateway_kit import request_body, served
 from joey.gateway.connections import MAX_HEAD, GatewayConnection, WritesTogether
-from joey.gateway.serving import bound, server_of
-from joey.testing import Faults, Scripted, reply
+from joey.testing import Faults, reply
 
 BODY = json.dumps(request_body("chat")).encode()
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
@@ -27,22 +24,6 @@ class Impatient(GatewayConnection):
 
 class Few(GatewayConnection):
     max_connections = 3
-
-
-@asynccontextmanager
-async def served(
-    *answers: str | Scripted, connection: type[GatewayConnection] = GatewayConnection
-) -> AsyncIterator[int]:
-    """The port of a gateway in front of a scripted model."""
-    with bound("127.0.0.1", 0) as listening:
-        listening.listen()
-        server = server_of(Gateway([upstream(*answers)]), quiet=True, connection=connection)
-        serving = asyncio.create_task(server.serve([listening]))
-        try:
-            yield listening.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await serving
 
 
 async def exchange(port: int, *parts: bytes) -> bytes:

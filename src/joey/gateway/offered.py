@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from joey.errors import UsageError
+from joey.gateway.schemas import checked
 from joey.toolspec import CustomForm, ToolSpec
 from joey.wire import JsonObject
 
@@ -91,7 +93,9 @@ def custom_tool(data: JsonObject, namespace: str = "") -> OfferedTool:
     """A tool whose input is one text, perhaps held to a grammar."""
     form: Any = data.get("format") if isinstance(data.get("format"), dict) else {}
     grammar: Any = form["grammar"] if isinstance(form.get("grammar"), dict) else form  # Chat wraps it once more
-    name, description = str(data["name"]), str(data.get("description") or "")
+    name, description = data.get("name"), str(data.get("description") or "")
+    if not isinstance(name, str) or not name:
+        raise UsageError("a custom tool needs a 'name'")
     definition, syntax = grammar.get("definition"), grammar.get("syntax")
     schema = {"type": "object", "properties": {INPUT: {"type": "string"}}, "required": [INPUT]}
     custom = None
@@ -102,9 +106,11 @@ def custom_tool(data: JsonObject, namespace: str = "") -> OfferedTool:
 
 
 def function_tool(data: Any, namespace: str = "") -> OfferedTool:
-    """A tool with a JSON Schema. Raises UsageError for what is none."""
+    """A tool with a JSON Schema. Raises UsageError or Refusal for what is none."""
     spec = ToolSpec.read(data)
-    return OfferedTool(spec, spec.name, namespace)
+    if not isinstance(spec.description, str):
+        raise UsageError(f"the description of the tool {spec.name!r} must be a string")
+    return OfferedTool(replace(spec, schema=checked(spec.schema, f"the tool {spec.name!r}")), spec.name, namespace)
 
 
 def _with_flat_names(tools: list[OfferedTool]) -> Iterator[OfferedTool]:

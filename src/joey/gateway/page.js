@@ -4,15 +4,21 @@
 const byId = (id) => document.getElementById(id);
 let chosen = null;
 
+// What cannot be seen, or turns the order of what is seen around, is shown by its number.
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const visible = (text) => String(text).replace(hidden, (letter) =>
+  `\u2039U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u203a`);
+
 function cell(row, text) {
   const made = document.createElement("td");
-  made.textContent = text;
+  made.textContent = visible(text);
   row.append(made);
 }
 
 function rowOf(request) {
   const row = document.createElement("tr");
   row.tabIndex = 0;
+  row.dataset.number = request.number;
   row.className = request.state;
   row.setAttribute("aria-selected", String(request.number === chosen));
   const calls = request.calls + (request.malformed ? ` (${request.malformed} malformed)` : "");
@@ -39,8 +45,8 @@ function show(request) {
     request.stop ? `stopped: ${request.stop}` : "",
     request.problem,
   ];
-  byId("facts").textContent = facts.filter(Boolean).join("; ");
-  for (const name of ["wanted", "wrote", "made"]) byId(name).textContent = request[name];
+  byId("facts").textContent = visible(facts.filter(Boolean).join("; "));
+  for (const name of ["wanted", "wrote", "made"]) byId(name).textContent = visible(request[name]);
   byId("replay").textContent = `curl -s ${location.origin}/requests/${request.number}/replay | joey parse --batch`;
 }
 
@@ -53,7 +59,10 @@ async function load(path) {
 async function refresh() {
   try {
     const requests = await load("requests");
-    byId("requests").replaceChildren(...requests.map(rowOf));
+    const rows = requests.map(rowOf);
+    const focused = document.activeElement?.dataset.number;
+    byId("requests").replaceChildren(...rows);
+    rows.find((row) => row.dataset.number === focused)?.focus();
     byId("state").textContent = requests.length ? `${requests.length} recent requests` : "No requests yet.";
     if (chosen !== null) show(await load(`requests/${chosen}`));
   } catch (error) {

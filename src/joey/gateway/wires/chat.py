@@ -15,6 +15,7 @@ from joey.gateway.pieces import CallBegin, CallPiece, Piece, ReasoningPiece, Rep
 from joey.gateway.refusal import Refusal, RefusalKind, invalid
 from joey.gateway.replies import KeptReplies
 from joey.gateway.request import ClientRequest, ConversationReader, ReplyFormat
+from joey.gateway.schemas import checked
 from joey.gateway.wires.base import DONE, ReadingContext, WholeReply, Wire, WireWriter, new_id, sse
 from joey.gateway.wires.choices import choice_of
 from joey.gateway.wires.content import (
@@ -114,14 +115,14 @@ def format_of(data: Any) -> ReplyFormat | None:
     if form.get("type") != "json_schema":
         return None
     schema = (mapping(form.get("json_schema")) or form).get("schema")
-    return ReplyFormat(dict(schema)) if isinstance(schema, Mapping) else ReplyFormat()
+    return ReplyFormat(checked(schema, "the format of the reply")) if isinstance(schema, Mapping) else ReplyFormat()
 
 
 def _tools(body: JsonObject) -> OfferedTools:
     found: list[OfferedTool] = []
     dropped: list[str] = []
-    for tool in items(body.get("tools"), "tools"):
-        kind = mapping(tool).get("type", "function")
+    for tool in map(mapping, items(body.get("tools"), "tools")):
+        kind = tool.get("type", "function")
         if kind == "custom":
             found.append(custom_tool(dict(mapping(tool.get("custom")) or tool)))
         elif kind == "function":
@@ -155,8 +156,8 @@ def _assistant(message: Mapping[str, Any], tools: OfferedTools) -> Iterator[Bloc
     if isinstance(thought, str) and thought:
         yield ReasoningBlock(thought)
     yield from parts_of(message.get("content") or message.get("refusal"))
-    for call in items(message.get("tool_calls"), "tool_calls"):
-        function, custom = mapping(mapping(call).get("function")), mapping(mapping(call).get("custom"))
+    for call in map(mapping, items(message.get("tool_calls"), "tool_calls")):
+        function, custom = mapping(call.get("function")), mapping(call.get("custom"))
         name = tools.flat_name(str((function or custom).get("name") or ""))
         given = {INPUT: str(custom.get("input") or "")} if custom else arguments_of(function.get("arguments"))
         yield ToolUseBlock(str(call.get("id") or name), name, given)

@@ -113,7 +113,7 @@ def number(body: Mapping[str, Any], *names: str) -> int | None:
         value = body.get(name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < 1e15:
             raise invalid(f"{name} must be a positive number", name)
         return int(value)
     return None

@@ -161,7 +161,7 @@ class _Listed:
         dropped: list[str] = []
         for tool in map(mapping, tools):
             is_deferred = tool.get("defer_loading") is True
-            if is_deferred and tool.get("name") not in found:
+            if is_deferred and str(tool.get("name")) not in found:
                 continue
             made = _tool(tool)
             if made is None:
