@@ -31,6 +31,11 @@ def test_no_settings_are_the_strict_profile() -> None:
     assert Settings() == Settings.for_profile("strict")
 
 
+def test_a_file_is_named_once_however_many_names_it_has() -> None:
+    actions = [WritePath("a.txt"), WritePath("/nonexistent/ws/a.txt")]
+    assert judge(actions, Settings(), WORKSPACE).reason == "`a.txt`: changing files of the workspace requires approval"
+
+
 @pytest.mark.parametrize(
     ("line", "decision"),
     [

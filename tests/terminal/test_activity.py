@@ -26,7 +26,7 @@ from joey.events import (
 from joey.messages import TextBlock, ToolResult
 from joey.terminal.activity import IDLE, Activity, after, draw_activity, duration
 from joey.terminal.screen.app import Interactive
-from screen_kit import ScratchServices, until
+from screen_kit import ScratchServices, say, until
 
 STARTED = TaskStarted("go", "code", "m", "native")
 WRITING = (
@@ -92,6 +92,18 @@ def test_it_takes_no_more_than_its_line() -> None:
 @pytest.mark.parametrize("event", [TaskFinished("completed"), ApprovalRequested("a", "c", "x", {}, "why")])
 def test_it_is_idle_when_it_is_the_users_turn(event: Event) -> None:
     assert folded(STARTED, TurnStarted(1), event).is_idle
+
+
+async def test_a_command_of_the_users_is_still_running_when_a_task_ends_beside_it(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, []))
+    async with app.run_test() as pilot:
+        app.watch_task("t", STARTED)
+        await until(pilot, "waiting for the model")
+        await say(pilot, "!sleep 30")
+        app.watch_task("t", TaskFinished("cancelled", "stopped"))
+        await until(pilot, "running sleep 30")
+        await pilot.press("escape")
+        await until(pilot, "Esc to interrupt", gone=True)
 
 
 async def test_the_spinner_turns_while_joey_works_and_nothing_ticks_afterwards(tmp_path: Path) -> None:

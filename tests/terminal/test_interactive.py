@@ -135,6 +135,18 @@ async def test_resizing_keeps_everything(tmp_path: Path) -> None:
         await until(pilot, "stays where")
 
 
+async def test_the_status_line_has_what_the_new_width_has_room_for(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test(size=(100, 24)) as pilot:
+        app.session.choose(model="provider/a-model-with-a-name")
+        app.on_resize(events.Resize(app.size, app.size))
+        await until(pilot, "code mode  approve: ask  provider/a-model-with-a-name")
+        await pilot.resize_terminal(40, 24)
+        await until(pilot, "a-model-with-a-name", gone=True)
+        await pilot.resize_terminal(100, 24)
+        await until(pilot, "code mode  approve: ask  provider/a-model-with-a-name")
+
+
 async def test_thousands_of_entries_scroll_with_few_widgets(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test() as pilot:

@@ -158,6 +158,16 @@ async def test_colours_are_for_the_user_and_not_for_the_model(task: ToolContext)
     assert "".join(pieces) == "\x1b[31mred\x1b[0m plain\n"
 
 
+async def test_the_user_is_told_how_many_lines_are_not_shown(task: ToolContext) -> None:
+    result = await run(task, "seq 100000")
+    [shown] = result.shown
+    assert isinstance(shown, ShownText)
+    lines = shown.text.splitlines()
+    [gap] = [line for line in lines if "omitted" in line]
+    assert gap == f"[...{100_000 + 1 - 500} lines omitted...]"
+    assert lines[0] == "1" and lines[-1] == "100000" and len(lines) < 510
+
+
 async def test_large_output_is_kept_and_shown_at_both_ends(task: ToolContext) -> None:
     result = await run(task, "seq 1 20000; printf end")
     assert "was kept whole. Artifact ID: cmd-1.txt" in result.text

@@ -153,7 +153,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.clock: Callable[[], float] = monotonic
         self.notifier: Notifier | None = None
         """Tells the user that it is their turn; made of the settings unless it is given."""
-        self._activity = IDLE
+        self._activity = self._users_activity = IDLE
+        """What is being done, and what of it is a command of the user's own."""
         self._will_draw = False
 
     # The screen
@@ -306,8 +307,12 @@ class Interactive(SurvivingApp, TypeaheadApp):
             self._driver.write(codes)
 
     def on_resize(self, _event: Resize) -> None:
+        self.call_after_refresh(self._resized)  # the size is still the old one
+
+    def _resized(self) -> None:
         self._show_status()
-        self.call_after_refresh(self.query_one(RequestPanel).resized)
+        self._show_activity()
+        self.query_one(RequestPanel).resized()
 
     # The task
 
@@ -327,6 +332,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self._touch(*self.transcript.apply(task_id, event))
         before = self._activity
         self._activity = activity_after(self._activity, event, self.clock())
+        self._activity = self._users_activity if self._activity.is_idle else self._activity
         if (self._activity.kind, self._activity.what) != (before.kind, before.what):
             self._show_activity()
         if self._activity.is_idle and not before.is_idle and self.notifier is not None:
@@ -366,7 +372,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
         finally:
             self._worker = None
             self.session.ended()
-            self._activity = IDLE
+            self._activity = self._users_activity
             self._show_activity()
             self._count_jobs()
 
@@ -440,14 +446,16 @@ class Interactive(SurvivingApp, TypeaheadApp):
         entry = self.session.command_line.entry(line)
         self._touch(self.transcript.add(entry))
         running = Activity("running", f"running {one_line(entry.command)}", self.clock())
+        self._users_activity = running
         if self._activity.is_idle:
             self._activity = running
             self._show_activity()
         try:
             await self.session.command_line.run(entry, lambda _text: self._touch(entry))
         finally:
+            self._users_activity = IDLE if self._users_activity is running else self._users_activity
             if self._activity is running:
-                self._activity = IDLE
+                self._activity = self._users_activity
                 self._show_activity()
 
     def _answer(self, answer: Answer) -> None:

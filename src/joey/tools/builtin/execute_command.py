@@ -191,7 +191,7 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         hint = wall_hint(job.command, job.output.preview(), job.exit, job.sandbox) if job.sandbox else ""
         text = "\n".join([headline, *([notice] if notice else []), "", *_output(job), *(["", hint] if hint else [])])
         text = f"{text}\n\n{warning}" if warning else text
-        shown = shorten_output(collapse_repeats(job.output.for_user()), _USER_LINES)
+        shown = shorten_output(collapse_repeats(job.output.for_user()), _USER_LINES, lines_before=job.output.lines)
         user = tuple(ShownText(each) for each in (shown, warning) if each)
         result = failed(text, shown=user) if killed else ok(text, shown=user)
         ended = CommandExit(job.exit.code, job.exit.signal_name or "") if job.exit is not None else None

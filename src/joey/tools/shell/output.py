@@ -53,6 +53,7 @@ class CommandOutput:
         self._tail = ""
         self._settled_bytes = 0
         self._settled_characters = 0
+        self._settled_lines = 0
         self._file: BinaryIO | None = None
         self.artifact: Path | None = None
         self.problem = ""
@@ -68,6 +69,11 @@ class CommandOutput:
     @property
     def _visible(self) -> str:
         return without_colours(self._screen.visible)
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are so far, with the one that the next word would begin or continue."""
+        return self._settled_lines + self._screen.visible.count("\n") + 1
 
     @property
     def is_small(self) -> bool:
@@ -130,6 +136,7 @@ class CommandOutput:
         self._tail = (self._tail + text)[-TAIL:]
         self._settled_bytes += len(data)
         self._settled_characters += len(text)
+        self._settled_lines += text.count("\n")
 
     def _open(self) -> None:
         try:

@@ -24,8 +24,11 @@ def _run(line: str, count: int) -> str:
     return f"{line}\n{note if len(note) < len(repeats) else repeats}"
 
 
-def shorten_output(text: str, max_lines: int | None = None, max_characters: int | None = None) -> str:
-    """The text with its middle left out if it has more than so many characters, or else more than so many lines."""
+def shorten_output(
+    text: str, max_lines: int | None = None, max_characters: int | None = None, *, lines_before: int = 0
+) -> str:
+    """The text with its middle left out if it has more than so many characters, or else more than so many lines. Where
+    it lacks some of its middle already, `lines_before` is how many lines it had."""
     if max_characters is not None and len(text) > max_characters:
         head = int(max_characters * _HEAD_SHARE)
         tail = max_characters - head
@@ -34,8 +37,9 @@ def shorten_output(text: str, max_lines: int | None = None, max_characters: int 
     if max_lines is None or len(lines) <= max_lines:
         return text
     head = int(max_lines * _HEAD_SHARE)
-    omitted = len(lines) - max_lines
-    return "\n".join([*lines[:head], "", f"[...{omitted} lines omitted...]", "", *lines[head + omitted :]])
+    cut = len(lines) - max_lines
+    omitted = max(len(lines), lines_before) - max_lines
+    return "\n".join([*lines[:head], "", f"[...{omitted} lines omitted...]", "", *lines[head + cut :]])
 
 
 def joined_ends(head: str, tail: str, omitted: int, unit: str = "characters") -> str:
