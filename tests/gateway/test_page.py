@@ -38,13 +38,13 @@ async def test_a_request_is_shown_while_it_streams(browser: Any) -> None:
         await page.goto(address)
         await page.wait_for_selector("text=No requests yet.")
         body = request_body("chat", words="<b>List</b> them", stream=True)
-        asking = asyncio.create_task(client.post(f"{address}{PATHS['chat']}", json=body, timeout=60))
+        posting = asyncio.create_task(client.post(f"{address}{PATHS['chat']}", json=body, timeout=60))
         await page.locator("tbody tr").focus()
         await page.keyboard.press("Enter")
         await page.locator("#wrote", has_text="Well <i>done</i>").wait_for()
-        assert not asking.done(), "it is shown only when it is complete"
+        assert not posting.done(), "it is shown only when it is complete"
         assert await page.inner_text("#wanted") == "<b>List</b> them"
-        await asking
+        await posting
         await page.locator("#made", has_text="[call list_files] {}").wait_for()
         await page.wait_for_selector("tr.done >> text=done")
         assert "\u2039U+202E\u203aexe.txt\u2039U+200B\u203a" in await page.inner_text("#wrote")

@@ -7,7 +7,7 @@ rejects. Keywords that nobody here knows stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from joey.gateway.refusal import invalid
@@ -74,11 +74,12 @@ def _flaws(schema: Any, place: str, depth: int) -> Iterator[tuple[str, str]]:
             yield from _flaws(value, here, depth + 1)
 
 
-def _each(value: Any, place: str, depth: int, kind: type, shape: str) -> Iterator[tuple[str, str]]:
+def _each(value: Any, place: str, depth: int, kind: type[Any], shape: str) -> Iterator[tuple[str, str]]:
     if not isinstance(value, kind):
         yield place, shape
         return
-    for name, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+    parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, Mapping) else enumerate(value)
+    for name, part in parts:
         yield from _flaws(part, f"{place}.{name}", depth + 1)
 
 
