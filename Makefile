@@ -134,7 +134,7 @@ check-rest:
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/docs.py --check
 
-bench: .venv/.bench .venv/.bubblewrap ## benchmarks, beside other parsers in one run
+bench: .venv/.bench .venv/.bubblewrap ## benchmarks beside peers in one run: what is claimed first, then all tables
 	$(BIN)/python -m bench
 
 # EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.

@@ -9,6 +9,7 @@ import compileall
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 from bench.table import Table
@@ -30,9 +31,16 @@ def run() -> list[Table]:
     table.add("Joey, at most", "", str(MAX_MEGABYTES), str(MAX_DISTRIBUTIONS))
     table.add("Joey", *weigh())
     table.add("Joey with MCP", *weigh("mcp"))
+    table.add("Joey with everything", *weigh(extras()))
     for name, figures in QUOTED.items():
         table.add(f"{name} (quoted)", *figures)
     return [table]
+
+
+def extras() -> str:
+    """Those of users: what developers need is no part of an install."""
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
+    return ",".join(sorted(set(project["optional-dependencies"]) - {"dev", "bench", "site", "release"}))
 
 
 def weigh(extra: str = "") -> tuple[str, str, str]:

@@ -24,6 +24,7 @@ ROUNDS = 15
 JOEY = str(Path(sys.executable).parent / "joey")
 MODEL = "anthropic/claude-sonnet-5-5"
 INPUT = "What would you like"
+AGENT = "a bare agent, to its answer to an editor"
 BARE_AGENT = """import json, sys
 message = json.loads(sys.stdin.buffer.readline())
 sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": 1}}) + "\\n")
@@ -43,7 +44,7 @@ def run() -> list[Table]:
             "joey --help": lambda: cpu_seconds([JOEY, "--help"]),
             "import joey": lambda: cpu_seconds([sys.executable, "-c", "import joey"]),
             "import joey.protocols": lambda: cpu_seconds([sys.executable, "-c", "import joey.protocols"]),
-            "a bare agent, to its answer to an editor": lambda: seconds_to_answer(bare_agent, home),
+            AGENT: lambda: seconds_to_answer(bare_agent, home),
             "joey acp, to its answer to an editor": lambda: seconds_to_answer([JOEY, "acp"], home, key=True),
             "the same without a key": lambda: seconds_to_answer([JOEY, "acp"], home),
             "joey, to its first frame": lambda: seconds_to_frame(home),
@@ -59,7 +60,16 @@ def run() -> list[Table]:
     table = Table(f"Start-up (CPU time, best of {ROUNDS})", columns)
     for name, taken in best.items():
         table.add(name, f"{taken / nothing:.2f}", f"{taken / textual:.2f}")
-    return [table]
+    return [table, answers(best)]
+
+
+def answers(best: dict[str, float]) -> Table:
+    """The agents among these, beside the bare one."""
+    table = Table("An editor's initialize, to the answer (CPU time)", ["", "ratio"])
+    for name, taken in best.items():
+        if name.startswith(("joey acp", "the same")):
+            table.add(name, f"{taken / best[AGENT]:.2f}")
+    return table
 
 
 def cpu_seconds(command: list[str]) -> float:

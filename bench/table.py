@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 class Table:
@@ -14,6 +17,14 @@ class Table:
     def add(self, *cells: str) -> None:
         assert len(cells) == len(self._rows[0]), "a row has as many cells as the table has columns"
         self._rows.append(list(cells))
+
+    def numbers(self, rows: re.Pattern[str], columns: Sequence[str]) -> Iterator[float]:
+        """The figures in these columns of the rows whose names match; a cell of words has none."""
+        places = [self._rows[0].index(column) for column in columns]
+        for row in self._rows[1:]:
+            if rows.fullmatch(row[0]):
+                found = (_NUMBER.match(row[place]) for place in places)
+                yield from (float(number.group().replace(",", "")) for number in found if number)
 
     @property
     def widths(self) -> list[int]:

@@ -58,7 +58,7 @@ class Workshop:
 
     def another(self) -> CodebaseIndex:
         """The same index as another process would open it."""
-        return CodebaseIndex(self.root, self.folder, self._load, lambda path: path in self.hidden)
+        return CodebaseIndex(self.root, self.folder, self._load, lambda path: Path(path) in self.hidden)
 
     def _load(self) -> tuple[Embedder | None, str]:
         return (self.model, "") if self.with_model else (None, "the ranking by meaning is not installed")

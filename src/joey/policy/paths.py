@@ -158,7 +158,7 @@ class Workspace:
     def _by_links(self, path: str) -> Meaning:
         return (self.backlinks or self._backlinks()).meaning(path)
 
-    def hides(self, path: Path) -> bool:
+    def hides(self, path: Path | str) -> bool:
         """Whether an ignore file hides the path: asked of every file of a walk, so that it is free without one."""
         rules = any(each.ignore.specs for each in (self, *self.others))
         return rules and self._recently().locate(str(path)).hidden_by is not None

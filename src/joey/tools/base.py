@@ -120,7 +120,7 @@ class ToolContext:
     """The slugs of all modes; empty if unknown."""
     todos: tuple[Todo, ...] = ()
     """The todo list of the task as this call finds it."""
-    ignored: Callable[[Path], bool] = lambda _path: False
+    ignored: Callable[[Path | str], bool] = lambda _path: False
     """Whether an ignore file hides this (resolved, absolute) path from the model."""
     permissions: Permissions = Permissions()
     """What the policy allows this call beyond its actions."""

@@ -48,7 +48,7 @@ async def test_ignored_files_never_appear(tmp_path: Path) -> None:
     (workspace / "secret").mkdir(parents=True)
     (workspace / "secret" / "a.py").write_text(function("delete_user"))
     (workspace / "open.py").write_text(function("other"))
-    context = ToolContext(workspace, tmp_path / "s", ignored=lambda path: "secret" in path.parts)
+    context = ToolContext(workspace, tmp_path / "s", ignored=lambda path: "secret" in Path(path).parts)
     assert "secret" not in (await search(context, "delete user")).text
     assert (await search(context, "delete user", "secret")).is_error
 

@@ -137,7 +137,7 @@ async def test_a_call_that_cannot_work_is_refused_before_anybody_is_prompted(
     tmp_path: Path, endpoint: ImageEndpoint | None, arguments: dict[str, str], problem: str
 ) -> None:
     (tmp_path / "words.png").write_text("hello")
-    context = ToolContext(tmp_path, tmp_path / "storage", ignored=lambda path: "secret" in path.parts)
+    context = ToolContext(tmp_path, tmp_path / "storage", ignored=lambda path: "secret" in Path(path).parts)
     plan = await GenerateImage(endpoint).plan(GenerateImageParams(prompt="x", **arguments), context)
     assert plan.refusal is not None and problem in plan.refusal.text
 

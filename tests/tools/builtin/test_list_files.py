@@ -101,7 +101,7 @@ async def test_hidden_and_package_folders_are_named_but_not_entered(context: Too
 
 async def test_the_ignore_file_of_the_workspace_hides(tmp_path: Path) -> None:
     tree(tmp_path, "secret/key", "open.txt")
-    context = ToolContext(tmp_path, tmp_path, ignored=lambda path: "secret" in path.parts)
+    context = ToolContext(tmp_path, tmp_path, ignored=lambda path: "secret" in Path(path).parts)
     assert await entries(context) == ["open.txt"]
     assert (await listed(context, "secret")).is_error
 

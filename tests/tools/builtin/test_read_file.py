@@ -128,13 +128,13 @@ async def test_what_cannot_be_read_says_why_and_what_to_do(context: ToolContext,
 
 async def test_a_hidden_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.env").write_text("KEY=1")
-    context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: path.suffix == ".env")
+    context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: Path(path).suffix == ".env")
     result = await read(context, path="secret.env")
     assert result.is_error and "ignore file" in result.text and "KEY" not in result.text
 
 
 async def test_hidden_files_are_not_named_and_many_are_counted(tmp_path: Path) -> None:
-    context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: path.suffix == ".env")
+    context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: Path(path).suffix == ".env")
     (tmp_path / "secret.env").write_text("KEY=1")
     assert "Its folder is empty." in (await read(context, path="a.py")).text
     for number in range(20):
@@ -146,7 +146,7 @@ async def test_hidden_files_are_not_named_and_many_are_counted(tmp_path: Path) -
 async def test_a_link_to_a_hidden_file_is_hidden_too(tmp_path: Path) -> None:
     (tmp_path / "secret.env").write_text("KEY=1")
     (tmp_path / "link.txt").symlink_to("secret.env")
-    context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: path.suffix == ".env")
+    context = ToolContext(tmp_path, tmp_path / "s", ignored=lambda path: Path(path).suffix == ".env")
     assert "KEY" not in (await read(context, path="link.txt")).text
 
 

@@ -135,7 +135,7 @@ async def test_gitignore_holds_without_a_repository(context: ToolContext) -> Non
 
 
 async def test_the_ignore_file_of_the_workspace_hides(tmp_path: Path) -> None:
-    context = ToolContext(tmp_path, tmp_path, ignored=lambda path: path.name == "secret.txt")
+    context = ToolContext(tmp_path, tmp_path, ignored=lambda path: Path(path).name == "secret.txt")
     write(context, "secret.txt", "needle in secret\n")
     write(context, "open.txt", "needle\n")
     text = (await found(context, "needle")).text

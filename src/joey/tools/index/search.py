@@ -72,7 +72,7 @@ class CodebaseIndex:
     """The index of one workspace. May be used from several threads; they take turns."""
 
     def __init__(
-        self, workspace: Path, folder: Path, load_model: LoadModel, hidden: Callable[[Path], bool] = lambda _path: False
+        self, workspace: Path, folder: Path, load_model: LoadModel, hidden: Callable[[str], bool] = lambda _path: False
     ) -> None:
         self.workspace = workspace
         self.folder = folder
@@ -198,7 +198,7 @@ class CodebaseIndex:
     def _visible(self, path: str) -> bool:
         """Not gone, and not hidden since: an index that could not be updated may still know what is."""
         file = self.workspace.resolve() / path
-        return file.is_file() and not file.is_symlink() and not self._hidden(file)
+        return file.is_file() and not file.is_symlink() and not self._hidden(str(file))
 
 
 def _best(

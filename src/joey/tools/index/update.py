@@ -106,7 +106,7 @@ def only_writer(folder: Path) -> Iterator[bool]:
         yield True
 
 
-def files_of(workspace: Path, hidden: Callable[[Path], bool]) -> tuple[dict[str, os.stat_result], bool]:
+def files_of(workspace: Path, hidden: Callable[[str], bool]) -> tuple[dict[str, os.stat_result], bool]:
     """The files that belong in an index, relative to the workspace, and whether there are more than fit."""
     files, missing = look_at_files(workspace.resolve(), limit=2 * MAX_FILES, hidden=hidden, seconds=_SECONDS_TO_WALK)
     found = {name: info for name, info in files.items() if _belongs(name, info.st_size)}
@@ -134,7 +134,7 @@ class Updating:
         self,
         store: IndexStore,
         workspace: Path,
-        hidden: Callable[[Path], bool],
+        hidden: Callable[[str], bool],
         embedder: Embedder | None,
         allowance: Allowance | None = None,
         progress: Progress = lambda _what, _done, _of: None,

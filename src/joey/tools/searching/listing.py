@@ -66,7 +66,7 @@ class _Rules:
 
 
 def list_folder(
-    folder: Path, *, recursive: bool, limit: int, hidden: Callable[[Path], bool], seconds: float = 10.0
+    folder: Path, *, recursive: bool, limit: int, hidden: Callable[[str], bool], seconds: float = 10.0
 ) -> FolderListing:
     """The entries of a folder. `hidden` says which (absolute) paths are not to be shown at all."""
     walk = _Walk(folder, limit, hidden, time.monotonic() + seconds)
@@ -78,7 +78,7 @@ def list_folder(
 
 
 def look_at_files(
-    folder: Path, *, limit: int, hidden: Callable[[Path], bool], seconds: float
+    folder: Path, *, limit: int, hidden: Callable[[str], bool], seconds: float
 ) -> tuple[dict[str, os.stat_result], bool]:
     """The regular files that a whole listing would show, with size and time; also whether some are missing.
     Nothing is sorted for a reader: this is for a look at every file, again and again."""
@@ -89,7 +89,7 @@ def look_at_files(
 
 
 class _Walk:
-    def __init__(self, folder: Path, limit: int, hidden: Callable[[Path], bool], deadline: float) -> None:
+    def __init__(self, folder: Path, limit: int, hidden: Callable[[str], bool], deadline: float) -> None:
         self.listing = FolderListing()
         self._folder = folder
         self._limit = limit
@@ -111,9 +111,9 @@ class _Walk:
         return self.listing.timed_out or self.listing.cut
 
     def _visit(self, folder: str, prefix: str, rules: _Rules | None) -> None:
-        rules, here = _rules_in(folder, rules), Path(folder)
+        rules = _rules_in(folder, rules)
         for entry in self._sorted_entries(folder, prefix):
-            if self._is_left_out(entry, here, rules):
+            if self._is_left_out(entry, rules):
                 continue
             if prefix and len(self.listing.entries) >= self._limit:
                 self.listing.cut = True
@@ -138,15 +138,14 @@ class _Walk:
     def _in_order(self, folder: str) -> list[_Entry]:
         return sorted(_entries(folder), key=lambda entry: _natural(entry.name))
 
-    def _is_left_out(self, entry: _Entry, folder: Path, rules: _Rules | None) -> bool:
+    def _is_left_out(self, entry: _Entry, rules: _Rules | None) -> bool:
         if entry.name == ".git":
             return True
         if rules is not None and rules.hide(entry.path, is_folder=entry.is_folder and not entry.is_link):
             return True
-        path = folder / entry.name  # half the price of making it from its text
         try:
             # No folder on the way was a link when it was opened, so that only a link leads elsewhere.
-            return self._hidden(path.resolve() if entry.is_link else path)
+            return self._hidden(str(Path(entry.path).resolve()) if entry.is_link else entry.path)
         except (OSError, RuntimeError):  # a loop of links leads nowhere, so that nothing is hidden there
             return False
 
@@ -160,7 +159,7 @@ class _Walk:
 class _StatWalk(_Walk):
     """Keeps what the system says of each file, and sorts no more than is needed to be the same each time."""
 
-    def __init__(self, folder: Path, limit: int, hidden: Callable[[Path], bool], deadline: float) -> None:
+    def __init__(self, folder: Path, limit: int, hidden: Callable[[str], bool], deadline: float) -> None:
         super().__init__(folder, limit, hidden, deadline)
         self.files: dict[str, os.stat_result] = {}
 
