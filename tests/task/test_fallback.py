@@ -9,6 +9,7 @@ from joey.app.opening import refuse_fallbacks_without_tools
 from joey.errors import UsageError
 from joey.events import ModelChanged, RetryScheduled
 from joey.providers import Abilities, ModelRequest, ReasoningOptions
+from joey.providers.errors import OverloadedError
 from joey.providers.fallback import FallbackProvider, OpenedModel
 from joey.task.requests import unattended
 from joey.terminal.notes import note_on
@@ -79,3 +80,14 @@ def test_a_model_without_tools_cannot_continue_native_calls() -> None:
     with pytest.raises(UsageError, match="p/1 cannot be a fallback"):
         refuse_fallbacks_without_tools(provider, protocols.get("native"))
     refuse_fallbacks_without_tools(provider, protocols.get("xml"))
+
+
+async def test_a_fallback_may_think_as_much_as_its_role_says() -> None:
+    first, second = ScriptedProvider([BUSY]), ScriptedProvider([done()])
+    provider = FallbackProvider([OpenedModel(first, "a", "p/a"), OpenedModel(second, "b", "p/b", "low")])
+    assert provider.fall_back(OverloadedError("busy")) == "p/b"
+    request = ModelRequest(model="a", messages=(), reasoning=ReasoningOptions("high"))
+    async for _ in provider.stream(request):
+        pass
+    [sent] = second.requests
+    assert sent.reasoning == ReasoningOptions(second.abilities("b").nearest_effort("low"))

@@ -13,8 +13,9 @@ from joey.events import ContextKept, ContextShortened, Request, RetryScheduled, 
 from joey.journal.records import MessageAdded, TurnEnded
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.builtin import CODE
-from joey.providers import EngineOptions
+from joey.providers import EngineOptions, ReasoningOptions
 from joey.providers.local.provider import LocalProvider
+from joey.task.config import FastModel
 from joey.task.context import ContextView
 from joey.task.kept import kept_of
 from joey.task.large_results import limit_for, result_sizes, shortened
@@ -22,6 +23,7 @@ from joey.task.task import TaskHandle
 from joey.task.window import KEPT_MESSAGES
 from joey.terminal.context_bar import context_lines
 from joey.testing.script import Failure, Faults, Scripted, reply
+from joey.testing.scripted import ScriptedProvider
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import ToolChoices, build_toolset
 from joey.usage import Usage
@@ -55,6 +57,27 @@ async def test_old_turns_are_summed_up_and_the_task_and_the_last_turns_stay(tmp_
     ]
     assert called == answered == ["l6", "l7", "l8"]
     assert kit.task is not None and len(kit.task.state.messages) == 20, "nothing is deleted"
+
+
+@pytest.mark.parametrize(
+    ("answer", "by_fast"),
+    [(reply("In short.", usage=UsageChunk(7, 2)), True), (Failure(529, "busy"), False), (reply(""), False)],
+)
+async def test_a_fast_model_writes_the_summary_and_the_model_itself_where_it_cannot(
+    tmp_path: Path, answer: Scripted, by_fast: bool
+) -> None:
+    fast = ScriptedProvider([answer])
+    own = [] if by_fast else [reply("By the model itself.")]
+    script = [*(looks(number, 100) for number in range(8)), looks(8, 90_000), *own, done()]
+    kit = Kit(tmp_path, script, context_window=100_000, repetition_limit=0, mistake_limit=0)
+    kit.change(fast=FastModel(fast, "small", "p/small", ReasoningOptions("low")))
+    assert (await kit.run("The task itself.")).outcome == "completed"
+    (shortened,) = kit.of(ContextShortened)
+    assert shortened.summary == ("In short." if by_fast else "By the model itself.")
+    [request] = fast.requests
+    assert (request.model, request.reasoning) == ("small", ReasoningOptions("low")) and not request.tools
+    reasons = [each.reason for each in kit.of(RetryScheduled) if "p/small wrote no summary" in each.reason]
+    assert len(reasons) == (0 if by_fast else 1), "a change is visible"
 
 
 async def test_a_summary_is_tried_again_before_it_is_done_without(tmp_path: Path) -> None:

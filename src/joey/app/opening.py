@@ -11,6 +11,7 @@ from joey.protocols import Protocol
 from joey.providers import LOCAL, Abilities, EngineOptions, Provider, ReasoningOptions, open_model
 from joey.providers.catalogue import ModelFacts
 from joey.providers.fallback import FallbackProvider, OpenedModel
+from joey.task.config import FastModel
 
 
 def open_with_fallbacks(name: str, config: Config) -> tuple[Provider, str]:
@@ -50,7 +51,19 @@ def _grammar_for(name: str, config: Config) -> str | None:
 
 def _fallback(name: str, config: Config) -> OpenedModel:
     with located_at(config.settings["fallback_models"]):
-        return OpenedModel(*_opened(name, config), name)
+        return OpenedModel(*_opened(name, config), name, config.value("reasoning.fallback_effort"))
+
+
+def open_fast(config: Config) -> FastModel | None:
+    """The model for summaries, if the settings name one."""
+    name = config.value("fast_model")
+    if not name:
+        return None
+    with located_at(config.settings["fast_model"]):
+        provider, model = _opened(name, config)
+    effort = config.value("reasoning.fast_effort")
+    reasoning = ReasoningOptions(provider.abilities(model).nearest_effort(effort)) if effort else None
+    return FastModel(provider, model, name, reasoning)
 
 
 def reasoning_of(config: Config, name: str, facts: ModelFacts, abilities: Abilities) -> ReasoningOptions | None:

@@ -19,7 +19,7 @@ from joey.app.checks import check_settings
 from joey.app.dialects import choose_protocol, look_again
 from joey.app.hooks import hook_settings, hooks_of
 from joey.app.models import catalogue
-from joey.app.opening import open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
+from joey.app.opening import open_fast, open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
 from joey.app.permissions import project_permissions
 from joey.app.sandbox import check_profile
 from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, located_at, sandbox_settings
@@ -256,7 +256,9 @@ async def open_task(
         await asyncio.to_thread(keep_on_branch, setup.workspace, task.state)
     finally:
         ours = () if running else (servers.close(),)
-        await asyncio.gather(*ours, *(() if setup.given.model else (config.model.provider.close(),)))
+        opened = () if setup.given.model else (config.model.provider.close(),)
+        fast = (config.model.fast.provider.close(),) if config.model.fast else ()
+        await asyncio.gather(*ours, *opened, *fast)
 
 
 def _profile(setup: TaskSetup) -> str:
@@ -295,6 +297,7 @@ def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = N
             prices,
             replace(replies_of(config, profile, abilities.context_window), reasoning=reasoning),
             _named_server(config, label),
+            open_fast(config),
         ),
         TaskWorkspace(
             workspace,

@@ -120,12 +120,21 @@ KEYS: tuple[Key, ...] = (
         flag=Flag("--fallback-model", ALL, "PROVIDER/MODEL"),
     ),
     Key(
+        "fast_model",
+        TEXT,
+        "smaller model that writes summaries of the conversation; where it is not set, or fails, the model does",
+        variable="JOEY_FAST_MODEL",
+        flag=Flag("--fast-model", ALL, "PROVIDER/MODEL"),
+    ),
+    Key(
         "reasoning.effort",
         one_of(*EFFORTS),
         "how much the model thinks; a level that the model does not have becomes the nearest",
         variable="JOEY_EFFORT",
         flag=Flag("--effort", ALL),
     ),
+    Key("reasoning.fast_effort", one_of(*EFFORTS), "the same for the fast model"),
+    Key("reasoning.fallback_effort", one_of(*EFFORTS), "the same for fallback models; if not set, as for the model"),
     Key("reasoning.budget", COUNT, "tokens for thinking, for models that take a budget (older Claude models)"),
     Key(
         "grammar",

@@ -12,8 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from joey.chunks import Chunk
-from joey.providers.base import ModelRequest, Provider
-from joey.providers.catalogue import Abilities
+from joey.providers.base import ModelRequest, Provider, ReasoningOptions
+from joey.providers.catalogue import Abilities, Effort
 from joey.providers.errors import NetworkError, OverloadedError, ProviderError, RateLimitError
 
 
@@ -24,6 +24,8 @@ class OpenedModel:
     provider: Provider
     model: str
     full_name: str
+    effort: Effort | None = None
+    """How much it thinks; None: as much as the request says."""
 
 
 class FallbackProvider(Provider):
@@ -72,6 +74,8 @@ class FallbackProvider(Provider):
 
     def _adapted(self, request: ModelRequest, now: OpenedModel) -> ModelRequest:
         reasoning, abilities = request.reasoning, now.provider.abilities(now.model)
+        if now.effort is not None:
+            reasoning = replace(reasoning or ReasoningOptions(), effort=now.effort)
         if reasoning is not None and reasoning.effort is not None:
             reasoning = replace(reasoning, effort=abilities.nearest_effort(reasoning.effort))
         return replace(request, model=now.model, reasoning=reasoning)

@@ -19,7 +19,7 @@ from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.prompts import UserInput
 from joey.protocols.base import Parser, Protocol
-from joey.providers.base import Provider
+from joey.providers.base import Provider, ReasoningOptions
 from joey.providers.catalogue import Prices
 from joey.system.worktrees import Worktrees
 from joey.task.check_settings import NO_CHECKS, CheckSettings
@@ -52,6 +52,17 @@ class Suspended(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
+class FastModel:
+    """A smaller model for what is not the work itself: it summarizes the conversation."""
+
+    provider: Provider
+    name: str
+    label: str
+    """Its full name, provider/model."""
+    reasoning: ReasoningOptions | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """Who does the work: a model of a provider, and the protocol in which it calls tools."""
 
@@ -64,6 +75,8 @@ class Model:
     replies: Replies = field(default_factory=Replies)
     base_url: str | None = None
     """The server that was named for this task alone, for the journal."""
+    fast: FastModel | None = None
+    """Who writes summaries; None: the model itself."""
 
     @property
     def full_name(self) -> str:

@@ -14,13 +14,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from joey.chunks import TextChunk, UsageChunk
-from joey.events import ContextKept, ContextShortened
+from joey.events import ContextKept, ContextShortened, RetryScheduled
 from joey.frames import below_heading
 from joey.journal.records import MessagesHidden, ResultsShortened
 from joey.messages import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
-from joey.providers.base import ModelRequest
+from joey.providers.base import ModelRequest, Provider
 from joey.providers.errors import ProviderError
-from joey.task.config import TaskConfig
+from joey.task.config import FastModel, TaskConfig
 from joey.task.history import hideable, places, visible
 from joey.task.hook_points import HookPoints
 from joey.task.kept import dropped_from, kept_names, kept_of
@@ -55,6 +55,8 @@ Write nothing else."""
 class _Summary:
     text: str = ""
     usage: Usage = field(default_factory=Usage)
+    by: str = ""
+    """The fast model that wrote it; empty: the model of the task."""
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +154,7 @@ class Window:
 
     def _hide(self, count: int, summary: _Summary) -> None:
         text, usage = summary.text or None, summary.usage
-        cost = self._config.model.cost(usage) if usage.total else None
+        cost = self._cost(summary) if usage.total else None
         state, before = self._log.state, self._log.state.last_usage.total
         messages = state.messages[1 + state.hidden : 1 + count]
         kept = kept_of(messages, state.kept)
@@ -161,6 +163,10 @@ class Window:
         self._log.record(MessagesHidden(count, text, after, usage, cost, kept))
         named = kept_names(kept, len(open_todos(tuple(state.todos))))
         self._log.emit(ContextShortened(count, text, before, after, usage, cost, 0, dropped_from(messages), named))
+
+    def _cost(self, summary: _Summary) -> float | None:
+        model = self._config.model
+        return model.prices.cost(summary.by, summary.usage) if summary.by else model.cost(summary.usage)
 
     async def _summary(self, count: int) -> _Summary:
         """The first `count` messages after the task in short, with those hidden before. Raises ProviderError."""
@@ -176,12 +182,28 @@ class Window:
             max_tokens=model.replies.max_tokens,
             temperature=model.replies.temperature,
         )
-        return await persist(lambda: self._written(request), self._config, self._log)
+        if model.fast is not None and (written := await self._by_fast(model.fast, request)):
+            return written
+        return await persist(lambda: self._written(request, model.provider), self._config, self._log)
 
-    async def _written(self, request: ModelRequest) -> _Summary:
+    async def _by_fast(self, fast: FastModel, request: ModelRequest) -> _Summary | None:
+        """What the fast model writes, at the first attempt; None where it cannot: then the model of the task does."""
+        request = replace(request, model=fast.name, reasoning=fast.reasoning)
+        problem = "it wrote nothing"
+        try:
+            written = await self._written(request, fast.provider)
+            if written.text:
+                return replace(written, by=fast.label)
+        except ProviderError as error:
+            problem = str(error)
+        reason = f"{fast.label} wrote no summary ({problem}); {self._config.model.full_name} does"
+        self._log.emit(RetryScheduled(1, 0.0, reason))
+        return None
+
+    async def _written(self, request: ModelRequest, provider: Provider) -> _Summary:
         text: list[str] = []
         usage = Usage()
-        async with aclosing(self._config.model.provider.stream(request)) as chunks:
+        async with aclosing(provider.stream(request)) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, TextChunk):
                     text.append(chunk.text)
