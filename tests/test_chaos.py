@@ -36,9 +36,9 @@ async def test_killed_at_random_instants_nothing_is_lost_or_done_twice() -> None
 @needs_strace
 async def test_killed_before_a_system_call_nothing_is_lost_or_done_twice() -> None:
     tally = Tally()
-    total = await kills.at_every_call(Setting("json_mix", sandbox="off"), tally, every=60, offset=30)
+    total = await kills.at_every_call(Setting("json_mix", sandbox="off"), tally, every=120, offset=30)
     assert not tally.faults
-    assert tally.tasks == len(range(31, total + 1, 60)) and 0 < tally.kills <= tally.tasks
+    assert tally.tasks == len(range(31, total + 1, 120)) and 0 < tally.kills <= tally.tasks
 
 
 @long

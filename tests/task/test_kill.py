@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-ROUNDS = 30
+ROUNDS = 12
 ZYGOTE = Path(__file__).with_name("kill_zygote.py")
 
 
