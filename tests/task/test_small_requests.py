@@ -10,11 +10,13 @@ import pytest
 from joey.commands import Answer
 from joey.events import TaskCompleted, ToolRunFinished
 from joey.messages import Message, TextBlock
+from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.task.profiles.small import Small
 from joey.task.profiles.small.intent import Intent, intent_of
 from joey.task.profiles.small.problems import collateral, missing_colour, missing_imports, problem_in, weakened
 from joey.task.profiles.small.runaway import runs_away
+from joey.task.settings import TaskLimits
 from joey.testing.script import Scripted, reply
 from joey.testing.scripted import ScriptedProvider
 from joey.tools.options import BuiltinOptions
@@ -71,6 +73,13 @@ async def test_what_is_hidden_from_the_model_is_not_shown(tmp_path: Path) -> Non
     assert "hunter2" not in text_of(kit.provider.requests[0].messages[0])
 
 
+async def test_where_reading_needs_approval_nothing_is_shown(tmp_path: Path) -> None:
+    kit = small(tmp_path, done("d", "It is one."), files={"a.txt": "hunter2\n"})
+    kit.change(approvals=Settings.for_profile("edits").changed(reads="ask"))
+    await kit.run("What is in a.txt?")
+    assert "hunter2" not in text_of(kit.provider.requests[0].messages[0])
+
+
 async def test_what_a_named_file_imports_is_shown_and_what_is_wrong_is_named(tmp_path: Path) -> None:
     files = {"main.py": "from lib import tax\nprint(tax(1), totl)\n", "lib.py": "def vat(x):\n    return x\n"}
     kit = small(tmp_path, done("d", "Nothing."), files={**files, "big.txt": "x" * 5000})
@@ -121,6 +130,17 @@ async def test_the_same_text_written_back_is_tried_again_from_a_clean_beginning_
     assert text_of(second.messages[0]).startswith(text_of(first.messages[0]))
     assert "holds exactly this already" in text_of(second.messages[0])
     assert len(third.messages) == 3
+
+
+async def test_a_conversation_that_was_shortened_since_is_sent_as_it_is(tmp_path: Path) -> None:
+    one, two, three, four = (Message("user", (TextBlock(text),)) for text in ("one", "two", "three", "four"))
+    watching = PROFILE.supervisor(tmp_path, Workspace.of(tmp_path), TaskLimits())
+    watching.new_request("Fix it.")
+    assert watching.sent((one,)) == (one,)
+    assert watching.ends_reply("\n" * 20)
+    assert [text_of(each)[:3] for each in watching.sent((one, two, three))] == ["one"]
+    assert [text_of(each)[:3] for each in watching.sent((one, two, three, four))] == ["one", "fou"]
+    assert watching.sent((four, two, three, one)) == (four, two, three, one)
 
 
 async def test_a_file_whose_lines_are_only_changed_a_little_may_be_written_at_once(tmp_path: Path) -> None:
@@ -401,3 +421,9 @@ def test_a_page_has_the_colours_that_were_requested() -> None:
     for right in ("<button style='background: red'>", "<style>button { color: #f00 }</style>", "rgb(1, 2, 3)"):
         assert missing_colour("a.html", right, "A page with a red button.") is None
     assert missing_colour("a.txt", page, "A red text.") is missing_colour("a.html", page, "A button.") is None
+
+
+async def test_of_an_empty_folder_nothing_is_sent_that_could_be_copied(tmp_path: Path) -> None:
+    kit = small(tmp_path, write("w", "haiku.txt", "The sea.\n"), done("d"))
+    await kit.run("Write a haiku into haiku.txt.")
+    assert text_of(kit.provider.requests[0].messages[0]) == "Write a haiku into haiku.txt."

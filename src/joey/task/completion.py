@@ -134,7 +134,7 @@ class Completion:
 
     def _beside(self) -> tuple[TextBlock, ...]:
         """What a new request is shown with."""
-        text = self._supervisor.beside(self._toolbox.context())
+        text = self._toolbox.beside(self._supervisor)
         return (TextBlock(text),) if text else ()
 
     async def _next_message(self, request: CompletionRequested) -> tuple[Answer, PromptCheck]:

@@ -173,7 +173,7 @@ class Loop:
     def _opening_details(self) -> str:
         context, todos = self._toolbox.context(), self._log.state.todos
         details = self._config.profile.opening_details(context, self._config.hooks.clock(), todos)
-        return "\n\n".join(text for text in (details, self._supervisor.beside(context)) if text)
+        return "\n\n".join(text for text in (details, self._toolbox.beside(self._supervisor)) if text)
 
     async def _bring_back(self, calls: Sequence[ToolUseBlock]) -> None:
         """Have the subtasks that an interruption left open come to their ends: all at once, as they were."""

@@ -15,6 +15,7 @@ from joey.task.calls import Grants, Rules
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.permissions import TaskPermissions
+from joey.task.profiles.base import Supervisor
 from joey.tools.base import Confined, ToolContext
 from joey.tools.forms import AskForm, decline
 from joey.tools.memory import ToolMemory
@@ -95,6 +96,10 @@ class Toolbox:
             editor=self._config.workspace.editor,
             memory=self.memory,
         )
+
+    def beside(self, supervisor: Supervisor) -> str:
+        """What a new request is shown with: files, if the model may read those without asking."""
+        return supervisor.beside(self.context()) if self.approvals.reads == "allow" else ""
 
     def newly_seen(self) -> tuple[SeenFile, ...]:
         """The files that the model knows another version of than was recorded last."""

@@ -90,6 +90,8 @@ def _wanted(request: str, entries: tuple[str, ...], text_of: Callable[[str], str
     entries = tuple(path for path in entries if not path.startswith(".") and "/." not in path)
     related = _related(named, entries, text_of)
     yield from ((path, False) for path in related)
+    if named and len(entries) > _MAX_SEARCHED:
+        return
     texts = {path: text for path in entries if (text := text_of(path)) is not None}
     if sum(map(len, texts.values())) <= _SMALL_FOLDER:
         yield from ((path, False) for path in entries)

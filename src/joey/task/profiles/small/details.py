@@ -18,16 +18,13 @@ _MAX_CALL, _MAX_CALLS = 80, 30
 
 
 def brief_details(context: ToolContext) -> str:
-    """With the task: the files there are, and commands that still run from before an interruption."""
+    """With the task: the files there are, and commands that still run from before an interruption. Of an empty folder
+    nothing is said: such a line was copied into the first file."""
     listing = list_folder(context.workspace, recursive=True, limit=_MAX_ENTRIES, hidden=context.ignored, seconds=2.0)
     files = [entry for entry in listing.entries if not entry.endswith("/")]
     more = " and more" if listing.cut else ""
-    first = (
-        f"Files in this folder: {', '.join(map(quoted, files))}{more}"
-        if files
-        else "There are no files in this folder yet."
-    )
-    return "\n".join([first, *(f"Command: {each}" for each in earlier_commands(context))])
+    first = [f"Files in this folder: {', '.join(map(quoted, files))}{more}"] if files else []
+    return "\n".join([*first, *(f"Command: {each}" for each in earlier_commands(context))])
 
 
 def calls_in(messages: Sequence[Message]) -> str:

@@ -40,10 +40,13 @@ _REPEATED = "The last reply repeated itself without end. Do it again, and end it
 class _View:
     """Which messages are sent: all up to the request, with it what failed, and those since the last restart.
 
-    Places in the conversation are counted when it is sent. If it was shortened since, all of it is sent."""
+    Places in the conversation are counted when it is sent. If it was shortened since, other messages stand there, and
+    all of it is sent."""
 
     request_at: int | None = None
     resumes_at: int | None = None
+    ends: tuple[Message, ...] = ()
+    """The messages at these two places."""
     note: str = ""
     restarts: bool = False
 
@@ -55,9 +58,12 @@ class _View:
             self.request_at = len(messages)
         if self.restarts:
             self.resumes_at, self.restarts = len(messages), False
+            self.ends = (messages[self.request_at - 1], messages[-1])
         if self.resumes_at is None or not 0 < self.request_at <= self.resumes_at <= len(messages):
             return messages
         request = messages[self.request_at - 1]
+        if (request, messages[self.resumes_at - 1]) != self.ends:
+            return messages
         with_note = replace(request, content=(*request.content, TextBlock(self.note)))
         return (*messages[: self.request_at - 1], with_note, *messages[self.resumes_at :])
 
