@@ -13,6 +13,7 @@ from joey.messages import Message, TextBlock
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.task.profiles.small import Small
+from joey.task.profiles.small.beside import readable
 from joey.task.profiles.small.intent import Intent, intent_of
 from joey.task.profiles.small.problems import collateral, missing_colour, missing_imports, problem_in, weakened
 from joey.task.profiles.small.runaway import runs_away
@@ -427,3 +428,12 @@ async def test_of_an_empty_folder_nothing_is_sent_that_could_be_copied(tmp_path:
     kit = small(tmp_path, write("w", "haiku.txt", "The sea.\n"), done("d"))
     await kit.run("Write a haiku into haiku.txt.")
     assert text_of(kit.provider.requests[0].messages[0]) == "Write a haiku into haiku.txt."
+
+
+def test_only_what_the_model_may_see_is_readable(tmp_path: Path) -> None:
+    for name in ("key.txt", "a.txt"):
+        (tmp_path / name).write_text("x\n")
+    (tmp_path / ".joeyignore").write_text("key.txt\n")
+    paths = Workspace.of(tmp_path)
+    assert readable(tmp_path / "a.txt", paths) == (tmp_path / "a.txt").resolve()
+    assert readable(tmp_path / "key.txt", paths) is readable(tmp_path.parent / "b.txt", paths) is None
