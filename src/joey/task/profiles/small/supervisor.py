@@ -56,7 +56,7 @@ class _View:
     def of(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         if self.request_at is None:
             self.request_at = len(messages)
-        if self.restarts:
+        if self.restarts and messages:
             self.resumes_at, self.restarts = len(messages), False
             self.ends = (messages[self.request_at - 1], messages[-1])
         if self.resumes_at is None or not 0 < self.request_at <= self.resumes_at <= len(messages):
