@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import sys
 
-from chaos import damage, day, fleet, kills, signals
+from chaos import beside, damage, day, fleet, kills, signals
 from chaos.kills import Setting, Tally
 
-PARTS = ("kills", "calls", "full", "damage", "signals", "day", "fleet")
+PARTS = ("kills", "beside", "calls", "full", "damage", "signals", "day", "fleet")
 
 
 def main() -> int:
@@ -34,6 +34,8 @@ async def _part(part: str, options: argparse.Namespace) -> int:
     tally = Tally()
     if part == "kills":
         await kills.at_random(options.kills, options.seed, tally, report=_report)
+    elif part == "beside":
+        await beside.killed(options.kills, options.seed, tally, report=_report)
     elif part == "calls":
         for protocol in kills.PROTOCOLS:
             await kills.at_every_call(Setting(protocol, sandbox="off"), tally, every=options.every, report=_report)

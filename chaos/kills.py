@@ -225,7 +225,7 @@ async def _killed(run: Run, knife: Knife, times: int, tally: Tally) -> list[str]
         kept = run.messages()
         process, instant = await knife.start(run)
         with suppress(TimeoutError):
-            last = await _until(process, instant)
+            last = await until(process, instant)
             found += ["a traceback was shown"] * last.traceback
             if last.code:
                 found.append(f"ended with {last.code}: {last.err[-600:]}")
@@ -239,7 +239,7 @@ async def _killed(run: Run, knife: Knife, times: int, tally: Tally) -> list[str]
     return found + await run.finish() if not found else found + await run.check()
 
 
-async def _until(process: asyncio.subprocess.Process | Forked, instant: Awaitable[None]) -> Ended:
+async def until(process: asyncio.subprocess.Process | Forked, instant: Awaitable[None]) -> Ended:
     """The end of a process, or TimeoutError if the instant came first; the process is left as it is then."""
     reading, waiting = asyncio.ensure_future(process.communicate()), asyncio.ensure_future(instant)
     await asyncio.wait([reading, waiting], return_when=asyncio.FIRST_COMPLETED)

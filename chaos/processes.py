@@ -65,7 +65,7 @@ class Place:
 
     def _holds(self, process: Path) -> bool:
         try:
-            return (process / "cwd").readlink().is_relative_to(self.workspace.resolve())
+            return (process / "cwd").readlink().is_relative_to(self.folder.resolve())
         except OSError:
             return False
 

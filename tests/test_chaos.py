@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from chaos import damage, day, kills, signals
+from chaos import beside, damage, day, kills, signals
 from chaos.day import Held
 from chaos.kept import false_checkpoints
 from chaos.kills import Setting, Tally
@@ -31,6 +31,13 @@ async def test_killed_at_random_instants_nothing_is_lost_or_done_twice() -> None
     await kills.at_random(2, 7, tally, [Setting("xml")])
     assert not tally.faults
     assert tally.kills == 2
+
+
+async def test_four_subtasks_in_worktrees_are_killed_at_random_and_nothing_is_lost() -> None:
+    tally = Tally()
+    await beside.killed(int(os.environ.get("JOEY_CHAOS_BESIDE") or 2), 5, tally)
+    assert not tally.faults
+    assert tally.kills
 
 
 @needs_strace

@@ -80,3 +80,23 @@ def test_an_agent_of_a_folder_that_is_not_trusted_replaces_nothing(tmp_path: Pat
     loaded = load_modes(tmp_path, tmp_path / "user", trusted=False)
     mode = loaded.get("code")
     assert mode is not None and mode.origin == "built-in" and len(loaded.held_back) == 1
+
+
+PUBLISHED = Path(__file__).parent / "published_agents"
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "words"),
+    [
+        ("code-reviewer", ["read", "browser"], "Use this agent when you need to review"),
+        ("test-automator", ["read", "edit", "command"], 'user: "Please cover src/parser.py"'),
+        ("completion-checker", ["read"], "Context: Several tasks are marked complete."),
+    ],
+)
+def test_agents_as_they_are_published_load_unchanged(name: str, groups: list[str], words: str) -> None:
+    """A description in one line with colons, in a block, and in lines that are no YAML."""
+    (mode,), problems = read_agent_file(PUBLISHED / f"{name}.md", "project")
+    assert problems == [] and mode.slug == name
+    assert [rule.group for rule in mode.groups] == groups
+    assert words in mode.when_to_use and "tools:" not in mode.when_to_use
+    assert mode.only_reads == ("edit" not in groups) and mode.role.startswith("You are a")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from joey.journal.journal import read_journal
 from joey.journal.records import ChildOpened, RunEnded
 from joey.journal.replay import replay
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from joey.modes.files import load_modes
 from joey.modes.mode import GroupRule, Mode
 from joey.providers.base import ModelRequest
 from joey.task.together import all_of
@@ -367,3 +369,23 @@ async def test_all_of_waits_for_everyone_whatever_happens() -> None:
     with pytest.raises(asyncio.CancelledError):
         await outer
     assert sorted(ended) == ["a", "b", "c", "d", "e", "f"]
+
+
+async def test_agents_as_they_are_published_work_beside_each_other(tmp_path: Path) -> None:
+    agents = tmp_path / "project" / ".claude" / "agents"
+    shutil.copytree(Path(__file__).parents[1] / "modes" / "published_agents", agents)
+    modes = {mode.slug: mode for mode in load_modes(tmp_path / "project", tmp_path / "user", trusted=True).modes}
+    look = reply(call("r", "read_file", path="a.txt"))
+    play = Play(
+        Do=[reply(hand(1, "Left", "code-reviewer"), hand(2, "Right", "completion-checker")), done("d", "Both.")],
+        Left=[look, done("c", "reviewed")],
+        Right=[look, done("c", "checked")],
+    )
+    kit = kit_for(tmp_path, play)
+    kit.change(modes=modes)
+    assert (await kit.run("Do it")).message == "Both."
+    result = answers(kit, kit.provider.requests[-1])
+    assert "Result:\nreviewed" in result["n1"] and "Result:\nchecked" in result["n2"]
+    assert "You are a senior code reviewer" in last_of(kit, "Left").system
+    assert "no-nonsense project reality manager" in last_of(kit, "Right").system
+    assert "Use this agent when you need to review recently written code" in kit.provider.requests[0].system

@@ -16,6 +16,7 @@ from git_kit import IDENTITY
 from joey.commands import Answer, Cancel
 from joey.events import ApprovalRequested, Request, SubtaskOpened, TaskFinished, TurnStarted
 from joey.journal.journal import read_journal
+from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.records import ChildMerged, ChildOpened
 from joey.messages import ShownDiff, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import ModelRequest
@@ -112,6 +113,24 @@ async def test_a_merge_is_approved_by_its_diff(kit: Callable[..., Kit]) -> None:
     (left,) = worktrees(made).all()
     assert left.folder in kept and left.branch in kept and left.path.is_dir()
     assert git(made.workspace, "diff", "--name-only", "main", left.branch), "they are on the branch"
+
+
+async def test_what_is_allowed_in_a_worktree_is_not_allowed_in_the_workspace(kit: Callable[..., Kit]) -> None:
+    merges: list[str] = []
+
+    def user(request: Request) -> Answer:
+        if isinstance(request, ApprovalRequested) and request.name == "merge_worktree":
+            merges.append(request.request_id)
+            return Answer(request.request_id)
+        writes = isinstance(request, ApprovalRequested) and request.name == "write_to_file"
+        return Answer(request.request_id, yes=True, always=writes, scope="project")
+
+    made = kit(Play(Do=BOTH, Left=LEFT, Right=RIGHT), policy="ask", user=user)
+    allowed = ProjectPermissions(made.workspace.parent / "permissions.json", made.workspace)
+    made.change(permissions=allowed)
+    assert (await made.run("Do it")).outcome == "completed"
+    assert len(merges) == 2 and not allowed.listed()
+    assert made.task is not None and made.task.permissions == ()
 
 
 async def test_a_conflict_is_named_and_nothing_is_half_merged(kit: Callable[..., Kit]) -> None:

@@ -27,13 +27,17 @@ from joey.system.problem import Problem
 from joey.toolspec import Group
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_LINE = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*)$", re.MULTILINE)
+_KEYS = (
+    "name|description|tools|disallowedTools|model|color|permissionMode|skills|hooks|memory|mcpServers|maxTurns|background"
+    "|effort|isolation|initialPrompt"
+)
+_LINE = re.compile(rf"^({_KEYS}):[ \t]*(.*?)(?=^(?:{_KEYS}):|\Z)", re.MULTILINE | re.DOTALL)
 _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _MAX_BYTES = 256 * 1024
 _GROUPS: dict[str, Group] = {
     **dict.fromkeys(("Read", "Grep", "Glob", "LS", "NotebookRead"), "read"),
     **dict.fromkeys(("Edit", "Write", "MultiEdit", "NotebookEdit"), "edit"),
-    **dict.fromkeys(("Bash", "BashOutput", "KillBash", "KillShell", "Monitor"), "command"),
+    **dict.fromkeys(("Bash", "Monitor"), "command"),  # BashOutput and KillShell alone run nothing
     **dict.fromkeys(("WebFetch", "WebSearch"), "browser"),
 }
 
@@ -61,7 +65,8 @@ def read_agent_file(path: Path, origin: Origin) -> tuple[list[Mode], list[Proble
 
 
 def _about(front: str) -> Mapping[str, Any]:
-    """The front matter. Descriptions often hold a colon, which YAML does not take: then lines are read one by one."""
+    """The front matter. Descriptions often hold colons, and examples in lines of their own, which YAML does not take:
+    then an entry goes from one known key to the next."""
     try:
         found = read_yaml(front)
     except FormatError:

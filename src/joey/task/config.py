@@ -103,11 +103,14 @@ class TaskWorkspace:
     """How much of the files is kept before they are changed; None keeps nothing."""
     worktrees: Worktrees | None = None
     """Makes git worktrees for subtasks that write beside each other; None: they write in turn."""
+    is_worktree: bool = False
+    """Whether it is a subtask's worktree: what the user allows there does not hold in the folder it was made from."""
 
     def moved_to(self, folder: Path) -> TaskWorkspace:
-        """The same for a task that works in another folder: what was allowed holds there, and no editor has it open."""
+        """The same for a subtask in a worktree: what was allowed holds there, too, and no editor has it open."""
         context = replace(self.prompt_context, workspace=str(folder)) if self.prompt_context is not None else None
-        return replace(self, folder=folder, paths=Workspace.of(folder), prompt_context=context, editor=None)
+        paths = Workspace.of(folder)
+        return replace(self, folder=folder, paths=paths, prompt_context=context, editor=None, is_worktree=True)
 
 
 @dataclass(frozen=True, slots=True)

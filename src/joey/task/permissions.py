@@ -29,7 +29,8 @@ class TaskPermissions:
         return (*(Granted(each, "project") for each in project), *(Granted(each, "task") for each in task))
 
     def grant(self, permissions: Iterable[Permission], scope: Scope) -> None:
-        store = self._config.workspace.permissions
+        workspace = self._config.workspace
+        store = None if workspace.is_worktree else workspace.permissions
         for permission in permissions:
             if scope == "project" and store is not None:
                 store.add(permission)

@@ -200,7 +200,8 @@ class Subtasks:
         for message in state.queued:
             if message not in self._log.state.queued:  # a process may have died since it was written down here
                 self._log.record(message)
-        self._toolbox.permissions.grant(state.permissions, "task")
+        if not opened.worktree:  # what may be done in a worktree is not allowed in the workspace with it
+            self._toolbox.permissions.grant(state.permissions, "task")
         text = wording.subtask_result(opened.child_id, finished.outcome, finished.message)
         beside = opened.placement != "alone"
         self._log.emit(SubtaskClosed(opened.child_id, text, finished.outcome, state.turns, state.cost, beside))
