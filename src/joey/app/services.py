@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, open_store, step_files
 from joey.app.hooks import hooks_of, list_hooks
+from joey.app.model_choices import ModelChoice, model_choices
 from joey.app.models import catalogue
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
@@ -320,6 +321,10 @@ class Services:
     def models(self) -> Sequence[str]:
         """The models that can be used at once: those usual for the keys that are set, and those installed here."""
         return usable_models()
+
+    def model_choices(self) -> Sequence[ModelChoice]:
+        """Every model that can be used at once, with what there is to know about it."""
+        return model_choices(settings_in_force(self.folder, self._options.flags))
 
     def efforts(self, model: str) -> Sequence[str]:
         """How much this model can be set to think; empty if it cannot, or nobody knows."""

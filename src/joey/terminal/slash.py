@@ -12,6 +12,7 @@ from textwrap import shorten
 from typing import Protocol, TypeAlias
 
 from joey.app.checkpoints import How, Step
+from joey.app.model_choices import ModelChoice
 from joey.app.services import TaskLine
 from joey.commands import Cancel, Condense
 from joey.config.keys import THEMES
@@ -27,6 +28,7 @@ from joey.terminal.status import Status, cache_line, money, short_number, tokens
 from joey.terminal.subtasks import step_lines
 
 _TASKS_SHOWN = 15
+_MODELS_SHOWN = 30
 _BUSY = "A task is running; stop it with Esc or Ctrl+C first."
 
 
@@ -52,6 +54,10 @@ class Front(Protocol):
 
     def choose_task(self) -> object:
         """Let the user choose a task to resume."""
+        ...
+
+    def choose_model(self) -> object:
+        """Let the user choose among the models that can be used at once."""
         ...
 
     def compact(self) -> None:
@@ -135,7 +141,13 @@ def _mode(front: Front, slug: str) -> str:
 
 def _model(front: Front, name: str) -> str:
     if not name:
+        front.choose_model()
         return f"The model is {front.session.status.model or 'the default'}. /model PROVIDER/MODEL changes it."
+    return switch_model(front, name)
+
+
+def switch_model(front: Front, name: str) -> str:
+    """Use another model from now on."""
     if "/" not in name:
         return f"A model is named PROVIDER/MODEL, such as anthropic/{name}; `joey models` lists the providers."
     if front.busy:
@@ -300,6 +312,15 @@ def _subtasks(front: Front, rest: str) -> str:
         return "\n".join(step_lines(chosen))
     stopped = task is not None and not chosen.outcome and task.send(Cancel("stopped by the user", chosen.task_id))
     return f"Stopped {chosen.label}." if stopped else f"{chosen.label} is not running."
+
+
+def list_models(found: Sequence[ModelChoice]) -> str:
+    """The models that can be used at once, in lines."""
+    if not found:
+        return "No model can be used yet; `joey models` lists what each needs."
+    lines = [f"  {one_line(each.name):<36} {one_line(each.about)}" for each in found[:_MODELS_SHOWN]]
+    more = [f"  … {len(found) - _MODELS_SHOWN} more: `joey models`"] if len(found) > _MODELS_SHOWN else []
+    return "\n".join(["Models that can be used at once:", *lines, *more])
 
 
 def list_permissions(granted: Sequence[Granted]) -> str:

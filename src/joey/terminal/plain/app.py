@@ -38,7 +38,7 @@ from joey.terminal.attachments import images_in
 from joey.terminal.entry_text import replies
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.session import Session
-from joey.terminal.slash import is_for_the_terminal, list_permissions, resume_task, run_command
+from joey.terminal.slash import is_for_the_terminal, list_models, list_permissions, resume_task, run_command
 from joey.terminal.status import after
 from joey.terminal.transcript import ModelText, UserText, entries_of
 from joey.terminal.users_commands import is_command
@@ -201,6 +201,9 @@ class Plain:
     def choose_task(self) -> None:
         """In lines there is nothing to choose from: it is the last one, and `/tasks` lists the others."""
         self._print(resume_task(self, "last"))
+
+    def choose_model(self) -> None:
+        self._print(list_models(self.session.services.model_choices()))
 
     def compact(self) -> None:
         self._compacting = True

@@ -60,7 +60,7 @@ from joey.terminal.screen.filters import Colourless, Safe
 from joey.terminal.screen.look import ScreenLook, draw_attached
 from joey.terminal.screen.menu import draw_menu
 from joey.terminal.screen.permissions import PermissionList
-from joey.terminal.screen.picker import TaskPicker
+from joey.terminal.screen.picker import ModelPicker, TaskPicker
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
@@ -679,6 +679,15 @@ class Interactive(SurvivingApp, TypeaheadApp):
         chosen = await self.push_screen_wait(TaskPicker(tasks, str(services.folder)))
         if chosen:
             self._note(resume_task(self, chosen))
+            self._show_status()
+
+    @work
+    async def choose_model(self) -> None:
+        """Let the user choose a model, and use it from now on."""
+        found = await asyncio.to_thread(self.session.services.model_choices)
+        chosen = await self.push_screen_wait(ModelPicker(found, self.session.status.model)) if found else None
+        if chosen:
+            self._note(run_command(self, f"/model {chosen}"))
             self._show_status()
 
     def set_theme(self, which: str) -> str:

@@ -1,10 +1,11 @@
-"""Choosing a task to resume: those of this folder first, each with its date, title and folder. Typing searches."""
+"""Choosing from a list: a task to resume (those of this folder first, each with its date, title and folder), or a model
+that can be used at once. Typing searches."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from rich.text import Text
 from textual import events
@@ -14,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from joey.app.model_choices import ModelChoice
 from joey.app.services import TaskLine
 from joey.system.visible import one_line
 from joey.terminal.screen.survival import Survives
@@ -21,7 +23,6 @@ from joey.terminal.screen.survival import Survives
 Zone: TypeAlias = Callable[[float], time.struct_time]
 """What makes a date of a time: that of the clock on the wall, or of another zone."""
 _MAX_SHOWN = 200
-_KEYS = "type to search · ↑↓ choose · Enter resumes · Esc goes back"
 
 
 def matching(tasks: Sequence[TaskLine], words: str) -> list[TaskLine]:
@@ -40,21 +41,28 @@ def task_line(task: TaskLine, here: str, zone: Zone = time.localtime) -> Text:
     return line.append(f"  {one_line(folder)}" if folder and folder != here else "", "dim")
 
 
-class TaskPicker(Survives, ModalScreen[str | None]):
-    """The id of the task that was chosen; None if none was."""
+class Picker(Survives, ModalScreen[str | None]):
+    """The id of what was chosen; None if nothing was."""
 
-    def __init__(self, tasks: Sequence[TaskLine], here: str, zone: Zone = time.localtime) -> None:
-        super().__init__()
-        self._tasks, self._here, self._zone = tasks, here, zone
+    heading: ClassVar[str]
+    things: ClassVar[str]
+    placeholder: ClassVar[str]
+    verb: ClassVar[str]
+    """What Enter does."""
+
+    def matches(self, words: str) -> list[tuple[Text, str]]:
+        """What is listed for these words: the line, and the id."""
+        raise NotImplementedError
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
-            yield Static("Resume a task", id="picker-title")
-            yield Input(placeholder="search by title, folder or id", id="picker-search")
+            yield Static(self.heading, id="picker-title")
+            yield Input(placeholder=self.placeholder, id="picker-search")
             yield OptionList(id="picker-tasks")
-            yield Static(_KEYS, id="picker-keys")
+            yield Static(f"type to search · ↑↓ choose · Enter {self.verb} · Esc goes back", id="picker-keys")
 
     def on_mount(self) -> None:
+        self._count = len(self.matches(""))
         self._show("")
         words = self.query_one(Input)
         words.cursor_blink = False  # no timer for it
@@ -64,14 +72,13 @@ class TaskPicker(Survives, ModalScreen[str | None]):
         self._show(event.value)
 
     def _show(self, words: str) -> None:
-        found = matching(self._tasks, words)
+        found = self.matches(words)
         listed = self.query_one(OptionList)
         listed.clear_options()
-        lines = ((task_line(task, self._here, self._zone), task.task_id) for task in found[:_MAX_SHOWN])
-        listed.add_options([Option(line, task_id) for line, task_id in lines])
+        listed.add_options([Option(line, each) for line, each in found[:_MAX_SHOWN]])
         listed.highlighted = 0 if found else None
-        shown = f"{len(found)} of {len(self._tasks)} tasks"
-        self.query_one("#picker-title", Static).update(Text.assemble(("Resume a task", "bold"), (f"  {shown}", "dim")))
+        shown = f"{len(found)} of {self._count} {self.things}"
+        self.query_one("#picker-title", Static).update(Text.assemble((self.heading, "bold"), (f"  {shown}", "dim")))
 
     def on_key(self, event: events.Key) -> None:
         listed = self.query_one(OptionList)
@@ -94,3 +101,40 @@ class TaskPicker(Survives, ModalScreen[str | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
+
+
+class TaskPicker(Picker):
+    """The id of a task to resume."""
+
+    heading, things, verb = "Resume a task", "tasks", "resumes"
+    placeholder = "search by title, folder or id"
+
+    def __init__(self, tasks: Sequence[TaskLine], here: str, zone: Zone = time.localtime) -> None:
+        super().__init__()
+        self._tasks, self._here, self._zone = tasks, here, zone
+
+    def matches(self, words: str) -> list[tuple[Text, str]]:
+        return [(task_line(each, self._here, self._zone), each.task_id) for each in matching(self._tasks, words)]
+
+
+class ModelPicker(Picker):
+    """The name of a model."""
+
+    heading, things, verb = "Use a model", "models that can be used at once", "uses it"
+    placeholder = "search by name"
+
+    def __init__(self, models: Sequence[ModelChoice], current: str) -> None:
+        super().__init__()
+        self._models = sorted(models, key=lambda each: each.name != current)
+        self._current = current
+
+    def matches(self, words: str) -> list[tuple[Text, str]]:
+        wanted = words.casefold().split()
+        found = (each for each in self._models if all(word in each.name.casefold() for word in wanted))
+        return [(self._line(each), each.name) for each in found]
+
+    def _line(self, model: ModelChoice) -> Text:
+        line = Text(no_wrap=True, overflow="ellipsis").append(f"{one_line(model.name):<36} ", "bold")
+        return line.append("now · " if model.name == self._current else "", "green").append(
+            one_line(model.about), "dim"
+        )

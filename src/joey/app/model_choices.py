@@ -1,0 +1,68 @@
+"""The models that can be used at once: those of providers whose key is set, of servers that answer on this machine, and
+those installed here. What needs something first is not among them: `joey models` lists that."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from joey.app.models import catalogue, kept_answers, local_servers
+from joey.config import Config
+from joey.providers import ENDPOINTS, LOCAL, Catalogue
+from joey.providers.local.weights import installed_models
+from joey.system.keyring import find_key
+
+_MAKERS = ((re.compile(r"claude-"), "anthropic"), (re.compile(r"gpt-|o\d|codex"), "openai"))
+"""Who serves the models that are known by name."""
+_MAX_OF_A_SERVER = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model that needs nothing more, and what there is to know about it."""
+
+    name: str
+    about: str
+
+
+def model_choices(config: Config) -> list[ModelChoice]:
+    """Every model that can be used at once, each once."""
+    known = catalogue(config)
+    found = {name: why for name, why in _usable(known) if not _has_ended(known, name)}
+    return [ModelChoice(name, _about(known, name, why)) for name, why in found.items()]
+
+
+def _usable(known: Catalogue) -> Iterator[tuple[str, str]]:
+    for bare in known.names:
+        provider = next((name for pattern, name in _MAKERS if pattern.match(bare)), None)
+        if provider is not None and _has_key(provider):
+            yield f"{provider}/{bare}", f"{ENDPOINTS[provider].key_variable} is set"
+    for provider, kept in kept_answers().items():
+        if provider in ENDPOINTS and _has_key(provider):
+            for name in list(kept.models)[:_MAX_OF_A_SERVER]:
+                yield f"{provider}/{name}", f"{ENDPOINTS[provider].key_variable} is set"
+    for provider, server in local_servers().items():
+        for name in list(server.models)[:_MAX_OF_A_SERVER]:
+            yield f"{provider}/{name}", f"{server.address} answers"
+    if importlib.util.find_spec("xllamacpp") is not None:
+        yield from ((f"{LOCAL}/{name}", "installed here") for name in installed_models())
+
+
+def _has_key(provider: str) -> bool:
+    return find_key(ENDPOINTS[provider].key_variable) is not None
+
+
+def _has_ended(known: Catalogue, name: str) -> bool:
+    ends = known.facts(name).ends
+    return ends is not None and ends <= date.today()  # noqa: DTZ011 - the user's day
+
+
+def _about(known: Catalogue, name: str, why: str) -> str:
+    facts = known.facts(name)
+    window = facts.abilities.context_window
+    size = f"{window // 1000}k tokens" if window else ""
+    price = f"${facts.price.input:g} / ${facts.price.output:g}" if facts.price else ""
+    return " · ".join(filter(None, [size, price, why]))
