@@ -90,12 +90,12 @@ async def client_of(model: Upstream | Provider, **options: Any) -> AsyncIterator
 
 @asynccontextmanager
 async def served(
-    *answers: str | Scripted, connection: type[GatewayConnection] = GatewayConnection
+    *answers: str | Scripted, connection: type[GatewayConnection] = GatewayConnection, **fields: Any
 ) -> AsyncIterator[int]:
     """The port of a gateway in front of a scripted model, over real sockets."""
     with bound("127.0.0.1", 0) as listening:
         listening.listen()
-        server = server_of(Gateway([upstream(*answers)]), quiet=True, connection=connection)
+        server = server_of(Gateway([upstream(*answers, **fields)]), quiet=True, connection=connection)
         serving = asyncio.create_task(server.serve([listening]))
         try:
             yield listening.getsockname()[1]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import Sequence
 
 import pytest
 
 from gateway_kit import request_body, served
+from joey.chunks import StopChunk, TextChunk, UsageChunk
 from joey.gateway.connections import MAX_HEAD, GatewayConnection, WritesTogether
-from joey.testing import Faults, reply
+from joey.testing import Faults, ScriptedReply, reply
 
 BODY = json.dumps(request_body("chat")).encode()
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
@@ -20,6 +22,7 @@ REQUEST = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 class Impatient(GatewayConnection):
     slow_seconds = 0.2
+    stuck_seconds = 0.2
 
 
 class Few(GatewayConnection):
@@ -154,3 +157,25 @@ async def test_writes_of_one_moment_go_out_together() -> None:
     transport.close()
     await asyncio.sleep(0)
     assert sent == [b"one two", b"last", b"(closed)"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [b"Host: evil.example\r\n", b"Origin: http://localhost\r\nOrigin: http://localhost\r\n"],
+    ids=["two hosts", "two origins"],
+)
+async def test_a_header_that_decides_who_comes_in_counts_once(headers: bytes) -> None:
+    async with served("never used") as port:
+        answer = await exchange(port, closing(REQUEST.replace(HEAD, HEAD + headers)))
+    assert statuses(answer) == [400] and b"twice" in answer
+
+
+async def test_a_client_that_does_not_read_its_answer_keeps_nobody_waiting() -> None:
+    large = ScriptedReply((*[TextChunk("word " * 200_000)] * 12, UsageChunk(1, 1), StopChunk("end")))
+    body = json.dumps(request_body("chat", stream=True)).encode()
+    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    async with served(large, "Next.", connection=Impatient, slots=1) as port:
+        with socket.create_connection(("127.0.0.1", port)) as stuck:
+            stuck.sendall(request)
+            await asyncio.sleep(0.1)
+            assert b"Next." in await exchange(port, closing(REQUEST))

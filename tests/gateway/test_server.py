@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,6 +23,7 @@ from gateway_kit import (
     whole,
 )
 from joey.gateway import Guard, Upstream
+from joey.gateway.http import AsgiMessage, HeldBytes, HttpCall, Receive
 from joey.gateway.line import WaitingLine
 from joey.gateway.refusal import Refusal
 from joey.gateway.routing import Routing
@@ -371,3 +373,44 @@ async def test_names_lead_to_their_upstream_and_others_to_the_first() -> None:
     routing = Routing([big, small])
     found = {name: routing.find(name).upstream.name for name in ("small", "claude-small", "claude-haiku-4", "x", "m")}
     assert found == {"small": "small", "claude-small": "small", "claude-haiku-4": "small", "x": "m", "m": "m"}
+
+
+# Large requests
+
+
+async def test_a_request_of_100_megabytes_is_refused_and_not_kept() -> None:
+    call = HttpCall({"method": "POST", "path": "/", "headers": []}, _receiver(100), _send, HeldBytes(2**30))
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refusal, match="larger than 32 MB"):
+            await call.body(32 * 2**20)
+        assert tracemalloc.get_traced_memory()[1] < 40 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+async def test_large_requests_at_once_have_a_bound_together() -> None:
+    held = HeldBytes(3 * 2**20)
+    calls = [HttpCall({"method": "POST", "path": "/", "headers": []}, _receiver(1), _send, held) for _ in range(4)]
+    for call in calls[:3]:
+        assert len(await call.body(2**21)) == 2**20
+    with pytest.raises(Refusal, match="too many large requests"):
+        await calls[3].body(2**21)
+    calls[0].close()
+    calls[3].close()
+    again = HttpCall({"method": "POST", "path": "/", "headers": []}, _receiver(1), _send, held)
+    assert len(await again.body(2**21)) == 2**20
+
+
+def _receiver(megabytes: int) -> Receive:
+    left = megabytes
+
+    async def receive() -> AsgiMessage:
+        nonlocal left
+        left -= 1
+        return {"type": "http.request", "body": bytes(2**20), "more_body": left > 0}
+
+    return receive
+
+
+async def _send(_message: AsgiMessage) -> None: ...

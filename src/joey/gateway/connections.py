@@ -4,8 +4,9 @@ Writes of one moment go out together. A stream is many small events, and each wr
 and a wake-up of the client.
 
 A client that does not finish its request is not waited for: the head of a request has to be complete after some
-seconds, its body has to keep coming, and a head has a size. Beyond a number of connections new ones are refused, so
-that those that are there can be answered.
+seconds, its body has to keep coming, and a head has a size. One that does not read its answer is given up, too, since it
+keeps a slot of the model from the others. Beyond a number of connections new ones are refused, so that those that are
+there can be answered.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ MAX_CONNECTIONS = 1000
 MAX_HEAD = 64 * 2**10
 SLOW_SECONDS = 30.0
 """How long a client may take for the head of a request, and be silent within its body."""
+STUCK_SECONDS = 120.0
+"""How long a client may leave its answer unread."""
 _TOGETHER = 64 * 2**10
 _FULL = b'{"error": {"message": "too many connections; try again later", "type": "server_error", "code": "overloaded"}}'
 _REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\n"
@@ -31,6 +34,7 @@ class GatewayConnection(HttpToolsProtocol):
     """One connection of a client."""
 
     slow_seconds = SLOW_SECONDS
+    stuck_seconds = STUCK_SECONDS
     max_connections = MAX_CONNECTIONS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -39,13 +43,27 @@ class GatewayConnection(HttpToolsProtocol):
         self._head_size = 0
         self._last = self.loop.time()
         self._watch = self.loop.call_later(self.slow_seconds, self._look)
+        self._stuck: asyncio.TimerHandle | None = None
         if len(self.connections) > self.max_connections:
             self.transport.write(_REFUSAL + _LENGTH + _FULL)
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._watch.cancel()
+        self._forget_stuck()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._stuck = self.loop.call_later(self.stuck_seconds, self.transport.abort)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._forget_stuck()
+        super().resume_writing()
+
+    def _forget_stuck(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():

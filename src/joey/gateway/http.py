@@ -19,6 +19,7 @@ Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
 Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_ONCE = (b"host", b"origin", b"authorization")
 _DRAINED = 4
 """A body that is too large is read to its end, up to so many times the limit: clients read no answer before."""
 
@@ -27,13 +28,31 @@ class ClientGoneError(Exception):
     """The client went away before its request was complete."""
 
 
+class HeldBytes:
+    """The bodies of all requests that are being answered: many large ones at once must not fill the memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+
+    def take(self, size: int) -> None:
+        if self._size + size > self._most:
+            raise Refusal("overloaded", "too many large requests at once; try again later", retry_after=5)
+        self._size += size
+
+    def give_back(self, size: int) -> None:
+        self._size -= size
+
+
 class HttpCall:
-    """A request, and the way back. Names of headers are in lower case."""
+    """A request, and the way back. Names of headers are in lower case. `close` says that its body is needed no more."""
 
-    __slots__ = ("headers", "method", "path", "receive", "scope", "send")
+    __slots__ = ("_held", "_size", "headers", "method", "path", "receive", "scope", "send")
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, held: HeldBytes) -> None:
         self.scope = scope
+        self._held = held
+        self._size = 0
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
@@ -58,12 +77,24 @@ class HttpCall:
             part = message.get("body", b"")
             more, size = message.get("more_body", False), size + len(part)
             if size <= max_bytes:
+                self._held.take(len(part))
+                self._size += len(part)
                 parts.append(part)
             else:
                 parts.clear()
+                self.close()
         if size > max_bytes:
             raise Refusal("too_large", f"the request is larger than {max_bytes // 2**20} MB")
         return b"".join(parts)
+
+    def close(self) -> None:
+        self._held.give_back(self._size)
+        self._size = 0
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether a header that decides who may come in is there twice."""
+        return any(sum(each == name for each, _ in self.scope["headers"]) > 1 for name in _ONCE)
 
     async def answer(self, status: int, body: bytes, content_type: str, **headers: str) -> None:
         """Answer in one piece. Underscores in the names of headers are hyphens."""

@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 from joey.errors import UsageError
 from joey.gateway.answering import WireEndpoint
 from joey.gateway.guard import Guard
-from joey.gateway.http import AsgiApp, ClientGoneError, HttpCall, Receive, Scope, Send, read_json
+from joey.gateway.http import AsgiApp, ClientGoneError, HeldBytes, HttpCall, Receive, Scope, Send, read_json
 from joey.gateway.records import Records
-from joey.gateway.refusal import Refusal
+from joey.gateway.refusal import Refusal, invalid
 from joey.gateway.replies import KeptReplies
 from joey.gateway.routing import CLAUDE, Routing
 from joey.gateway.seal import Seal
@@ -92,7 +92,7 @@ class Gateway:
         if self.options.show_page:
             found["GET"] |= {**dict.fromkeys(_PAGE, _page), "/requests": self._requests}
             below["/requests/"] = self._request
-        return _Application(found, below, self.options.guard, self._close)
+        return _Application(found, below, self.options, self._close)
 
     async def _close(self) -> None:
         for upstream in self.routing.upstreams:
@@ -172,6 +172,8 @@ class Gateway:
 
 
 _VERSIONS = ("/v1", "")
+_LARGE_AT_ONCE = 8
+"""So many of the largest requests may be there at once, or more smaller ones."""
 
 
 def app(
@@ -225,23 +227,30 @@ class _Application:
         self,
         found: Mapping[str, Mapping[str, Endpoint]],
         below: Mapping[str, Endpoint],
-        guard: Guard,
+        options: GatewayOptions,
         close: Callable[[], Awaitable[None]],
     ) -> None:
         """`found` are the endpoints by method and path, `below` those of GET by the beginning of a path."""
         self._found = found
         self._below = below
-        self._guard = guard
+        self._guard = options.guard
+        self._held = HeldBytes(options.max_bytes * _LARGE_AT_ONCE)
         self._close = close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._answer(HttpCall(scope, receive, send))
+            call = HttpCall(scope, receive, send, self._held)
+            try:
+                await self._answer(call)
+            finally:
+                call.close()
 
     async def _answer(self, call: HttpCall) -> None:
         try:
+            if call.is_ambiguous:
+                raise invalid("a header that decides who may come in is there twice; send Host, Origin and keys once")
             if call.path != "/health":
                 self._guard.check(call.headers)
         except Refusal as refusal:
