@@ -262,6 +262,21 @@ async def test_where_the_user_does_not_approve_nothing_is_demanded(tmp_path: Pat
     assert (await kit.run("Run a.py.")).message == "It is not allowed here."
 
 
+async def test_that_a_call_failed_is_no_answer(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "echo 391 | bc"), done("c", "The tool failed."), done("d", "It is 391."))
+    kit.change(approvals=Settings.for_profile("edits"))
+    assert (await kit.run("What is 17 times 23?")).message == "It is 391."
+    assert "That is no result" in answers(kit)["c"]
+
+
+async def test_a_script_that_is_to_be_run_is_written(tmp_path: Path) -> None:
+    script = [write("w1", "a.json", "[1]\n"), write("w2", "a.py", "print(open('a.json').read())\n")]
+    kit = small(tmp_path, *script, run("r", "python3 a.py"), done("d", "It prints [1]."))
+    request = "Create a JSON file with a number, and a script that prints it. Run it."
+    assert (await kit.run(request)).outcome == "completed"
+    assert answers(kit)["w1"].endswith("There is no script yet. Write it now.")
+
+
 # Under a grammar
 
 

@@ -42,6 +42,8 @@ _GONE = re.compile(
 _NO_TESTS = re.compile(r"\b(do not|don't|without)\b[^.]*\btests?\b", re.IGNORECASE)
 _NEW_TESTS = re.compile(r"\b(add|write|extend|create)\b[^.]*\btests?\b", re.IGNORECASE)
 _WITH_TESTS = re.compile(r"\bunit ?tests?\b|\b(?:with|and|add|write) (?:an? |some |its |the )?tests?\b", re.IGNORECASE)
+_SCRIPT = re.compile(r"\b(script|program)\b", re.IGNORECASE)
+_RUNNABLE = (".py", ".sh", ".bash", ".js", ".rb", ".pl")
 _RUN_IT = re.compile(r"\b(run|execute|start) (it|them|the tests?|the script|the program)\b", re.IGNORECASE)
 _TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 _MAX_WHOLE = 6_000
@@ -162,7 +164,7 @@ class Steps:
     def forbidden(self) -> frozenset[str]:
         """Tools that this request has no use for. What may not be run as a command may be written as a script, where
         there is nothing that could be spoilt."""
-        by_script = RUN in self._waived and self.intent.runs and not self.beside.entries
+        by_script = RUN in self._waived and not self.beside.entries
         return WRITERS if self.intent.keeps_files and not by_script else frozenset()
 
     def _writing(self) -> Step | None:
@@ -175,11 +177,20 @@ class Steps:
             return Step(files, "\n".join(problem for _, problem in broken) + "\nPut it right.")
         if not self._changed:
             return self._first_change(moving)
+        if self._lacks_script:
+            return Step({WRITE: {}}, "There is no script yet. Write it now.")
         if test := self._missing_test():
             return Step({WRITE: {"path": (test,)}}, f"There is no test yet. Write {test} with unittest now.")
         if rest := self._required():
             return Step(self._editable(rest[0]), f"{rest[0]} is as it was. Change it as well, as the request says.")
         return None
+
+    @property
+    def _lacks_script(self) -> bool:
+        """Whether a script is to be written and run, and only other files were written."""
+        files = (*self.written, *(each.path for each in self.beside.files))
+        wanted = self.intent.runs and _SCRIPT.search(self.intent.changes)
+        return bool(wanted) and not any(path.endswith(_RUNNABLE) for path in files)
 
     def _missing_test(self) -> str | None:
         """The file for tests that the request wants without naming one, if there are none yet."""

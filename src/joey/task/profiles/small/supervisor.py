@@ -8,6 +8,7 @@ repeat them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from joey.wire import JsonValue
 
 _TEMPERATURES = (0.0, 0.5, 0.8)
 """For a first try, a second, and those after it."""
+_GIVES_UP = re.compile(r"(The |This )?(tool|call|command)( was| has)? (failed|denied)\.?", re.IGNORECASE)
 _MIN_ECHO = 15
 """Characters: a shorter answer may well be a part of our words."""
 _REWRITE = "write the file again; if it is, give the result with exactly that."
@@ -196,9 +198,10 @@ class SmallSupervisor(Supervisor):
         return Objection(step.text, tuple(step.calls), is_error=again)
 
     def _echo(self, claim: str) -> Objection | None:
-        """A result that only repeats what we wrote to the model is none."""
+        """A result that only repeats what we wrote to the model is none, and neither is that a call failed."""
         words = claim.strip()
-        if len(words) < _MIN_ECHO or not any(words in text for text in self._own_words):
+        repeats = len(words) >= _MIN_ECHO and any(words in text for text in self._own_words)
+        if not repeats and not _GIVES_UP.fullmatch(words):
             return None
         self._tries += 1
         again = "echo" in self._raised
