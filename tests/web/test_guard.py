@@ -12,6 +12,7 @@ from web_kit import TOKEN
 HOST = "127.0.0.1:8329"
 COOKIE = {"cookie": f"{cookie_name(HOST)}={Access(TOKEN).cookie}"}
 BEARER = {"authorization": f"Bearer {TOKEN}"}
+FRAME = {"sec-fetch-site": "same-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}
 OURS = {"origin": f"http://{HOST}", "content-type": "application/json"}
 
 
@@ -50,6 +51,12 @@ async def ask(method: str, path: str, headers: dict[str, str], access: Access | 
         ("DELETE", "/api/v1/tasks/x", COOKIE, 403),
         ("GET", "/api/v1/tasks", {**COOKIE, "origin": "https://evil.example"}, 403),
         ("GET", "/api/v1/tasks", {**COOKIE, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ("GET", "/api/v1/tasks", {**COOKIE, "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}, 200),
+        # Another port of this machine, whose page the same browser shows:
+        ("GET", "/api/v1/tasks", {**COOKIE, "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors"}, 403),
+        ("GET", "/api/v1/tasks/x/export", {**COOKIE, "sec-fetch-site": "same-site", "sec-fetch-mode": "navigate"}, 403),
+        ("GET", "/", {**COOKIE, **FRAME}, 403),
+        ("GET", "/", {**COOKIE, **FRAME, "sec-fetch-dest": "document"}, 200),
         ("GET", "/api/v1/tasks", {**COOKIE, "host": "evil.example"}, 421),
         ("GET", f"/?token={TOKEN}", {"host": "evil.example:8329"}, 421),
         ("GET", "/api/v1/tasks", {**BEARER, "host": "192.168.1.5:8329"}, 421),

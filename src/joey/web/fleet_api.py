@@ -25,7 +25,6 @@ class FleetApi:
             ("GET", "/fleet/batches/{name}", self.batch),
             ("GET", "/fleet/tasks/{id}", self.task),
             ("GET", "/fleet/tasks/{id}/journals/{journal}", self.history),
-            ("GET", "/fleet/tasks/{id}/timeline", self.timeline),
             ("POST", "/fleet/tasks/{id}/answer", self.answer),
             ("POST", "/fleet/cancel", self.cancel),
             ("POST", "/fleet/retry", self.retry),
@@ -44,9 +43,6 @@ class FleetApi:
         before = request.query_params.get("before")
         place = None if before is None else place_in(before, 0)
         return JSONResponse(await self.fleets.history(request.path_params["id"], request.path_params["journal"], place))
-
-    async def timeline(self, request: Request) -> Response:
-        return JSONResponse(await self.fleets.timeline(request.path_params["id"]))
 
     async def answer(self, request: Request) -> Response:
         body = await body_of(request)

@@ -17,8 +17,7 @@ from joey.journal.store import TaskStore
 from joey.web.follow import frame
 from joey.web.history import piece_before
 from joey.web.hub import Hub
-from joey.web.index import JournalIndex, read_between
-from joey.web.timeline import timeline
+from joey.web.index import JournalIndex
 
 LOOK_EVERY = 2.0
 _LOG = logging.getLogger(__name__)
@@ -109,34 +108,16 @@ class Fleets:
         port = await self.port()
         return await asyncio.to_thread(_recorded, port, task_id, journal, before)
 
-    async def timeline(self, task_id: str) -> dict[str, Any]:
-        port = await self.port()
-        task = await asyncio.to_thread(port.task, task_id)
-        return await asyncio.to_thread(_timeline, port, task_id, task["journal"])
-
     def close(self) -> None:
         if self._port is not None:
             self._port.close()
 
 
-def _index(port: FleetPort, task_id: str, journal: str) -> JournalIndex | None:
-    """A journal of a task; None while nothing is recorded."""
+def _recorded(port: FleetPort, task_id: str, journal: str, before: int | None) -> dict[str, Any]:
     index = JournalIndex(port.journals(task_id).journal_path(journal))
     try:
         index.update()
-    except FileNotFoundError:
-        return None
-    return index
-
-
-def _recorded(port: FleetPort, task_id: str, journal: str, before: int | None) -> dict[str, Any]:
-    index = _index(port, task_id, journal)
-    if index is None:
+    except FileNotFoundError:  # nothing is recorded yet
         return {"events": [], "older": None}
     piece = piece_before(index, journal, index.size if before is None else min(before, index.size))
     return {"events": piece.events, "older": piece.older}
-
-
-def _timeline(port: FleetPort, task_id: str, journal: str) -> dict[str, Any]:
-    index = _index(port, task_id, journal)
-    return {"turns": timeline(read_between(index.path, 0, index.size)) if index else [], "window": None}

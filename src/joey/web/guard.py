@@ -50,6 +50,8 @@ HEADERS = {
 }
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _SAFE = frozenset(("GET", "HEAD"))
+_OTHERS = frozenset(("cross-site", "same-site"))
+"""Another port of this machine is of the same site to a browser, and another origin."""
 _NO_TOKEN = "open the link that `joey web` printed: this needs its token"  # noqa: S105 - words, no token
 
 
@@ -115,7 +117,7 @@ class Guard:
                 scope["path"], 421, f"there is no {host!r} here; name it with --allow-host if it is this machine"
             )
         bearer = self._bears(headers)
-        if (wrong := _foreign(scope["method"], headers, host)) and not (bearer and "origin" not in headers):
+        if (wrong := _foreign(scope, headers, host)) and not (bearer and "origin" not in headers):
             return error_answer(scope["path"], 403, wrong)
         reads = scope["method"] in _SAFE and (self._has_cookie(headers, host) or self._in_link(scope))
         if not (bearer or reads):
@@ -149,18 +151,25 @@ def cookie_name(host: str) -> str:
     return f"joey_{port}" if port.isdigit() else "joey"
 
 
-def _foreign(method: str, headers: Headers, host: str) -> str:
+def _foreign(scope: Scope, headers: Headers, host: str) -> str:
     """What shows that the request is not from our own page; empty if it may be."""
+    method = scope["method"]
     origin = headers.get("origin")
     if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
         return "this request comes from another site"
-    if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+    if headers.get("sec-fetch-site") in _OTHERS and not _opens_page(scope["path"], headers):
         return "this request comes from another site"
     if method in _SAFE:
         return ""
     if origin is None:
         return "what changes something needs the Origin header, or a token"
     return "" if headers.get("content-type", "").startswith("application/json") else "the body must be application/json"
+
+
+def _opens_page(path: str, headers: Headers) -> bool:
+    """Whether somebody follows a link to the page itself, in a window and not in a frame."""
+    is_document = headers.get("sec-fetch-dest", "document") == "document"
+    return headers.get("sec-fetch-mode") == "navigate" and is_document and not path.startswith("/api/")
 
 
 def error_answer(path: str, status: int, words: str) -> Response:

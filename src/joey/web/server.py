@@ -101,7 +101,7 @@ async def serving(
 ) -> AsyncIterator[Api]:
     """Serve until the end of the block; then everybody is sent away, and the tasks that run here are ended."""
     app, api = make_app(folder, access, flags, connect)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=_GRACE, ws="none")
+    config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=_GRACE, ws="none")
     server = _Server(config)
     running = asyncio.ensure_future(server.serve(sockets=[listening]))
     try:

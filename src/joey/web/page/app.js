@@ -1,6 +1,6 @@
 // The page: a list of tasks beside what is open. The address says what that is, so links and the back button work.
 
-import { attempt, newTask, toast } from "./dialogs.js";
+import { attempt, dialog, newTask, toast } from "./dialogs.js";
 import { button, el, pageHead, remember, remembered } from "./dom.js";
 import { BatchView, FleetTaskView, FleetView } from "./fleet.js";
 import { get, listen } from "./api.js";
@@ -8,6 +8,8 @@ import { Playground } from "./playground.js";
 import { renderOverview } from "./timeline.js";
 import { setHome, TaskList, waitsFor } from "./list.js";
 import { TaskView } from "./taskview.js";
+
+const KEYS = [["n", "new task"], ["/", "search"], ["?", "all keys"], ["m", "write a message"], ["j k", "move through the list"], ["y n", "answer an approval"], ["1 … 9", "pick a suggestion"], ["Esc", "leave a field"]];
 
 class Overview {
   constructor(app) {
@@ -25,7 +27,7 @@ class Overview {
 class Welcome {
   constructor(app) {
     this.app = app;
-    this.node = el("div", { class: "page welcome" }, el("div", {}, el("h1", {}, "What would you like to do?"), el("p", {}, "Choose a task, or start a new one. Tasks of terminals and editors are here as well."), button("New task", () => app.startTask(), { class: "primary", icon: "plus" })));
+    this.node = el("div", { class: "page welcome" }, el("div", {}, el("h1", {}, "What would you like to do?"), el("p", {}, "Choose a task, or start a new one. Tasks of terminals and editors are here as well."), button("New task", () => app.startTask(), { class: "primary", icon: "plus" }), el("p", { class: "note" }, "Press ? for the keys.")));
   }
 
   async load() { document.title = "Joey"; this.app.listenToList(); }
@@ -153,6 +155,7 @@ class App {
     if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (this.view?.key(event)) event.preventDefault();
     else if (event.key === "/") { event.preventDefault(); this.list.search.focus(); }
+    else if (event.key === "?") dialog("Keys", [el("p", {}, "They work while no field has the focus."), el("dl", { class: "keys" }, KEYS.map(([key, words]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, words))))], (close) => [button("Close", close)]);
     else if (event.key === "n") { event.preventDefault(); this.startTask(); }
     else if (event.key === "m" && this.view instanceof TaskView) { event.preventDefault(); this.view.field.focus(); }
     else if (event.key === "j" || event.key === "k") this.list.move(event.key === "j" ? 1 : -1);

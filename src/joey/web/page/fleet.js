@@ -1,8 +1,8 @@
 // The fleet: what waits for a person, batches, workers, failures, and cost over time. The stream says how it looks now.
 
-import { ago, button, clock, duration, el, factList, icon, money, number, pageHead } from "./dom.js";
+import { ago, button, clock, el, factList, icon, money, number, pageHead } from "./dom.js";
 import { attempt, confirm, toast } from "./dialogs.js";
-import { costChart, renderTimeline } from "./timeline.js";
+import { costChart } from "./timeline.js";
 import { get, post } from "./api.js";
 import { RequestPanel } from "./requests.js";
 import { Transcript } from "./transcript.js";
@@ -41,7 +41,7 @@ function chip(task) {
 }
 
 function spent(cost, budget) {
-  return budget === null || budget === undefined ? money(cost) || "$0" : `${money(cost) || "$0"} of ${money(budget)}`;
+  return budget === null ? money(cost) : `${money(cost)} of ${money(budget)}`;
 }
 
 const FLEET = ["#/fleet", "The fleet"];
@@ -121,10 +121,10 @@ export class FleetView extends FleetPage {
     const cost = fleet.batches.reduce((sum, each) => sum + each.cost, 0);
     const points = fleet.batches.slice().sort((a, b) => a.created - b.created).map((each) => [each.created, each.cost]);
     this.body.replaceChildren(
-      factList([["Waiting for you", number(fleet.waiting_count)], ["Running", `${sums.running} of ${slots}`], ["Queued", number(sums.queued)], ["Completed", number(sums.completed)], ["Failed", number(sums.failed)], ["Cost", money(cost) || "$0"]]),
+      factList([["Waiting for you", number(fleet.waiting_count)], ["Running", `${sums.running} of ${slots}`], ["Queued", number(sums.queued)], ["Completed", number(sums.completed)], ["Failed", number(sums.failed)], ["Cost", money(cost)]]),
       fleet.waiting_count ? section("Waiting for you", el("div", { class: "waiting-list" }, fleet.waiting.map((each) => this.waiting(each))), fleet.waiting_count > fleet.waiting.length ? el("p", { class: "note" }, `and ${fleet.waiting_count - fleet.waiting.length} more`) : null) : null,
       section("Batches", fleet.batches.length ? el("ul", { class: "batches" }, fleet.batches.map((each) => this.batch(each))) : el("p", { class: "note" }, "No batches yet.")),
-      section("Workers", fleet.workers.length ? el("ul", { class: "workers" }, fleet.workers.map((each) => el("li", {}, el("b", {}, each.id), el("span", { class: "about" }, ` on ${each.host} · ${each.running} of ${each.slots} slots · since ${clock(each.started)}`)))) : el("p", { class: "note" }, "No worker runs. Start one with: joey fleet work")),
+      section("Workers", fleet.workers.length ? el("ul", { class: "workers" }, fleet.workers.map((each) => el("li", {}, el("b", {}, each.id), el("span", { class: "about" }, ` on ${each.host} · ${each.running} of ${each.slots} slots`)))) : el("p", { class: "note" }, "No worker runs. Start one with: joey fleet work")),
       ...(fleet.running.length ? [section("Running", rows(fleet.running))] : []),
       ...(points.length > 1 && cost ? [section("Cost over time", costChart(points))] : []));
   }
@@ -157,7 +157,7 @@ function rows(tasks) {
     el("thead", {}, el("tr", {}, ["Task", "State", "Turns", "Cost", "Worker", "Changed"].map((each) => el("th", { scope: "col" }, each)))),
     el("tbody", {}, tasks.slice(0, MAX_ROWS).map((task) => el("tr", {},
       el("td", { class: "name" }, el("a", { href: link(task) }, task.id), el("span", { class: stateOf(task) === "failed" ? "message error" : "message" }, stateOf(task) === "failed" && task.message ? task.message : task.prompt)),
-      el("td", {}, chip(task)), el("td", { class: "right" }, String(task.turns)), el("td", { class: "right" }, money(task.cost) || "$0"), el("td", {}, task.worker || "–"), el("td", {}, ago(task.changed)))))));
+      el("td", {}, chip(task)), el("td", { class: "right" }, String(task.turns)), el("td", { class: "right" }, money(task.cost)), el("td", {}, task.worker || "–"), el("td", {}, ago(task.changed)))))));
 }
 
 export class BatchView extends FleetPage {
@@ -189,9 +189,10 @@ export class BatchView extends FleetPage {
     const again = () => this.read();
     const points = this.tasks.filter((each) => each.state === "done").sort((a, b) => a.changed - b.changed).map((each) => [each.changed, each.cost]);
     const filters = ["all", ...Object.keys(STATES).filter((each) => counts[each])].map((each) => button(each === "all" ? `All ${this.tasks.length}` : `${STATES[each][0].toUpperCase()}${STATES[each].slice(1)} ${counts[each]}`, () => { this.shown = each; this.draw(); }, { class: "small", "aria-pressed": String(each === this.shown) }));
-    const found = this.shown === "all" ? this.tasks : this.tasks.filter((each) => stateOf(each) === this.shown);
+    const order = ["asks", "failed", "running", "queued", "completed"];
+    const found = this.tasks.filter((each) => this.shown === "all" || stateOf(each) === this.shown).sort((a, b) => order.indexOf(stateOf(a)) - order.indexOf(stateOf(b)));
     this.node.replaceChildren(
-      pageHead(this.name, `${this.tasks.length} tasks · ${money(cost) || "$0"}`, FLEET, [
+      pageHead(this.name, `${this.tasks.length} tasks · ${money(cost)}`, FLEET, [
         counts.failed ? button("Retry failed", change("retry", this.name, "Tasks that ended without being completed continue where they were.", "Retry them?", again), { class: "small" }) : null,
         open ? button("Cancel", change("cancel", this.name, "Tasks that have not ended are cancelled. What they changed stays recorded.", "Cancel this batch?", again), { class: "small danger" }) : null]),
       el("div", { class: "page-body fleet" }, el("div", { class: "batch" }, progress(counts)), el("div", { class: "bar-row", role: "group", "aria-label": "Which tasks" }, filters), rows(found),
@@ -251,26 +252,20 @@ export class FleetTaskView extends FleetPage {
     const { task } = this;
     const again = () => this.read();
     const failed = task.state === "done" && task.outcome !== "completed";
-    const known = [["Batch", task.batch], ["Repository", task.repository || task.folder], ["Commit", (task.commit || task.base || "").slice(0, 12)], ["Worker", task.worker], ["Tenant", task.tenant === "default" ? "" : task.tenant], ["Attempt", task.attempt > 1 ? String(task.attempt) : ""], ["Turns", String(task.turns)], ["Cost", money(task.cost) || "$0"], ["Changed", clock(task.changed)]];
+    const known = [["Batch", task.batch], ["Repository", task.repository || task.folder], ["Commit", (task.commit || task.base || "").slice(0, 12)], ["Worker", task.worker], ["Turns", String(task.turns)], ["Cost", money(task.cost)], ["Changed", clock(task.changed)]];
     const waits = task.question ? task.part : 0; // words that are being typed stay as long as the same question waits
     if (waits !== this.waits) {
       this.waits = waits;
       this.request = waits ? panelFor(task, () => { this.drawn = ""; this.waits = 0; attempt(again); }) : null;
       this.panel.replaceChildren(...(this.request ? [this.request.node] : []));
     }
-    const timeline = el("details", { class: "export-timeline" }, el("summary", {}, "Timeline"));
-    timeline.addEventListener("toggle", () => attempt(async () => {
-      const { turns, window: limit } = await get(`${this.path}/timeline`);
-      timeline.append(renderTimeline(turns, limit));
-    }), { once: true });
     this.node.replaceChildren(
       pageHead(task.id, task.prompt.replace(/\s+/g, " ").slice(0, 300), FLEET, [chip(task),
         failed ? button("Retry", change("retry", task.id, "The task continues where it was.", "Retry it?", again), { class: "small" }) : null,
         task.state !== "done" ? button("Cancel", change("cancel", task.id, "What it changed so far stays recorded.", "Cancel this task?", again), { class: "small danger" }) : null]),
       el("div", { class: "page-body fleet" }, factList(known.filter(([, value]) => value)),
         failed ? el("p", { class: "error" }, `${task.outcome}: ${task.message}`) : null, this.panel,
-        task.state === "running" ? el("p", { class: "note" }, `Turn ${task.turns + 1} runs for ${duration(Math.max(0, Date.now() / 1000 - task.changed))}. What is recorded so far:`) : null,
-        this.log, timeline));
+        this.log));
   }
 
   key(event) { return this.request ? this.request.press(event.key) : false; }

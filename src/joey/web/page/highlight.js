@@ -7,7 +7,7 @@ const WORDS = {
   sql: "select from where and or not insert into values update set delete create table index view drop alter join left right inner outer on group by order having limit as distinct union null primary key references",
 };
 const KINDS = {
-  python: "py", py: "py", toml: "sh", yaml: "sh", yml: "sh", ini: "sh", bash: "sh", sh: "sh", shell: "sh", zsh: "sh",
+  __proto__: null, python: "py", py: "py", toml: "sh", yaml: "sh", yml: "sh", ini: "sh", bash: "sh", sh: "sh", shell: "sh", zsh: "sh",
   console: "sh", dockerfile: "sh", makefile: "sh", make: "sh", ruby: "py", rb: "py", sql: "sql",
 };
 const COMMENTS = { c: "//[^\\n]*|/\\*[\\s\\S]*?(?:\\*/|$)", py: "#[^\\n]*", sh: "#[^\\n]*", sql: "--[^\\n]*" };

@@ -65,7 +65,7 @@ export class TaskList {
     }
     const order = [...groups.keys()].sort((a, b) => rank(a) - rank(b));
     this.groups.replaceChildren(...order.map((name) => this.group(name, groups.get(name))));
-    if (!order.length) this.groups.append(el("p", { class: "empty" }, this.search.value ? "No task contains this." : "No tasks yet."));
+    if (!order.length) this.groups.append(el("p", { class: "empty" }, this.search.value ? "No task contains this." : "No tasks yet. Start one here, or with joey in a terminal: it appears here as well."));
   }
 
   group(name, tasks) {

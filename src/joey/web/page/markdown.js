@@ -5,6 +5,7 @@ import { el, visible } from "./dom.js";
 import { highlight } from "./highlight.js";
 
 const MAX_OPEN = 4000;
+const MAX_DEPTH = 12;
 const INLINE = /(`+)([\s\S]*?[^`])\1(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__(?!\w)|\*(?=[^\s*])([^*\n]*?[^\s*])\*|(?<!\w)_(?=[^\s_])([^_\n]*?[^\s_])_(?!\w)|~~(?=\S)([\s\S]*?\S)~~|!?\[([^\]\n]{0,500})\]\(([^()\s]{1,2000}(?:\([^()\s]{0,500}\))?[^()\s]{0,2000})(?:\s+"[^"\n]*")?\)|<?(https?:\/\/[^\s<>"'`)\]]+[^\s<>"'`)\].,;:!?])>?/g;
 
 function safeLink(address) {
@@ -48,7 +49,7 @@ export function codeBlock(code, language) {
 
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
 
-function list(lines) {
+function list(lines, depth) {
   const first = lines[0].match(ITEM);
   const ordered = /\d/.test(first[2]);
   const items = [];
@@ -62,7 +63,7 @@ function list(lines) {
     const task = item.text.match(/^\[([ xX])\]\s+(.*)$/);
     const words = inline(task ? task[2] : item.text);
     const box = task ? el("span", { class: task[1] === " " ? "box" : "box done" }, task[1] === " " ? "☐ " : "☑ ") : null;
-    return el("li", {}, box, words, item.below.length ? blocks(item.below) : null);
+    return el("li", {}, box, words, item.below.length ? blocks(item.below, depth) : null);
   }));
 }
 
@@ -83,8 +84,12 @@ function isTable(lines, at) {
 
 const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
 
-function blocks(lines) {
+function blocks(lines, depth = 0) {
   const into = document.createDocumentFragment();
+  if (depth > MAX_DEPTH) {
+    into.append(el("p", {}, lines.join("\n")));
+    return into;
+  }
   for (let at = 0; at < lines.length; ) {
     const line = lines[at];
     const fence = line.match(FENCE);
@@ -109,12 +114,12 @@ function blocks(lines) {
     } else if (/^\s{0,3}>/.test(line)) {
       let end = at;
       while (end < lines.length && /^\s{0,3}>/.test(lines[end])) end += 1;
-      into.append(el("blockquote", {}, blocks(lines.slice(at, end).map((each) => each.replace(/^\s{0,3}> ?/, "")))));
+      into.append(el("blockquote", {}, blocks(lines.slice(at, end).map((each) => each.replace(/^\s{0,3}> ?/, "")), depth + 1)));
       at = end;
     } else if (ITEM.test(line)) {
       let end = at + 1;
       while (end < lines.length && (ITEM.test(lines[end]) || /^\s{2,}\S/.test(lines[end]))) end += 1;
-      into.append(list(lines.slice(at, end)));
+      into.append(list(lines.slice(at, end), depth + 1));
       at = end;
     } else {
       let end = at + 1;

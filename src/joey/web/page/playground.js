@@ -63,7 +63,7 @@ export class Playground {
     const shown = events.slice(-300).map((event) => {
       const { type, raw, source, ...rest } = event;
       const bad = type === "tool_call_malformed";
-      const words = Object.entries(rest).filter(([, value]) => value !== "" && value !== null && !(Array.isArray(value) && !value.length)).map(([name, value]) => `${name}: ${typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value)}`).join("  ");
+      const words = Object.entries(rest).filter(([, value]) => value !== "" && value !== null && value !== false && !(Array.isArray(value) && !value.length)).map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join("  ");
       return el("li", { class: bad ? "bad" : type.startsWith("tool") ? "tool" : "" }, el("b", {}, type), " ", words);
     });
     this.events.replaceChildren(...shown);

@@ -8,7 +8,7 @@ import { inline, renderMarkdown } from "./markdown.js";
 
 const QUIET = 700;
 const PROFILES = {
-  ask: "Ask before changes and commands", strict: "Ask before reading, too", edits: "Change files without asking",
+  __proto__: null, ask: "Ask before changes and commands", strict: "Ask before reading, too", edits: "Change files without asking",
   auto: "Work alone, in the sandbox", "read-only": "Only read", plan: "Plan first", all: "Never ask",
 };
 

@@ -123,7 +123,7 @@ export class Transcript {
 
   tool_call_started({ call_id: id, name }) {
     this.text_finished();
-    const display = this.view.tools[name];
+    const display = Object.hasOwn(this.view.tools, name) ? this.view.tools[name] : undefined; // the name is the model's
     if (display?.role === "result" || display?.role === "question") {
       const body = el("div", { class: "md" });
       const label = display.role === "result" ? "Result" : "Question";
