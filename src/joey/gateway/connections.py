@@ -4,7 +4,7 @@ Writes of one moment go out together. A stream is many small events, and each wr
 and a wake-up of the client.
 
 A client that does not finish its request is not waited for: the head of a request has to be complete after some
-seconds, its body has to keep coming, and a head has a size. One that does not read its answer is given up, too, since it
+seconds, its body has to keep coming, and a head has a size. One that does not read its answer is given up, too: it
 keeps a slot of the model from the others. Beyond a number of connections new ones are refused, so that those that are
 there can be answered.
 """

@@ -31,12 +31,12 @@ class ClientGoneError(Exception):
 class HeldBytes:
     """The bodies of all requests that are being answered: many large ones at once must not fill the memory."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._size = 0
 
     def take(self, size: int) -> None:
-        if self._size + size > self._most:
+        if self._size + size > self._max_bytes:
             raise Refusal("overloaded", "too many large requests at once; try again later", retry_after=5)
         self._size += size
 
