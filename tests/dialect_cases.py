@@ -26,7 +26,7 @@ BETTER = (
     (r"\w+\.bool_as_[46]", "what is no boolean stays what it is and is not made false; the validator speaks"),
     (r"nemotron_v3\.null_as_0", "its own template writes None for null"),
     (r"hy_v[34]\.null_as_1", "null is null: the case `null` holds the same text and says so"),
-    (r"glm45\.empty_name|k2_horizon\.empty_name", "the text of a call without a name is kept, its section is markup"),
+    (r"glm45\.empty_name", "the text of a call without a name is kept, not dropped"),
     (
         r"(beam|iquest_q1)\.missing_arg_close_last",
         "an argument that was not closed may have been cut: malformed, never run",

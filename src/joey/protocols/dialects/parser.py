@@ -118,7 +118,15 @@ class DialectParser(SteppedParser):
     def _section(self, found: str) -> Wait[None]:
         """Calls one after another, up to the section's close or to what is no call."""
         source, marks = self._source, self._marks
-        first, _ = yield from source.after_space(marks.in_section)
+        first, end = yield from source.after_space(marks.in_section)
+        reader = self._call_reader
+        if (
+            first in marks.call_openers
+            and isinstance(reader, TaggedReader)
+            and not (yield from reader.reads(first, end))
+        ):
+            self.text(found)
+            return
         if first is None:
             if not (yield from self._json_call(found)):
                 (self.markup if source.last and self._blank else self.text)(found)

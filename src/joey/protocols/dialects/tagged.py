@@ -130,13 +130,19 @@ class TaggedReader:
 
     def follows(self, opener: str) -> Wait[bool]:
         """Whether a call follows an opener that was taken. Nothing more is taken."""
-        end = 0
-        if opener in self._spec.wrap[0]:
-            found, end = yield from self._source.after_space(self._opens)
-            if found is None:
-                return False
-        header, _ = yield from self._header(end)
+        header = yield from self._header_behind(opener, 0)
         return header is not None and bool(header.name)
+
+    def reads(self, opener: str, end: int) -> Wait[bool]:
+        """Whether an opener that ends at this place has a header, be it one without a name."""
+        return (yield from self._header_behind(opener, end)) is not None
+
+    def _header_behind(self, opener: str, end: int) -> Wait[Header | None]:
+        if opener in self._spec.wrap[0]:
+            found, end = yield from self._source.after_space(self._opens, end)
+            if found is None:
+                return None
+        return (yield from self._header(end))[0]
 
     def _header(self, offset: int) -> Wait[tuple[Header | None, int]]:
         """The name behind an opener, and where the header ends."""
