@@ -21,6 +21,7 @@ from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, o
 from joey.app.hooks import hooks_of, list_hooks
 from joey.app.model_choices import ModelChoice, model_choices
 from joey.app.models import catalogue
+from joey.app.notes_for_later import NotePlan, plan_note
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
 from joey.app.settings import (
@@ -307,6 +308,10 @@ class Services:
     def keep_setting(self, name: str, value: str) -> None:
         """Write a setting to the user's file. UsageError for a value that it does not take."""
         set_value(user_folder() / FILE, name, value)
+
+    def plan_note(self, words: str) -> NotePlan:
+        """What adding a line to the AGENTS.md of this folder would change. UsageError if that cannot be."""
+        return plan_note(self.folder, words)
 
     def users_commands(self) -> UsersCommands:
         """Runs the commands that the user types. Whoever opens it closes it."""

@@ -377,6 +377,7 @@ KEYS = """\
   Ctrl+J    a new line (also Shift+Enter, or a backslash before Enter)
   /  @      a command, a file: any characters of the name find it
   !command  run it yourself; the model gets the output too (not of !!command)
+  # words   add a line to AGENTS.md, after you have seen the change
   Up, Down  earlier messages, or the menu; Up takes back what still waits
   Ctrl+R    search earlier messages: type words; again: an older one
   Ctrl+G    write in $EDITOR

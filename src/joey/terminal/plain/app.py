@@ -22,6 +22,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TextIO
 
+from joey.app.notes_for_later import note_in
 from joey.app.running import EXIT_CODES, run_headless
 from joey.app.services import Choices, Services
 from joey.commands import Cancel
@@ -133,6 +134,8 @@ class Plain:
                 await self._with_task("", (), lambda task, _: task.compact())
         elif is_command(text):
             await self._run_users_command(text)
+        elif note := note_in(text):
+            await self._add_note(note, lines)
         elif text or self.session.choices.resume:
             try:
                 named = [each for each in images_in(text, services.folder) if not each.mentioned]
@@ -142,6 +145,20 @@ class Plain:
                 return
             text = self.session.for_the_model(text)
             await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
+
+    async def _add_note(self, words: str, lines: LineSource) -> None:
+        """Add a line to AGENTS.md, if the user wants the change that it makes."""
+        try:
+            plan = self.session.services.plan_note(words)
+            self._print(visible(plan.diff))
+            self._print(f"Add this to {plan.path.name}? y or n: ", end="")
+            if (await lines.next() or "").strip().lower() not in ("y", "yes"):
+                self._print("Nothing was added.")
+                return
+            plan.write()
+            self._print(f"Added to {plan.path.name}; tasks read it when they are opened.")
+        except JoeyError as error:
+            self._print(str(error))
 
     async def _run_users_command(self, line: str) -> None:
         entry = self.session.command_line.entry(line)

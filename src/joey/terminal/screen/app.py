@@ -34,6 +34,7 @@ from textual.message import Message
 from textual.widgets import Static
 from textual.worker import Worker
 
+from joey.app.notes_for_later import note_in
 from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Say, TakeBack
 from joey.errors import JoeyError
@@ -54,6 +55,7 @@ from joey.terminal.first_frame import TerminalSettings
 from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier
 from joey.terminal.screen.answering import KeyGate, answer_by_words
+from joey.terminal.screen.confirm import ConfirmDiff
 from joey.terminal.screen.driver import LastingDriver
 from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.filters import Colourless, Safe
@@ -400,6 +402,9 @@ class Interactive(SurvivingApp, TypeaheadApp):
         if not commenting and is_command(text):
             self._command = self._run_users_command(text)
             return
+        if not commenting and (note := note_in(text)):
+            self._add_note(note)
+            return
         if not commenting and is_for_the_terminal(text, self.session.services.commands()):
             self._note(run_command(self, text))
             self._show_status()
@@ -680,6 +685,19 @@ class Interactive(SurvivingApp, TypeaheadApp):
         if chosen:
             self._note(resume_task(self, chosen))
             self._show_status()
+
+    @work
+    async def _add_note(self, words: str) -> None:
+        """Add a line to AGENTS.md, if the user wants the change that it makes."""
+        try:
+            plan = self.session.services.plan_note(words)
+            if await self.push_screen_wait(ConfirmDiff(f"Add this to {plan.path.name}?", plan.diff)):
+                plan.write()
+                self._note(f"Added to {plan.path.name}; tasks read it when they are opened.")
+            else:
+                self._note("Nothing was added.")
+        except JoeyError as error:
+            self._note(str(error), "error")
 
     @work
     async def choose_model(self) -> None:
