@@ -250,3 +250,21 @@ def test_history_has_subtasks_interrupted_replies_and_words_that_wait() -> None:
     ]
     last = [each for each in sent if each.get("status") == "completed"]
     assert [each["content"][0]["content"]["text"] for each in last] == ["```\ndone\n```"]
+
+
+def test_calls_of_subtasks_that_run_beside_each_other_belong_to_the_calls_that_started_them() -> None:
+    projection = Projection("/work", Client())
+    events: list[tuple[str, Event]] = [
+        ("root", ToolCallFinished("n1", "new_task", {"mode": "ask", "message": "left"})),
+        ("root", ToolCallFinished("n2", "new_task", {"mode": "ask", "message": "right"})),
+        ("root", ToolRunStarted("n1", "new_task", "left")),
+        ("root", ToolRunStarted("n2", "new_task", "right")),
+        ("root", SubtaskOpened("one", "ask", "n1", beside=True)),
+        ("root", SubtaskOpened("two", "ask", "n2", beside=True)),
+        ("one", ToolCallFinished("r", "read_file", {"path": "a"})),
+        ("two", ToolCallFinished("r", "read_file", {"path": "b"})),
+    ]
+    sent = [update for each in events for update in projection.apply(*each)]
+    announced = [update for update in sent if update["sessionUpdate"] == "tool_call"]
+    outer, inner = announced[:2], announced[2:]
+    assert [each["_meta"]["parentToolCallId"] for each in inner] == [each["toolCallId"] for each in outer]

@@ -36,7 +36,7 @@ from joey.system.git_trees import (
 )
 from joey.system.trust import TrustStore
 from joey.system.worktree_notes import Worktree, worktree_around, write_note
-from joey.system.worktrees import Worktrees, check_name, has_changes
+from joey.system.worktrees import Worktrees, check_name, counterpart, has_changes
 
 
 @pytest.fixture
@@ -169,6 +169,20 @@ def test_a_folder_without_a_repository_or_a_commit_has_none(
     repository.git("checkout", "-q", "--orphan", "empty")
     with pytest.raises(UsageError, match="no commit yet"):
         worktrees.make(repository.work, "fix")
+
+
+def test_a_folder_that_is_a_link_in_the_commit_is_no_place_to_work(
+    repository: Hostile, worktrees: Worktrees, tmp_path: Path
+) -> None:
+    (repository.work / "part").symlink_to(tmp_path)
+    repository.git("add", "-A")
+    repository.git("commit", "-qm", "A link")
+    (repository.work / "part").unlink()
+    (repository.work / "part/deep").mkdir(parents=True)
+    made = worktrees.make(repository.work / "part/deep", "fix")
+    with pytest.raises(UsageError, match="leads out of the worktree"):
+        counterpart(made, repository.work / "part/deep")
+    assert not (tmp_path / "deep").exists()
 
 
 # A process that died

@@ -366,8 +366,8 @@ async def test_all_of_waits_for_everyone_whatever_happens() -> None:
     outer = asyncio.ensure_future(all_of([work("e", 60), work("f", 60)]))
     await asyncio.sleep(0.01)
     outer.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await outer
+    over, _ = await asyncio.wait([outer], timeout=10)
+    assert over and outer.cancelled()
     assert sorted(ended) == ["a", "b", "c", "d", "e", "f"]
 
 

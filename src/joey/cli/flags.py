@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,12 @@ def folder_in(args: argparse.Namespace) -> Path:
     if args.resume is not None:
         raise UsageError("a resumed task continues in its own folder; leave out --worktree")
     from joey.app.worktrees import worktree_for
+    from joey.system.worktrees import has_changes
 
-    return worktree_for(workspace_in(args), args.worktree)
+    there = worktree_for(workspace_in(args), args.worktree)
+    if has_changes(folder):
+        print("note: changes that are not committed are not in the worktree", file=sys.stderr)
+    return there
 
 
 def settings_in(args: argparse.Namespace) -> dict[str, Any]:

@@ -226,6 +226,8 @@ def counterpart(worktree: Worktree, folder: Path) -> Path:
     found = find_repository(folder)
     inside = folder.relative_to(found.top) if found is not None else Path()
     there = worktree.path / inside
+    if not there.resolve().is_relative_to(worktree.path.resolve()):  # the commit has a link where a folder is now
+        raise UsageError(f"{quoted(str(there))} is a symbolic link that leads out of the worktree; no task works there")
     there.mkdir(parents=True, exist_ok=True)  # git has no empty folders
     return there
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from joey.commands import Answer
 from joey.errors import JoeyError
-from joey.events import ToolCallFinished
+from joey.events import ToolCallFinished, ToolRunFinished, ToolRunStarted
 from joey.journal.records import ChildMerged, ChildOpened
 from joey.messages import Shown, TextBlock, ToolResult
 from joey.system.filenames import quoted
@@ -83,11 +83,14 @@ class Merges:
         call = ToolCallFinished(f"{child.call_id}-merge", MergeWorktree.name, {"worktree": worktree.name})
         approved = await self._approved(call, child, MergeWorktree(worktree, worktrees), ask)
         if isinstance(approved, Refused):
+            self._log.emit(ToolRunFinished(call.call_id, call.name, approved.result))
             return await self._kept(worktree, worktrees, approved.result.text), ()
         plan = approved.judged.plan
         await keep_files(self._log, self._toolbox, call, merge_actions(plan))
         self._log.sync()
+        self._log.emit(ToolRunStarted(call.call_id, call.name, worktree.name))
         done = await execute(approved, self._log.folder)
+        self._log.emit(ToolRunFinished(call.call_id, call.name, done))
         if done.is_error:
             return await self._kept(worktree, worktrees, done.text), ()
         self._log.record(ChildMerged(child.child_id))
