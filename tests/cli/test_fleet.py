@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from fleet_kit import by_turn, done, git, repository, write
+from fleet_kit import by_turn, done, git, repository, run_command, write
 from joey.cli import main
 from joey.testing.server import LocalServer
 from joey_process import JoeyProcess
@@ -44,7 +45,7 @@ def test_tasks_are_added_once_looked_at_cancelled_and_tried_again(
     ]
     assert rows[0]["repository"] == str(place)
     assert main(["fleet", "retry", "tasks", "--failed", "--max-turns", "9"]) == 0
-    assert "1 tasks are in the queue again" in capsys.readouterr().out
+    assert "1 task in the queue again" in capsys.readouterr().out
     assert main(["fleet", "results", "tasks", "--patches", "out"]) == 1
     assert "tasks.x: is queued" in capsys.readouterr().err
 
@@ -81,6 +82,43 @@ def test_mistakes_are_explained(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"repository": "/nowhere"}, "task 'x': /nowhere is not a git repository"),
+        ({"folder": "nowhere"}, "nowhere is not a folder"),
+        ({"model": "antropic/claude"}, "there is no provider 'antropic'; did you mean 'anthropic'?"),
+    ],
+)
+def test_what_no_worker_here_could_do_is_not_added(
+    place: Path, task: dict[str, str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "one.jsonl").write_text(json.dumps({"id": "x", "prompt": "Do it.", **task}))
+    assert main(["fleet", "add", "one.jsonl"]) == 2
+    assert words in capsys.readouterr().err
+    assert main(["fleet", "status"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_without_a_model_nothing_is_added_to_run(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [each for each in os.environ if each.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+    assert main(["fleet", "run", "tasks.jsonl"]) == 1
+    assert "no model is configured" in capsys.readouterr().err
+    assert main(["fleet", "status"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_project_cannot_redirect_the_fleet(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / ".joey").mkdir()
+    (place / ".joey" / "config.toml").write_text('[fleet]\nurl = "mysql://x/y"\nfolder = "/nowhere"\n')
+    assert main(["fleet", "add", "tasks.jsonl", "--model", "anthropic/a"]) == 0
+    assert main(["fleet", "status"]) == 0
+    assert "tasks  2 queued" in capsys.readouterr().out
+
+
 def test_a_database_that_is_not_there_is_explained(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,13 +134,15 @@ async def test_a_whole_batch_runs_and_becomes_branches(tmp_path: Path) -> None:
     source = repository(tmp_path / "source", {"a.txt": "one\n"})
     joey = JoeyProcess(tmp_path)
     (joey.workspace / "tasks.jsonl").write_text(
-        json.dumps({"id": "x", "prompt": "Do it.", "repository": str(source), "approve": "edits"})
+        json.dumps({"id": "x", "prompt": "Do it.", "repository": str(source), "approve": "edits", "allow": ["cat"]})
     )
-    async with LocalServer(by_turn(write(1, "a.txt", "two\n"), done("It is done."))) as server:
-        options = ("--model", "anthropic/scripted", "--base-url", server.url)
+    model = by_turn(run_command(1, "cat a.txt"), write(2, "a.txt", "two\n"), done("It is done."))
+    async with LocalServer(model) as server:
+        options = ("--model", "anthropic/scripted", "--base-url", server.url, "--answer-hours", "0")
         ran = await joey("fleet", "run", "tasks.jsonl", *options)
+        assert "one" in json.dumps(server.requests[1].body["messages"][-1]), "a clone is where commands may read"
     assert (ran.code, ran.out) == (0, "tasks: 1 completed, $0.0000\n")
-    assert "tasks.x  completed: It is done.  (2 turns)" in ran.err
+    assert "tasks.x  completed: It is done.  (3 turns)" in ran.err
     results = await joey("fleet", "results", "tasks", "--branches")
     assert results.code == 0
     assert git(source, "show", "joey/tasks/x:a.txt") == "two\n"

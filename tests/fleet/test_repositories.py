@@ -23,6 +23,8 @@ def test_a_clone_has_the_files_of_its_commit_and_leads_nowhere(tmp_path: Path) -
     assert (work / "a.txt").read_text() == "one\n"
     assert git(work, "rev-parse", "HEAD").strip() == base
     assert git(work, "remote") == ""
+    shared = [path for path in (work / ".git").rglob("*") if path.is_file() and path.stat().st_nlink > 1]
+    assert shared == [], "what a command does to its objects must not change the mirror"
 
 
 def test_turns_travel_to_another_machine_as_packs(tmp_path: Path) -> None:

@@ -33,10 +33,12 @@ async def test_two_workers_add_each_time_once(tmp_path: Path, monkeypatch: pytes
         with kit.open() as fleet:
             fleet.schedule("often", "* * * * * *", [kit.spec("x", source)], 2.5)
             other = await worker_process(kit)
-            await kit.work_until(fleet, lambda: both_have_seen_some(fleet))
-            fleet.queue.schedules.remove("often")
-            os.kill(other.pid, signal.SIGTERM)
-            await other.wait()
+            try:
+                await kit.work_until(fleet, lambda: both_have_seen_some(fleet))
+            finally:
+                fleet.queue.schedules.remove("often")
+                os.kill(other.pid, signal.SIGTERM)
+                await other.wait()
             names = [batch.name for batch in fleet.ledger.batches()]
             assert all(re.fullmatch(r"often-\d{8}-\d{6}", name) for name in names)
             assert {batch.max_cost for batch in fleet.ledger.batches()} == {2.5}

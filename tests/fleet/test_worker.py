@@ -101,13 +101,16 @@ async def test_a_question_waits_without_a_slot_and_its_answer_continues_on_anoth
         fleet.answer("b.y", "no, not here")
     if served.url is None:
         shutil.rmtree(tmp_path / "one" / "tasks")
+        shutil.rmtree(tmp_path / "one" / "clones")
         shutil.rmtree(tmp_path / "one" / "mirrors")
     with served.open("two" if served.url else "one") as fleet:
         await served.work_until(fleet, lambda: all_done(fleet))
-        assert states(fleet) == {"b.x": "completed", "b.y": "completed"}
+        assert states(fleet) == {"b.x": "completed", "b.y": "completed"}, [
+            task.message for task in fleet.ledger.tasks()
+        ]
         assert files_of(fleet, "b.x") == {"a.txt": "one\n", "b.txt": "two\n"}
         assert files_of(fleet, "b.y") == {"a.txt": "one\n"}
-        assert not (fleet.database.tasks / "b.x" / "work").exists()
+        assert not (fleet.database.works / "b.x").exists()
         assert any("not here" in line for line in journal_lines(fleet, fleet.task("b.y")))
         assert [task.turns for task in fleet.ledger.tasks()] == [3, 3]
     assert served.server is not None and len(served.server.requests) == 6

@@ -29,7 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from joey.app.settings import settings_in_force
+from joey.app.settings import default_model, settings_in_force
 from joey.cli.flags import add_setting_flags, settings_in
 from joey.errors import UsageError
 from joey.system.installation import add_extra
@@ -138,10 +138,14 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _added(fleet: Fleet, args: argparse.Namespace) -> str:
+    from joey.fleet.spec import check_here
+
     batch, tasks = tasks_in(args)
+    if fleet.database.is_sqlite:
+        check_here(tasks)
     added = fleet.add(batch, tasks, args.budget)
-    known = f"; {added.known} were there already" if added.known else ""
-    print(f"{batch}: {len(added.new)} tasks added{known}", file=sys.stderr)
+    known = f"; {added.known} {'was' if added.known == 1 else 'were'} there already" if added.known else ""
+    print(f"{batch}: {_tasks_in_words(len(added.new))} added{known}", file=sys.stderr)
     return batch
 
 
@@ -161,11 +165,17 @@ def tasks_in(args: argparse.Namespace) -> tuple[str, list[TaskSpec]]:
     return name, [task.in_place_of(Path.cwd()) for task in tasks]
 
 
+def _tasks_in_words(count: int) -> str:
+    return f"{count} task" if count == 1 else f"{count} tasks"
+
+
 def _run(args: argparse.Namespace) -> int:
     from joey.fleet.embedded import Children, counts_in_words, watch_until_done
     from joey.fleet.ledger import patiently
 
     with _fleet() as fleet:
+        if not (settings_in(args).get("model") or settings_in_force(Path.cwd()).value("model")):
+            default_model()  # says what to do if there is none
         batch = _added(fleet, args)
         command = ("fleet", "work", "--slots", str(args.slots), "--attached")
         children = Children(command, args.workers, fleet.database.folder / "workers.log")
@@ -219,7 +229,8 @@ class Progress:
         self._last = ""
 
 
-def _task_line(task: FleetTask) -> str:
+def _task_line(task: FleetTask, width: int | None = 100) -> str:
+    """A task in a line. Its message is cut at the width."""
     from joey.fleet.requests import request_text
     from joey.system.visible import one_line
 
@@ -228,7 +239,7 @@ def _task_line(task: FleetTask) -> str:
             return f"{task.id}  was answered, and waits for a worker"
         how = f'joey fleet answer {task.id} yes|no|"words" --question {task.leg}'
         return f"{task.id}  asks: {request_text(task.question)}\n  answer with: {how}"
-    what = f"{task.outcome}: {one_line(task.message)[:100]}" if task.state == "done" else task.state
+    what = f"{task.outcome}: {one_line(task.message)[:width]}" if task.state == "done" else task.state
     where = f" on {task.worker}" if task.worker else ""
     cost = f", ${task.cost:.4f}" if task.cost else ""
     return f"{task.id}  {what}{where}  ({task.turns} turns{cost})"
@@ -251,8 +262,9 @@ def _status(args: argparse.Namespace) -> int:
 
     with _fleet() as fleet:
         if args.name:
-            for task in fleet.named(args.name):
-                print(json.dumps(as_json(task)) if args.json else _task_line(task))
+            found = fleet.named(args.name)
+            for task in found:
+                print(json.dumps(as_json(task)) if args.json else _task_line(task, 100 if len(found) > 1 else None))
             return 0
         for batch in fleet.ledger.batches():
             if args.json:
@@ -303,7 +315,7 @@ def _cancel(args: argparse.Namespace) -> int:
 def _retry_failed(args: argparse.Namespace) -> int:
     with _fleet() as fleet:
         done = fleet.retry(args.name, settings=settings_in(args), budget=args.budget, again=args.again)
-    print(f"{len(done)} tasks are in the queue again")
+    print(f"{_tasks_in_words(len(done))} in the queue again")
     return 0
 
 
@@ -336,7 +348,7 @@ def _schedule(args: argparse.Namespace) -> int:
     _, tasks = tasks_in(args)
     with _fleet() as fleet:
         fleet.schedule(args.schedule, args.times, tasks, args.budget, catch_up=args.catch_up)
-    print(f"{args.schedule}: {len(tasks)} tasks at {args.times}, as long as a worker runs")
+    print(f"{args.schedule}: {_tasks_in_words(len(tasks))} at {args.times}, as long as a worker runs")
     return 0
 
 

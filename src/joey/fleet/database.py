@@ -108,17 +108,29 @@ class FleetError(JoeyError):
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An open database. `folder` is where this machine keeps what belongs to the fleet."""
+    """An open database. `folder` is where this machine keeps what is the fleet's, and `clones` what tasks work in,
+    which commands must be able to see."""
 
     engine: sa.Engine
     url: str
     folder: Path
+    clones: Path
+
+    @property
+    def id(self) -> str:
+        """What tells the tasks of this database from those of another, with the same ids, on the same machine."""
+        with self.engine.connect() as connection:
+            return str(connection.scalar(sa.select(META.c.fleet)))
 
     @property
     def tasks(self) -> Path:
-        """Where the tasks of this database are on this machine. Those of another, with the same ids, are not theirs."""
-        with self.engine.connect() as connection:
-            return self.folder / "tasks" / str(connection.scalar(sa.select(META.c.fleet)))
+        """Where the journals of this database's tasks are."""
+        return self.folder / "tasks" / self.id
+
+    @property
+    def works(self) -> Path:
+        """Where the clones of this database's tasks are."""
+        return self.clones / self.id
 
     @property
     def is_sqlite(self) -> bool:
@@ -137,10 +149,10 @@ class Database:
         self.engine.dispose()
 
 
-def open_database(url: str | None, folder: Path, make_tables: Callable[[str], None]) -> Database:
+def open_database(url: str | None, folder: Path, clones: Path, make_tables: Callable[[str], None]) -> Database:
     """The database of a fleet, with its tables. `make_tables` makes those of the engine, given the address."""
     make_private(folder)
-    database = Database(*_opened(url, folder), folder)
+    database = Database(*_opened(url, folder), folder, clones)
     try:
         if _version(database.engine) is None:
             with _alone(database):

@@ -23,7 +23,7 @@ from joey.fleet.engine import QueueClient, make_tables
 from joey.fleet.ledger import FleetTask, Ledger
 from joey.fleet.requests import parsed_answer
 from joey.fleet.spec import TaskSpec, check_name
-from joey.system.folders import state_folder
+from joey.system.folders import clones_folder, state_folder
 
 FINISHED = "completed"
 MAX_TASK_ID = 160
@@ -146,8 +146,8 @@ def _named(batch: str, tasks: Sequence[TaskSpec]) -> list[tuple[str, TaskSpec]]:
 @contextmanager
 def open_fleet(config: Config) -> Iterator[Fleet]:
     """The fleet that the settings name. What is wrong with its database comes out in words."""
-    folder = fleet_folder(config)
-    database = open_database(config.value("fleet.url"), folder, make_tables)
+    folder, clones = fleet_folders(config)
+    database = open_database(config.value("fleet.url"), folder, clones, make_tables)
     queue = QueueClient(database)
     try:
         yield Fleet(database, queue)
@@ -159,7 +159,9 @@ def open_fleet(config: Config) -> Iterator[Fleet]:
         database.close()
 
 
-def fleet_folder(config: Config) -> Path:
-    """Where this machine keeps what belongs to its fleet."""
-    named = config.value("fleet.folder")
-    return Path(named).expanduser().absolute() if named else state_folder() / "fleet"
+def fleet_folders(config: Config) -> tuple[Path, Path]:
+    """Where this machine keeps what belongs to its fleet, and the clones."""
+    if named := config.value("fleet.folder"):
+        folder = Path(named).expanduser().absolute()
+        return folder, folder / "clones"
+    return state_folder() / "fleet", clones_folder()

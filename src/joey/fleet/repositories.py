@@ -2,7 +2,8 @@
 
     mirrors/HASH.git     what was fetched of a repository, once for this machine, and the commits of turns:
                          refs/joey/TASK is the last of a task, and nobody's branch
-    tasks/TASK/work      the clone that the task works in; it never leads back to the mirror
+    clones/TASK/work     the clone that the task works in; it never leads back to the mirror, and
+                         shares no file with it: what a command does to its objects stays there
 
 Turns are committed with the mirror as the git folder and the clone as its files. So nothing that a command wrote into
 the clone's own .git counts: no hook, no filter, no setting of it is ever run. What is ignored by .gitignore is not
@@ -26,6 +27,7 @@ from joey.system.filenames import quoted
 from joey.system.folders import make_private
 
 _SECONDS = 600.0
+_COPIES = 4
 MAX_PACK = 64 * 1024 * 1024
 """Bytes that one turn may add. More is a mistake, such as a folder of packages that nothing ignores."""
 _SETTINGS = (
@@ -99,10 +101,9 @@ class Mirror:
 
     def clone(self, base: str, tree: str, work: Path) -> None:
         """A new clone with HEAD at the commit `base`, and the files of the commit `tree`."""
-        shutil.rmtree(work, ignore_errors=True)
         (work.parent / "index").unlink(missing_ok=True)
         make_private(work.parent)
-        _git(None, "clone", "--quiet", "--no-checkout", "--no-tags", str(self.folder), str(work))
+        self._copy(work)
         _git(work, "remote", "remove", "origin")
         _git(work, "checkout", "--quiet", "--detach", base)
         if tree != base:
@@ -110,6 +111,18 @@ class Mirror:
             self._with_files(work, "checkout-index", "--all", "--force")
             for gone in self._removed(base, tree):
                 (work / gone).unlink(missing_ok=True)
+
+    def _copy(self, work: Path) -> None:
+        """A clone without files. It copies the mirror, where other tasks put commits meanwhile: a file of theirs that
+        was renamed while it was copied is an error, so it is tried again."""
+        command = ("clone", "--quiet", "--no-hardlinks", "--no-checkout", "--no-tags", str(self.folder), str(work))
+        for _ in range(_COPIES - 1):
+            shutil.rmtree(work, ignore_errors=True)
+            with suppress(RepositoryError):
+                _git(None, *command)
+                return
+        shutil.rmtree(work, ignore_errors=True)
+        _git(None, *command)
 
     def _removed(self, base: str, tree: str) -> list[str]:
         out = self.git("diff", "--name-only", "--no-renames", "--diff-filter=D", "-z", base, tree)

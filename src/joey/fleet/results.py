@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from joey.fleet.fleet import Fleet
+from joey.fleet.fleet import MAX_TASK_ID, Fleet
 from joey.fleet.ledger import FleetTask
 from joey.fleet.repositories import Mirror, RepositoryError
+from joey.fleet.spec import check_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def patches(fleet: Fleet, batch: str, folder: Path) -> Iterator[Result]:
         except RepositoryError as error:
             yield Result(task.id, problem=str(error))
             continue
-        path = folder / f"{task.id}.patch"
+        path = folder / f"{check_name(task.id, 'name of a patch', MAX_TASK_ID)}.patch"
         path.write_text(patch, encoding="utf-8", errors="surrogateescape")
         yield Result(task.id, str(path))
 

@@ -92,7 +92,8 @@ class WorkerSetting:
 
     ledger: Ledger
     folder: Path
-    """Where the tasks of the fleet are on this machine."""
+    """Where the journals of the tasks are on this machine."""
+    clones: Path
     mirrors: Path
     per_minute: float | None = None
     """How many turns a minute all workers together take with one provider and key."""
@@ -112,7 +113,7 @@ class Session:
         self._place = setting.folder / task.journal
         self._store = TaskStore(self._place / "journals")
         spec = task.spec
-        self._workspace = Path(spec.folder) if spec.folder else self._place / "work"
+        self._workspace = Path(spec.folder) if spec.folder else setting.clones / task.journal / "work"
         self._mirror = None if spec.folder else Mirror.of(spec.repository, setting.mirrors)
         self._files = JournalFiles(self._store, self._workspace)
         self._base = task.base

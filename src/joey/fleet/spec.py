@@ -21,9 +21,12 @@ from joey.config.files import check_value
 from joey.config.keys import BY_NAME, Key
 from joey.config.options import settings_from
 from joey.errors import UsageError
+from joey.providers import split_name
+from joey.system.filenames import quoted
 
 _MAX_FILE = 64 * 1024 * 1024
-_NAME = re.compile(r"\w[\w.-]{0,79}", re.ASCII)
+MAX_NAME = 80
+_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+", re.ASCII)
 DEFAULT_TENANT = "default"
 
@@ -99,8 +102,8 @@ def name_for_batch(text: str) -> str:
     return _NOT_IN_NAMES.sub("-", text).strip("-._")[:40] or "batch"
 
 
-def check_name(name: str, kind: str) -> str:
-    if not _NAME.fullmatch(name):
+def check_name(name: str, kind: str, max_length: int = MAX_NAME) -> str:
+    if not _NAME.fullmatch(name) or len(name) > max_length:
         raise UsageError(f"{name!r} cannot be the {kind}; use letters, digits, - _ and .")
     return name
 
@@ -169,8 +172,29 @@ def _checked(tasks: list[TaskSpec], where: str) -> list[TaskSpec]:
             raise UsageError(f"{where} has two tasks with the id {task.id!r}; ids are unique in a batch")
         if bool(task.folder) == bool(task.repository):
             raise UsageError(f"task {task.id!r} needs a repository or a folder, one of them")
+        if model := task.settings.get("model"):
+            _check_model(task.id, model)
         seen.add(task.id)
     return tasks
+
+
+def _check_model(task: str, model: str) -> None:
+    try:
+        split_name(model)
+    except UsageError as error:
+        raise UsageError(f"task {task!r}: {error}") from None
+
+
+def check_here(tasks: Sequence[TaskSpec]) -> None:
+    """For workers on this machine: what is a path must be there. Raises UsageError."""
+    for task in tasks:
+        if task.folder and not Path(task.folder).is_dir():
+            raise UsageError(f"task {task.id!r}: {quoted(task.folder)} is not a folder")
+        local = Path(task.repository)
+        if task.repository and local.is_absolute() and not ((local / ".git").exists() or (local / "HEAD").is_file()):
+            raise UsageError(
+                f"task {task.id!r}: {quoted(task.repository)} is not a git repository; name one, or give it a folder"
+            )
 
 
 def _name_of(repository: str) -> str:

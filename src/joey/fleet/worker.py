@@ -64,8 +64,8 @@ class Worker:
         self._queue = queue
         self._options = options
         self._ledger = Ledger(database)
-        folder = database.folder
-        self._setting = WorkerSetting(self._ledger, database.tasks, folder / "mirrors", options.per_minute)
+        mirrors = database.folder / "mirrors"
+        self._setting = WorkerSetting(self._ledger, database.tasks, database.works, mirrors, options.per_minute)
         self._sessions: dict[str, Session] = {}
         self._ids: dict[str, str] = {}
         self._stopped = asyncio.Event()
@@ -216,7 +216,7 @@ class Worker:
         """The result is in the database; the clone of a task that was not completed stays, for people to look at."""
         task = patiently(self._ledger.task, task_id)
         if task is not None and not task.spec.folder:
-            shutil.rmtree(self._setting.folder / task.journal / "work", ignore_errors=True)
+            shutil.rmtree(self._setting.clones / task.journal, ignore_errors=True)
 
     async def add_scheduled(self, at: str, context: str) -> None:
         added = await asyncio.to_thread(patiently, Fleet(self._database, self._queue).add_scheduled, at, context)

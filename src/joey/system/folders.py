@@ -39,6 +39,11 @@ def worktrees_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(data_place(environment)) / "worktrees"
 
 
+def clones_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The clones that tasks of a fleet work in, for the same reason not in what Joey remembers."""
+    return Path(data_place(environment)) / "fleet"
+
+
 def make_private(folder: Path) -> None:
     """Make a folder and those above it that are missing, each for the user alone. Raises OSError.
 
