@@ -17,7 +17,7 @@ BENCHMARKS = (
     "startup", "idle", "parsing", "text_protocols", "dialects", "search", "indexing", "checkpoints", "commands", "loop",
     "turns", "gateway",
 )  # fmt: skip
-LONG = ("install", "search_quality", "fleet")
+LONG = ("install", "search_quality", "web", "fleet")
 
 
 def main(arguments: list[str]) -> int:
