@@ -133,6 +133,17 @@ async def test_the_same_text_written_back_is_tried_again_from_a_clean_beginning_
     assert len(third.messages) == 3
 
 
+async def test_what_is_written_again_as_it_was_is_answered_with_what_is_wrong_and_chosen_less_greedily(
+    tmp_path: Path,
+) -> None:
+    page, red = "<button>Hello</button>\n", "<button style='color: red'>Hello</button>\n"
+    script = [write("w1", "a.html", page), write("w2", "a.html", page), write("w3", "a.html", red), done("d")]
+    kit = small(tmp_path, *script)
+    assert (await kit.run("Write a.html with a red button.")).outcome == "completed"
+    assert "nothing in a.html is red" in answers(kit)["w1"] and "nothing in a.html is red" in answers(kit)["w2"]
+    assert [request.temperature for request in kit.provider.requests] == [0.0, 0.0, 0.5, 0.0]
+
+
 async def test_a_conversation_that_was_shortened_since_is_sent_as_it_is(tmp_path: Path) -> None:
     one, two, three, four = (Message("user", (TextBlock(text),)) for text in ("one", "two", "three", "four"))
     watching = PROFILE.supervisor(tmp_path, Workspace.of(tmp_path), TaskLimits())

@@ -137,7 +137,12 @@ class SmallSupervisor(Supervisor):
         if tool in self._steps.forbidden:
             return self._noted("Nothing is to be changed here. Call attempt_completion with the answer.")
         refusal = super().before(tool, name, arguments)
-        return refusal and self._noted(refusal)
+        if refusal is None:
+            return None
+        step = self._steps.next
+        refusal = f"{refusal}\n{step.text}" if step is not None and step.is_open else refusal
+        self._failed(refusal)
+        return self._noted(refusal)
 
     def denied(self, tool: str) -> None:
         """It is not demanded any longer, and not tried again before something else was."""
