@@ -209,11 +209,18 @@ async def test_tests_that_are_wanted_are_written_although_no_file_is_named(tmp_p
 async def test_a_question_changes_nothing(tmp_path: Path) -> None:
     kit = small(tmp_path, write("w", "a.txt", "x\n"), done("d", "It is one."), files={"a.txt": "one\n"})
     assert (await kit.run("What is in a.txt?")).message == "It is one."
-    assert (kit.workspace / "a.txt").read_text() == "one\n" and "Nothing is to be changed" in answers(kit)["w"]
+    assert (kit.workspace / "a.txt").read_text() == "one\n" and "Nothing is to be written" in answers(kit)["w"]
+
+
+async def test_what_is_only_copied_is_not_written_again(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "cp a.txt b.txt"), write("w", "b.txt", "x\n"), done("d", "I copied it."),
+                files={"a.txt": "one\n"})  # fmt: skip
+    assert (await kit.run("Copy a.txt to b.txt.")).outcome == "completed"
+    assert (kit.workspace / "b.txt").read_text() == "one\n"
 
 
 async def test_a_refusal_that_is_given_as_the_answer_is_none(tmp_path: Path) -> None:
-    refusal = "Nothing is to be changed here. Call attempt_completion with the answer."
+    refusal = "Nothing is to be written here. Call attempt_completion with the result."
     kit = small(tmp_path, write("w", "a.txt", "x\n"), done("d", refusal), done("e", "It is one."),
                 files={"a.txt": "one\n"})  # fmt: skip
     assert (await kit.run("What is in a.txt?")).message == "It is one."

@@ -85,7 +85,7 @@ class Intent:
     @property
     def keeps_files(self) -> bool:
         """The model itself has no file to write."""
-        return (self.asks or self.runs) and not (self.writes or self.moves)
+        return (self.asks or self.runs or self.moves) and not self.writes
 
 
 def intent_of(request: str) -> Intent:

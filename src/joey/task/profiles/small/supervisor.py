@@ -135,7 +135,7 @@ class SmallSupervisor(Supervisor):
     def before(self, tool: str, name: str, arguments: JsonValue) -> str | None:
         self._steps.tries(tool)
         if tool in self._steps.forbidden:
-            return self._noted("Nothing is to be changed here. Call attempt_completion with the answer.")
+            return self._noted("Nothing is to be written here. Call attempt_completion with the result.")
         refusal = super().before(tool, name, arguments)
         if refusal is None:
             return None
