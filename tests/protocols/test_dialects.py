@@ -86,13 +86,8 @@ def test_arguments_may_have_any_name_that_a_schema_declares(name: str) -> None:
         ),
         (
             "qwen3_coder",
-            "<tool_call>\n<function=save>\n<path>\na\n</path>\n<text>\n<b>\n</text>\n</function>\n</tool_call>",
-            [("save", {"path": "a", "text": "<b>"})],
-        ),
-        (
-            "qwen3_coder",
-            "<tool_call><function=save><parameter=path>a</parameter><function=ping></function></tool_call>",
-            [("save", {"path": "a"}), ("ping", {})],
+            "<tool_call>\n<function=save>\n<path>\na\n</path>\n<text>\n</text>\n<b>\n</text>\n</function>\n</tool_call>",
+            [("save", {"path": "a", "text": "</text>\n<b>"})],
         ),
     ],
 )

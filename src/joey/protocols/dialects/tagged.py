@@ -66,7 +66,7 @@ class TaggedReader:
         section_close = self._section_close
         self._bodies = bodies if not spec.open else ()  # what a call begins with that has no opener of its own
         self._watch(spec.value_end)
-        self._next = Markers((*spec.key, *spec.close, *spec.wrap[1], *section_close, *spec.open))
+        self._next = Markers((*spec.key, *spec.close, *spec.wrap[1], *section_close))
         self._after_call = Markers((*spec.wrap[1], *spec.wrap[0], *spec.open, *section_close))
         self._opens = Markers((*spec.open, *(opener.removeprefix("<") for opener in spec.open)))
         self._wrap_close = Markers(spec.wrap[1])
@@ -96,13 +96,14 @@ class TaggedReader:
         """What follows an opener that was taken, with the space before it. False if it was none: then it is text."""
         source = self._source
         lead += opener
-        wrapped = opener in self._spec.wrap[0]
+        wrapped, broken = opener in self._spec.wrap[0], False
         if wrapped:
             found, end = yield from source.after_space(self._opens)
             if found is None:
                 self._sink.text(lead)
                 return False
             lead += source.take(end)
+            broken = found not in self._spec.open
         header, length = yield from self._header(0)
         loose = self._spec.loose and not wrapped and not in_section
         if header is None or (loose and not (yield from self._is_certain(header, length))):
@@ -114,6 +115,8 @@ class TaggedReader:
             yield from self._skip(call, "it has no name")
             return True
         call.start(header.name)
+        if broken:
+            call.repair("the opener is not whole")
         if not header.closed:
             yield from self.body(call, wrapped)
             return True
@@ -195,7 +198,7 @@ class TaggedReader:
                 call.repair("arguments under tags of their own names")
                 yield from self._in_own_tags().body(call, wrapped)
                 return
-            if found is not None and (found not in spec.open or (yield from self._opens_tool(end))):
+            if found is not None:
                 call.repair("the call's close is missing")
                 if found in spec.wrap[1]:
                     call.markup(source.take(end))
@@ -224,11 +227,6 @@ class TaggedReader:
         spec = replace(self._spec, key=("<",), key_end=(">",), value=(), value_end=("</",), own_tags=True)
         return TaggedReader(self._sink, self._source, spec, (self._section_open, self._section_close))
 
-    def _opens_tool(self, offset: int) -> Wait[bool]:
-        """Whether the opener before this place is that of another call."""
-        header, _ = yield from self._header(offset)
-        return header is not None and known(self._sink, header.name)
-
     def _close_wrapper(self, call: OpenCall) -> Wait[None]:
         if self._spec.wrap[1]:
             found, end = yield from self._source.after_space(self._wrap_close)
@@ -255,7 +253,7 @@ class TaggedReader:
         whole, length = text.strip(), offset + len(text) + len(found)
         plain = whole in self._declared or (spec.value and "\n" not in whole and "<" not in whole)
         header = Header(whole, {}) if plain else read_header(text)
-        if header is None or not header.name:
+        if header is None or not header.name or (spec.own_tags and not spec.nested and not plain):
             return None, 0
         if spec.kind is not None:
             kind, end = yield from source.after_space(self._kind_opens, length)
@@ -392,8 +390,6 @@ class TaggedReader:
             return header is not None
         if found is None:
             return bool(source.last and source.at + end >= len(source.text))
-        if found in spec.open:
-            return (yield from self._opens_tool(end))
         if found in spec.close and wrapped:
             after, stop = yield from source.after_space(self._after_call, end)
             return after is not None or bool(source.last and source.at + stop >= len(source.text))
