@@ -152,7 +152,7 @@ fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; prints how
 	@$(BIN)/python scripts/fuzz.py
 
 # CHAOS="kills --kills 1000 --seed 7" chooses; `python -m chaos --help` has the options.
-chaos: .venv/.installed .venv/.bubblewrap .venv/.strace ## kill, fill, close and damage real runs, and compare with what happened (CHAOS=… chooses)
+chaos: .venv/.installed .venv/.bubblewrap .venv/.strace .venv/.postgresql ## kill, fill, close and damage real runs, and compare with what happened (CHAOS=… chooses)
 	@$(BIN)/python -m chaos $(CHAOS)
 
 fix: .venv/.installed ## format, and fix what ruff can

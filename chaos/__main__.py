@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import sys
 
-from chaos import beside, damage, day, fleet, kills, signals
+from chaos import beside, cut, damage, day, fleet, kills, signals
 from chaos.kills import Setting, Tally
 
-PARTS = ("kills", "beside", "calls", "full", "damage", "signals", "day", "fleet")
+PARTS = ("kills", "beside", "calls", "full", "damage", "signals", "day", "fleet", "cut")
 
 
 def main() -> int:
@@ -48,6 +48,11 @@ async def _part(part: str, options: argparse.Namespace) -> int:
     elif part == "fleet":
         for database in ("sqlite", "postgresql"):
             await fleet.under_fire(fleet.Fire(database, options.evals, kills=options.fleet_kills), tally)
+    elif part == "cut":
+        if problem := cut.why_not():
+            print(f"cut: not tried; it {problem}")
+            return 0
+        await asyncio.to_thread(cut.cut_link, tally)
     else:
         await _day(options.tasks, tally)
     _print(part, tally)

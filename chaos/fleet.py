@@ -76,6 +76,8 @@ class Machine:
     home: Path
     url: str | None
     slots: int
+    wrapped_by: Sequence[str] = ()
+    """A program that starts the workers."""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self, count: int) -> None:
@@ -92,7 +94,7 @@ class Machine:
         home = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config")}
         with (self.home / "workers.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "joey", "fleet", "work", "--slots", str(self.slots)],
+                [*self.wrapped_by, sys.executable, "-m", "joey", "fleet", "work", "--slots", str(self.slots)],
                 env={**kept, **keys, **home}, cwd=self.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True,
             )  # fmt: skip
@@ -133,7 +135,7 @@ async def under_fire(fire: Fire, tally: Tally) -> None:
             assert programs is not None, "PostgreSQL is not installed"
             server = stack.enter_context(postgres(programs))
         entries = list(all_tasks())[: fire.tasks]
-        repositories = {entry.task.name: _repository(folder / "repos", entry) for entry in entries}
+        repositories = {entry.task.name: eval_repository(folder / "repos", entry) for entry in entries}
         player = ReferencePlayer({name: protocols.get(SETTINGS[name][0]) for name in fire.settings}, fire.pause)
         machine = Machine(folder / "home", server.new_database() if server else None, fire.slots)
         flags = {"fleet.folder": str(machine.home / "fleet"), "fleet.url": machine.url}
@@ -201,7 +203,7 @@ def _crash(server: Postgres | None, machine: Machine, how: str) -> None:
     server.start()
 
 
-def _repository(folder: Path, entry: Entry) -> Path:
+def eval_repository(folder: Path, entry: Entry) -> Path:
     place = folder / entry.task.name
     place.mkdir(parents=True)
     (place / "README").write_text("A task of the evals.\n")

@@ -47,8 +47,15 @@ class Postgres:
         self._run("initdb", "-D", data, "-U", "joey", "-A", "trust", "--no-sync", "-E", "UTF8")
         self.start()
 
-    def start(self) -> None:
-        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=200"
+    def listen(self, address: str, port: int, network: str) -> None:
+        """Serve a network, too, without passwords."""
+        self.stop("fast")
+        with (self.folder / "data" / "pg_hba.conf").open("a") as file:
+            file.write(f"host all all {network} trust\n")
+        self.start(f"-c listen_addresses={address} -c port={port}")
+
+    def start(self, more: str = "-c listen_addresses=''") -> None:
+        options = f"-k {self.folder} {more} -c fsync=off -c max_connections=200"
         log = str(self.folder / "log")
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-l", log, "-w", "-o", options, "start")
 
