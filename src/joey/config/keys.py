@@ -513,6 +513,12 @@ KEYS: tuple[Key, ...] = (
         "command that is run as well, with the words as its last argument, such as 'notify-send Joey'",
         in_project="never",
     ),
+    Key(
+        "terminal.status_command",
+        TEXT,
+        "command whose first line of output is shown in the status line; it reads JSON in the form of Claude Code's",
+        in_project="never",
+    ),
     Key("terminal.vim", SWITCH, "vim's keys in the input of the terminal", False, in_project="never"),
     Key(
         "terminal.share_commands",

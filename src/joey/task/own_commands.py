@@ -86,6 +86,9 @@ async def _ended(process: Process, seconds: float, output: _Pipe, errors: _Pipe)
     finally:
         if code is None or not (output.closed.is_set() and errors.closed.is_set()):
             process.signal_group(signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):  # it was killed: nothing of it stays
+        async with asyncio.timeout(CLOSING_GRACE):
+            await process.wait()
     return code
 
 

@@ -54,6 +54,8 @@ class Status:
     todos: int = 0
     jobs: int = 0
     """How many commands run in the background."""
+    own: str = ""
+    """What the user's status command printed, in place of the model and the counts."""
     modes_above: tuple[str, ...] = ()
     """The modes of the tasks that wait for the subtask that runs, the outermost first."""
 
@@ -124,13 +126,22 @@ def _width(parts: list[tuple[int, Text]]) -> int:
 
 
 def _parts(status: Status) -> list[tuple[int, Text]]:
-    """The pieces in their order, each with its rank: the highest is left out first."""
-    return [
+    """The pieces in their order, each with its rank: the highest is left out first. A status command of the user's
+    replaces what only counts; mode and approvals always say what holds."""
+    first = [
         (0, Text(f"{one_line(status.mode)} mode", "bold")),
         (0, Text(f"approve: {one_line(status.profile)}" if status.profile else "", "magenta")),
-        (3, Text(one_line(status.model), "cyan")),
+    ]
+    busy = [
         (1, Text(f"● {status.activity}" if status.activity else "", "yellow")),
         (1, Text(f"{status.jobs} in background (/jobs)" if status.jobs else "", "yellow")),
+    ]
+    if status.own:
+        return [*first, *busy, (0, Text(status.own))]
+    return [
+        *first,
+        (3, Text(one_line(status.model), "cyan")),
+        *busy,
         (7, Text(f"todo {status.todos_done}/{status.todos}" if status.todos else "")),
         (5, Text(tokens_line(status.usage))),
         (6, Text(cache_line(status.usage))),

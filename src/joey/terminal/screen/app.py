@@ -73,6 +73,7 @@ from joey.terminal.scrollback import print_conversation
 from joey.terminal.session import Session
 from joey.terminal.slash import KEYS, command_hints, is_for_the_terminal, resume_task, run_command
 from joey.terminal.status import after, status_line
+from joey.terminal.status_command import StatusCommand, status_json
 from joey.terminal.title import WindowTitle
 from joey.terminal.transcript import Entry, Note, Transcript, UserText, entries_of
 from joey.terminal.users_commands import is_command
@@ -146,6 +147,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self._in_full = False
         self._files: Sequence[str] = ()
         self._profiles: Sequence[str] = ()
+        self._status_command: StatusCommand | None = None
+        self._own_status = ""
         self._clipboard_images = Clipboard()
         self._command: Worker[None] | None = None
         """A command of the user's own that runs."""
@@ -214,6 +217,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
         self.notifier = self.notifier or self._notifier()
         self.theme_changed_signal.subscribe(self, lambda _theme: self._redraw())
         self.app_resume_signal.subscribe(self, lambda _app: self.screen.refresh(layout=True))  # after Ctrl+Z and `fg`
+        if command := self.session.services.setting("terminal.status_command"):
+            self._status_command = StatusCommand(command, self.session.services.folder, self._show_own_status)
         self._spinner = self.set_interval(1 / FRAMES_A_SECOND, self._show_activity, pause=True)
         self._counter = self.set_interval(_COUNT_EVERY, self._count_jobs, pause=True)
         self.query("#activity, #completions, #shortcuts, #attached").set(display=False)
@@ -282,7 +287,14 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def _show_status(self) -> None:
         self._show_title()
-        self.query_one("#status", Static).update(status_line(self.session.status, max(10, self.size.width - 2)))
+        status = replace(self.session.status, own=self._own_status)
+        self.query_one("#status", Static).update(status_line(status, max(10, self.size.width - 2)))
+        if self._status_command is not None:
+            self._status_command.changed(status_json(self.session))
+
+    def _show_own_status(self, words: str) -> None:
+        self._own_status = words
+        self._show_status()
 
     def _show_activity(self) -> None:
         """The line that says what is being done. Its timer runs only while something is."""
@@ -726,6 +738,8 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     async def on_unmount(self) -> None:
         self._clipboard_images.close()
+        if self._status_command is not None:
+            await self._status_command.close()
         await self.session.close()
 
 
