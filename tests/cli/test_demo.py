@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -70,6 +73,7 @@ class Terminal:
 
     def __init__(self, *options: str) -> None:
         self._controller, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         command = [sys.executable, "-m", "joey", "demo", "--speed", "8", *options]
         environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
         self.process = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
@@ -105,7 +109,10 @@ class Terminal:
         return found[0]
 
     def type(self, line: str) -> None:
-        os.write(self._controller, f"{line}\n".encode())
+        self.press(f"{line}\n")
+
+    def press(self, keys: str) -> None:
+        os.write(self._controller, keys.encode())
 
     def rest(self) -> int:
         self.shown += "".join(self._pieces)
@@ -113,7 +120,7 @@ class Terminal:
 
 
 def test_on_a_terminal_calls_grow_and_the_user_answers(scratch: Path) -> None:
-    with Terminal() as terminal:
+    with Terminal("--plain") as terminal:
         terminal.until("Approve?")
         terminal.type("n")
         terminal.until("Enter accepts")
@@ -138,8 +145,19 @@ def test_on_a_terminal_calls_grow_and_the_user_answers(scratch: Path) -> None:
     assert not list(scratch.iterdir())
 
 
+def test_at_a_terminal_it_is_shown_as_any_task_and_ends_when_the_user_quits(scratch: Path) -> None:
+    with Terminal() as terminal:
+        terminal.until("Approval required")
+        terminal.press("\x11")  # Ctrl+Q
+        assert terminal.rest() == 130
+    assert "\x1b[?1049h" in terminal.shown and "Traceback" not in terminal.shown
+    left = terminal.shown.rpartition("\x1b[?1049l")[2]
+    assert "write_to_file" in left and "Nothing is left running. The scratch folder is removed." in left
+    assert not list(scratch.iterdir())
+
+
 def test_ctrl_c_ends_it_cleanly_with_all_it_started(scratch: Path) -> None:
-    with Terminal("--protocol", "xml") as terminal:
+    with Terminal("--plain", "--protocol", "xml") as terminal:
         for _ in range(2):
             terminal.until("Approve?")
             terminal.type("y")
@@ -153,7 +171,7 @@ def test_ctrl_c_ends_it_cleanly_with_all_it_started(scratch: Path) -> None:
 
 
 def test_a_second_ctrl_c_leaves_nothing_behind(scratch: Path) -> None:
-    with Terminal() as terminal:
+    with Terminal("--plain") as terminal:
         for _ in range(2):
             terminal.until("Approve?")
             terminal.type("y")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import RenderableType
+from textual import events
 
 from joey.events import TextDelta, TextFinished, TextStarted
 from joey.messages import ShownDiff
@@ -135,6 +136,19 @@ async def test_searching_brings_old_entries_into_view_one_after_the_other(tmp_pa
         await pilot.press("escape")
         await until(pilot, "no match", gone=True)
         assert app.query_one(Prompt).has_focus and not app.query(EntryView).filter(".found")
+
+
+async def test_keys_that_come_at_once_go_where_the_keys_before_them_lead(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        for key in ("ctrl+f", "x", "y", "escape", "n", "o"):  # all of them before anything else has its turn
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, "search the conversation", gone=True)
+        for _ in range(100):
+            if app.query_one(Prompt).text == "no":
+                break
+            await pilot.pause(0.02)
+        assert app.query_one(Prompt).text == "no"
 
 
 # Scrolling

@@ -2,7 +2,8 @@
 
 The model is scripted: its replies were written in advance. Everything else is real: a local HTTP server sends them in
 a provider's wire format, the provider's own SDK and Joey's parsers read them, and Joey's tools run in a scratch folder
-that is removed at the end. You approve each step, and may ask for a change.
+that is removed at the end. You approve each step, and may ask for a change. At a terminal it is shown as any task is;
+accepting the result ends it.
 
 examples:
   joey demo --yes
@@ -19,8 +20,8 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -28,6 +29,7 @@ from textwrap import fill
 from joey import protocols
 from joey.app.running import EXIT_CODES, run_headless
 from joey.app.tasks import Given, TaskOptions, open_task, prepare_task
+from joey.cli.interactive import full_terminal
 from joey.events import CompletionRequested, TaskFinished
 from joey.providers import open_model
 from joey.task.task import TaskHandle
@@ -50,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--provider", choices=tuple(_SDKS), default="anthropic", help="whose wire format (anthropic)")
     parser.add_argument("--yes", "-y", action="store_true", help="approve everything, and give the prepared feedback")
     parser.add_argument("--speed", type=_speed, metavar="X", help="times the usual speed; without a terminal, no waits")
+    parser.add_argument("--plain", action="store_true", help="plain lines, also on a terminal")
     parser.add_argument("--keep", action="store_true", help="do not remove the scratch folder")
 
 
@@ -68,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
     attended = on_terminal and sys.stdin is not None and sys.stdin.isatty()
     speed = args.speed or (1.0 if on_terminal else None)
     pace = 1 / speed if speed else 0.0
+    if attended and not args.yes and not args.plain and full_terminal():
+        return _on_the_screen(args, pace)
     conversation = Conversation(sys.stdout, grows=True)
     with _scratch_folder(keep=args.keep) as folder, _no_proxy():
         conversation.echo(_opening(args, folder, attended=attended))
@@ -76,9 +81,21 @@ def run(args: argparse.Namespace) -> int:
     return _READER_LEFT if conversation.reader_left else EXIT_CODES[finished.outcome]
 
 
-async def _demo(
-    args: argparse.Namespace, folder: Path, conversation: Conversation, pace: float, *, types: bool
-) -> TaskFinished:
+def _on_the_screen(args: argparse.Namespace, pace: float) -> int:
+    """The demo in the interactive terminal."""
+    from joey.cli.demo_screen import show_demo
+
+    with _scratch_folder(keep=args.keep) as folder, _no_proxy():
+        about = " ".join(_opening(args, folder, attended=True).split())
+        scripted = _scripted(args, folder, pace)
+        finished = asyncio.run(show_demo(scripted, f"{args.provider}/scripted", folder, about))
+    print(_closing(finished, folder if args.keep else None))
+    return EXIT_CODES[finished.outcome]
+
+
+@asynccontextmanager
+async def _scripted(args: argparse.Namespace, folder: Path, pace: float) -> AsyncIterator[tuple[TaskOptions, Given]]:
+    """The model and the folder of the demo, while its server runs."""
     port = _free_port()
     workspace = folder / "hello"
     workspace.mkdir()
@@ -88,14 +105,22 @@ async def _demo(
     async with LocalServer(HelloModel(protocol, port, _python(), faults)) as server:
         url = server.anthropic_url if args.provider == "anthropic" else server.openai_url
         provider, model = open_model(f"{args.provider}/scripted", base_url=url, api_key="none-needed")
-        options = TaskOptions(workspace, {"protocol": args.protocol})
-        setup = prepare_task(options, Given((provider, model), config=False, store=folder / "tasks"))
+        given = Given((provider, model), config=False, store=folder / "tasks")
         try:
-            async with open_task(setup, TASK, conversation.watch) as task:
-                remove = partial(_remove, folder) if not args.keep else lambda: None
-                return await _converse(task, conversation, remove, pace, types=types)
+            yield TaskOptions(workspace, {"protocol": args.protocol}), given
         finally:
             await provider.close()
+
+
+async def _demo(
+    args: argparse.Namespace, folder: Path, conversation: Conversation, pace: float, *, types: bool
+) -> TaskFinished:
+    async with (
+        _scripted(args, folder, pace) as (options, given),
+        open_task(prepare_task(options, given), TASK, conversation.watch) as task,
+    ):
+        remove = partial(_remove, folder) if not args.keep else lambda: None
+        return await _converse(task, conversation, remove, pace, types=types)
 
 
 async def _converse(

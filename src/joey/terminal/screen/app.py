@@ -107,6 +107,7 @@ class Interactive(SurvivingApp, TypeaheadApp):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [
         Binding("ctrl+q", "close", "quit", priority=True),
+        Binding("escape", "end_search", priority=True),
         Binding("escape", "interrupt", "interrupt"),
         Binding("ctrl+c", "copy_or_stop", priority=True),
         Binding("ctrl+d", "delete_or_close", priority=True),
@@ -345,11 +346,11 @@ class Interactive(SurvivingApp, TypeaheadApp):
     def _show_event(self, task_id: str, event: Event) -> None:
         self._touch(*self.transcript.apply(task_id, event))
         before = self._activity
-        self._activity = activity_after(self._activity, event, self.clock())
-        self._activity = self._users_activity if self._activity.is_idle else self._activity
+        now = activity_after(before, event, self.clock())
+        self._activity = self._users_activity if now.is_idle else now
         if (self._activity.kind, self._activity.what) != (before.kind, before.what):
             self._show_activity()
-        if self._activity.is_idle and not before.is_idle and self.notifier is not None:
+        if now.is_idle and not before.is_idle and self.notifier is not None:
             self.notifier.tell(event, focused=self.app_focus)
         status = after(self.session.status, event)
         if status != self.session.status:
@@ -664,13 +665,23 @@ class Interactive(SurvivingApp, TypeaheadApp):
     def action_search(self) -> None:
         self.query_one(SearchBar).open()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc ends the search while there is one. Here, and not where the key arrives: the keys behind it are for the
+        input, and must not be a step ahead of it."""
+        if action in ("search", "end_search") and len(self.screen_stack) > 1:
+            return False  # another screen is in front
+        if action == "end_search":
+            return any(bar.display for bar in self.query(SearchBar))
+        return super().check_action(action, parameters)
+
+    def action_end_search(self) -> None:
+        self.query_one(SearchBar).close()
+        self.query_one(TranscriptView).unmark()
+        self.screen.set_focus(self.query_one(Prompt))
+
     def on_search_bar_found(self, message: SearchBar.Found) -> None:
-        view = self.query_one(TranscriptView)
-        if message.at is not None:
-            view.bring(message.at)
-        else:
-            view.unmark()
-            self.query_one(Prompt).focus()
+        if self.query_one(SearchBar).display:
+            self.query_one(TranscriptView).bring(message.at)
 
     def replies(self) -> list[str]:
         return replies(self.transcript.entries)

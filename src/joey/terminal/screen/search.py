@@ -17,9 +17,9 @@ class SearchBar(Horizontal):
 
     @dataclass
     class Found(Message):
-        """This entry has the words; None when the search has ended."""
+        """This entry has the words."""
 
-        at: int | None
+        at: int
 
     def __init__(self, find: Callable[[str], list[int]]) -> None:
         super().__init__(id="search")
@@ -33,13 +33,20 @@ class SearchBar(Horizontal):
         yield Static(id="search-count")
 
     def open(self) -> None:
+        """Take the keyboard, and at once: the next key may be waiting already."""
         self.display = True
         words = self.query_one(Input)
         words.cursor_blink = False  # no timer for it
-        words.focus()
+        self.screen.set_focus(words)
+
+    def close(self) -> None:
+        self.display = False
+        self.query_one(Input).value = ""
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        if not self.display:
+            return
         self._found = self._find(event.value) if event.value else []
         self._choose(len(self._found) - 1)
 
@@ -48,16 +55,10 @@ class SearchBar(Horizontal):
         self._choose(self._chosen - 1)
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            self.display = False
-            self.query_one(Input).value = ""
-            self.post_message(self.Found(None))
-        elif event.key in ("up", "down"):
+        if event.key in ("up", "down"):
             self._choose(self._chosen + (1 if event.key == "down" else -1))
-        else:
-            return
-        event.stop()
-        event.prevent_default()
+            event.stop()
+            event.prevent_default()
 
     def _choose(self, at: int) -> None:
         count = self.query_one("#search-count", Static)
