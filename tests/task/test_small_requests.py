@@ -219,6 +219,13 @@ async def test_what_is_only_copied_is_not_written_again(tmp_path: Path) -> None:
     assert (kit.workspace / "b.txt").read_text() == "one\n"
 
 
+async def test_what_was_read_is_not_forgotten_when_it_is_read_again(tmp_path: Path) -> None:
+    reads = [reply(call(f"r{number}", "read_file", path="b.txt")) for number in range(2)]
+    kit = small(tmp_path, *reads, done("d", "It is long."), files={"b.txt": "long\n" * 3000})
+    assert (await kit.run("What is in it?")).message == "It is long."
+    assert len(kit.provider.requests[2].messages) == 5
+
+
 async def test_a_refusal_that_is_given_as_the_answer_is_none(tmp_path: Path) -> None:
     refusal = "Nothing is to be written here. Call attempt_completion with the result."
     kit = small(tmp_path, write("w", "a.txt", "x\n"), done("d", refusal), done("e", "It is one."),

@@ -88,7 +88,7 @@ class SmallSupervisor(Supervisor):
             hidden=lambda path: readable(path, self._paths) is None, intent=self._steps.intent,
         )  # fmt: skip
         self._view = _View()
-        self._tries = 0
+        self._tries, self._succeeded = 0, False
         self._raised = set[str]()
         self._own_words = list[str]()
 
@@ -162,7 +162,7 @@ class SmallSupervisor(Supervisor):
 
     def after(self, name: str, arguments: JsonValue, actions: Sequence[Action], result: ToolResult) -> str:
         if not result.is_error:
-            self._tries = 0
+            self._tries, self._succeeded = 0, True
             self._checks.ran(actions)
             self._steps.ran(actions, result)
         super().after(name, arguments, actions, result)
@@ -170,9 +170,9 @@ class SmallSupervisor(Supervisor):
         return self._noted(step.note or step.text) if step is not None and step.is_open else ""
 
     def _failed(self, note: str) -> None:
-        """An attempt led nowhere. As long as nothing was done, nothing is lost by forgetting it."""
+        """An attempt led nowhere. As long as nothing was done or seen, nothing is lost by forgetting it."""
         self._tries += 1
-        if not self._steps.did_something:
+        if not self._succeeded:
             self._view.restart(note)
 
     def _noted(self, text: str) -> str:
