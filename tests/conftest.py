@@ -21,7 +21,10 @@ settings.register_profile(
 settings.load_profile("fuzz" if os.environ.get("JOEY_FUZZ") else "quick")
 
 
-OURS = ("JOEY_CLIENTS", "JOEY_FUZZ", "JOEY_RENEW_SNAPSHOTS", "JOEY_TYPING_MINUTES", "JOEY_TYPING_SEED", "JOEY_VECTORS")
+OURS = (
+    "JOEY_CHAOS", "JOEY_CHAOS_BESIDE", "JOEY_CLIENTS", "JOEY_FUZZ", "JOEY_RENEW_SNAPSHOTS", "JOEY_TYPING_MINUTES",
+    "JOEY_TYPING_SEED", "JOEY_VECTORS",
+)  # fmt: skip
 """Variables that are for the tests themselves."""
 
 

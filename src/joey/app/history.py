@@ -130,8 +130,8 @@ def events_of(record: Record) -> Iterator[Event | UserWords]:
             yield ModeChanged(mode)
         case MessagesHidden(count, summary):
             yield ContextShortened(count, summary)
-        case ChildOpened(child_id, _):
-            yield SubtaskOpened(child_id, "")
+        case ChildOpened(child_id, call_id):
+            yield SubtaskOpened(child_id, "", call_id)
 
 
 def _message(message: Message) -> Iterator[Event | UserWords]:

@@ -35,7 +35,7 @@ def keep_on_branch(folder: Path, state: TaskState) -> None:
     if state.ended.outcome == "completed":
         subject = " ".join(state.opened.text.split())
         subject = subject if len(subject) <= _MAX_SUBJECT else f"{subject[: _MAX_SUBJECT - 1]}…"
-        with contextlib.suppress(GitFailed):  # that they are not on the branch is reported with the place
+        with contextlib.suppress(GitFailed, OSError):  # that they are not on the branch is reported with the place
             Worktrees().commit(worktree, f"{subject or 'Changes'}\n\nTask {state.opened.task_id}")
 
 
@@ -46,7 +46,7 @@ def left_in(folder: Path) -> str:
         return ""
     try:
         status = Worktrees().status(worktree)
-    except GitFailed as error:
+    except (GitFailed, OSError) as error:
         return str(error)
     clean_up = f"`joey worktrees remove {worktree.name}` removes the folder"
     if not status.changed:

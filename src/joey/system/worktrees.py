@@ -124,7 +124,10 @@ class Worktrees:
             worktree = Worktree(name, str(found.top), base, str(place), task, made)
             _refuse_links(found, place)
             _refuse_existing(git, found, worktree)
-            write_note(note, worktree, new=True)
+            try:
+                write_note(note, worktree, new=True)
+            except OSError as error:
+                raise GitFailed(f"the worktree {name} could not be written down: {error}") from None
             try:
                 reference = f"refs/heads/{worktree.branch}"
                 run_git(git, "update-ref", "--end-of-options", reference, base, _NO_COMMIT)
@@ -179,10 +182,7 @@ class Worktrees:
             _remove_folder(_admin(found, worktree))
             self._remove_branch(found, worktree, discard=discard)
         note = self._notes / worktree.path.parent.name / f"{worktree.name}.json"
-        note.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            worktree.path.parent.rmdir()
-            note.parent.rmdir()
+        note.unlink(missing_ok=True)  # the folders stay: somebody may be making another one in them right now
 
     def _remove_branch(self, found: Repository, worktree: Worktree, *, discard: bool) -> None:
         """A branch that holds nothing of its own goes with its worktree."""
