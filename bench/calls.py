@@ -223,7 +223,7 @@ def _wait_for(url: str) -> None:
 
 
 async def _ask(client: httpx2.AsyncClient, question: Question) -> tuple[list[tuple[str, str]], str]:
-    """The calls of the reply, and what went wrong."""
+    """The calls of the reply, and what came instead."""
     body = {
         "model": "m",
         "messages": question.messages,
@@ -234,8 +234,10 @@ async def _ask(client: httpx2.AsyncClient, question: Question) -> tuple[list[tup
     answer = await client.post("/v1/chat/completions", json=body)
     if not answer.is_success:
         return [], f"{answer.status_code} {answer.text[:200]}"
-    found = answer.json()["choices"][0]["message"].get("tool_calls") or []
-    return [(call["function"]["name"], call["function"]["arguments"]) for call in found], ""
+    message = answer.json()["choices"][0]["message"]
+    found = message.get("tool_calls") or []
+    written = "" if found else f"no call: {message.get('content')}"[:300]
+    return [(call["function"]["name"], call["function"]["arguments"]) for call in found], written
 
 
 async def _measure(args: argparse.Namespace, address: str, key: str) -> None:

@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import os
 import subprocess
 import sys
+import tempfile
+import urllib.error
+import urllib.request
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import anthropic
 import openai
 
+from bench.startup import JOEY, cpu_seconds
 from bench.table import Table
 from joey.gateway import Gateway, Upstream
 from joey.gateway.serving import address_of, bound, serve
@@ -35,6 +41,7 @@ ROUNDS = 40
 BATCH = 5
 """Requests of a round, direct and then through the gateway."""
 STREAMS = 200
+STARTS = 5
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TEXT = '<tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}}</tool_call>'
 MESSAGES: list[Any] = [{"role": "user", "content": "Weather in Paris?"}]
@@ -119,7 +126,32 @@ def run() -> list[Table]:
             best, usual = min(through.seconds) / min(direct.seconds), median(through.seconds) / median(direct.seconds)
             cpu = f"{min(through.cpu) / min(direct.cpu):.2f}"
             table.add(name, f"{best:.2f}", f"{usual:.2f}", cpu, f"{min(direct.seconds) * 1000:.1f}", f"{together:.2f}")
-    return [table]
+        started = min(_started(model) for _ in range(STARTS))
+    nothing = min(cpu_seconds([sys.executable, "-c", "pass"]) for _ in range(STARTS))
+    start = Table("Start-up (CPU time, best of several)", ["", "times `python -c pass`"])
+    start.add("joey gateway --upstream, to its first answer", f"{started / nothing:.1f}")
+    return [table, start]
+
+
+def _started(model: Server) -> float:
+    """The CPU time until a gateway that is just started has answered."""
+    with tempfile.TemporaryDirectory() as home:
+        command = [JOEY, "gateway", "--upstream", model.url, "--model", "m", "--port", "0"]
+        environment = {**os.environ, "HOME": home}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=home, env=environment) as process:
+            assert process.stdout is not None
+            address = process.stdout.readline().split()[-1]
+            body = json.dumps({"model": "m", "messages": MESSAGES}).encode()
+            request = urllib.request.Request(f"{address}/v1/chat/completions", body)
+            while True:
+                try:
+                    urllib.request.urlopen(request).read()
+                    break
+                except urllib.error.URLError:
+                    sleep(0.005)  # it does not listen yet
+            used = Server(address, process.pid).cpu()
+            process.terminate()
+    return used
 
 
 async def _measure(

@@ -20,7 +20,7 @@ from joey.gateway import Gateway, Upstream
 from joey.gateway.serving import address_of, bound, serve, serve_client
 from joey.protocols import get
 from joey.providers import Abilities
-from joey.providers.openai_chat import OpenAIProvider
+from joey.providers.plain_chat import PlainChatProvider
 from joey.testing import LocalServer, ReceivedRequest, Scripted, reply
 
 CLIENTS = Path(__file__).parents[1] / ".cache" / "clients"
@@ -68,7 +68,7 @@ class Front:
 async def front(answer: Callable[[ReceivedRequest], Scripted]) -> AsyncIterator[Front]:
     async with LocalServer(answer) as model:
         abilities = Abilities(tools=TEXT_ONLY.tools, context_window=65536)
-        provider = OpenAIProvider(base_url=model.openai_url, abilities=abilities)
+        provider = PlainChatProvider(model.openai_url, abilities=abilities)
         yield Front(Gateway([Upstream(provider, "m", get("json_mix"), "joey-m")]), model)
         await provider.close()
 
