@@ -11,6 +11,8 @@ from joey.events import (
     ModeChanged,
     QuestionAnswered,
     SubtaskClosed,
+    TaskAborted,
+    TaskFinished,
     TaskStarted,
     ToolRunFinished,
 )
@@ -80,3 +82,12 @@ def test_after_a_subtask_the_mode_is_that_of_its_task_again() -> None:
     status = after(after(after(Status(), started), child), ModeChanged("debug"))
     assert status.mode == "debug"
     assert after(status, SubtaskClosed("c", "Done.")).mode == "orchestrator"
+
+
+def test_a_task_that_was_stopped_is_not_ended_in_another_way() -> None:
+    out = io.StringIO()
+    watch = printing(out)
+    late = "the time limit of 3 s was reached"
+    for event in (TaskStarted("go", "code", "m", "native"), TaskAborted(late), TaskFinished("cancelled", late)):
+        watch("t", event)
+    assert f"Stopped: {late}" in out.getvalue() and "The task ended" not in out.getvalue()

@@ -145,6 +145,8 @@ class Writer:
                 self._write_call(event, changed)
             case TaskStarted():
                 self._write_start(event)
+            case TaskFinished("cancelled", message) if message in self._reasons:
+                pass  # the line above says that it was stopped, and why
             case TaskFinished(outcome, message) if outcome != "completed" and message in self._reasons:
                 self._write(inked(f"The task ended: {outcome}.", "red" if outcome in ("error", "limit") else "dim"))
             case TurnFinished(number, usage, cost):
