@@ -12,10 +12,15 @@ from joey.commands import Answer
 from joey.events import ApprovalRequested, QuestionRequested, Request
 from joey.mcp.elicitation import MAX_FORMS, Elicitation, UnusableFormError, read_form
 from joey.mcp.errors import ErrorOutput
+from joey.mcp.offer import make_offer
 from joey.messages import ShownText
 from joey.task.assembly import Assembly
+from joey.testing.script import reply
+from joey.tools.builtin import builtin_tools
 from joey.tools.forms import Form, FormField, FormValues
-from task_kit import Kit
+from joey.tools.toolset import build_toolset
+from mcp_kit import kit_config, running
+from task_kit import Kit, call, done
 
 
 def schema(**properties: Any) -> dict[str, Any]:
@@ -94,7 +99,7 @@ async def test_the_time_of_a_call_stands_still_while_the_user_thinks() -> None:
         await thinking.wait()
         return {}
 
-    async def call() -> None:
+    async def call_it() -> None:
         async with forms.during(ask, 0.05):
             answering = asyncio.ensure_future(forms.answer(schema()))
             await asyncio.sleep(0.2)
@@ -104,7 +109,7 @@ async def test_the_time_of_a_call_stands_still_while_the_user_thinks() -> None:
             await asyncio.sleep(5)
 
     with pytest.raises(TimeoutError):
-        await call()
+        await call_it()
 
 
 async def test_a_call_that_is_cancelled_takes_its_form_back() -> None:
@@ -115,11 +120,11 @@ async def test_a_call_that_is_cancelled_takes_its_form_back() -> None:
         await asyncio.sleep(60)
         return {}
 
-    async def call() -> None:
+    async def call_it() -> None:
         async with forms.during(ask, 60):
             await asyncio.sleep(60)
 
-    calling = asyncio.create_task(call())
+    calling = asyncio.create_task(call_it())
     await asyncio.sleep(0)
     answering = asyncio.ensure_future(forms.answer(schema()))
     await shown.wait()
@@ -204,3 +209,22 @@ async def test_nobody_who_answers_in_time_gives_the_careful_answer(tmp_path: Pat
     question = seen[1]
     assert isinstance(question, QuestionRequested)
     assert [each.text for each in question.suggestions] == ["decline", "skip", "yes", "no"]
+
+
+async def test_a_scripted_task_asks_the_user_in_the_middle_of_a_call(tmp_path: Path) -> None:
+    typed = iter(["2", "yes", "bar"])
+
+    def user(request: Request) -> Answer:
+        text = next(typed) if isinstance(request, QuestionRequested) else ""
+        return Answer(request.request_id, yes=True, text=text)
+
+    async with running(kit_config()) as servers:
+        offer = make_offer(servers, in_text=False)
+        kit = Kit(tmp_path, [reply(call("b", "mcp--kit--book")), done()], user=user)
+        tools = (*builtin_tools(), *offer.builtin)
+        kit.change(tools=lambda mode: build_toolset(mode, tools, mcp=offer.tools), servers=servers)
+        assert (await kit.run("Book a table.")).outcome == "completed"
+    result = str(kit.provider.requests[1].messages[-1])
+    assert 'accept: {"guests":2,"terrace":true,"seat":"bar"}' in result
+    assert "How many are you" not in str(kit.sent), "the form is none of the model's business"
+    assert [each.name for each in kit.of(ApprovalRequested)] == ["form", "form"]
