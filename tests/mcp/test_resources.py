@@ -67,7 +67,7 @@ async def test_long_texts_are_cut_and_images_are_for_models_that_see() -> None:
     assert 0 < len(images) < 20 and all(isinstance(each, ImageBlock) for each in images)
 
 
-async def test_the_longest_name_of_a_server_counts_and_endless_lists_are_cut() -> None:
+async def test_the_more_exact_name_of_a_server_counts_and_endless_lists_are_cut() -> None:
     both = resources(server("a"), server("a:b", {"contents": [{"text": "right"}]}, count=5_000))
     assert await both.read("a:b:x://1") == (TextBlock("right"),)
     assert len(both.offered()) == 1_001
