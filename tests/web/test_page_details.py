@@ -177,3 +177,12 @@ async def test_characters_that_reorder_or_hide_text_are_signs(kits: WebKits, bro
     await person.page.eval_on_selector_all("details", "all => { for (const each of all) each.open = true; }")
     assert not await person.page.evaluate(NAMED)
     assert not person.problems
+
+
+async def test_a_page_whose_token_is_not_valid_any_more_says_what_to_do(kits: WebKits, browser: Any) -> None:
+    kit = await kits.start([])
+    person = await visit(browser, kit)
+    await person.see(".welcome")
+    await person.page.context.clear_cookies()  # as after a new start of the server with another token
+    kit.api.hub.send_away()
+    await person.says("#offline", "open the link that `joey web` printed last")

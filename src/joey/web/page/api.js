@@ -34,5 +34,8 @@ export function listen(taskId, place, handlers) {
     if (name === "open" || name === "error") source.addEventListener(name, handle);
     else source.addEventListener(name, (event) => handle(JSON.parse(event.data), event.lastEventId));
   }
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) document.getElementById("offline").textContent = "The server does not accept this page any more; open the link that `joey web` printed last.";
+  });
   return source;
 }
