@@ -288,7 +288,7 @@ async def test_where_the_user_does_not_approve_nothing_is_demanded(tmp_path: Pat
 
 
 async def test_that_a_call_failed_is_no_answer(tmp_path: Path) -> None:
-    kit = small(tmp_path, run("r", "echo 391 | bc"), done("c", "The tool failed."), done("d", "It is 391."))
+    kit = small(tmp_path, run("r", "echo 391 | bc"), done("c", "The tool failed: no rule."), done("d", "It is 391."))
     kit.change(approvals=Settings.for_profile("edits"))
     assert (await kit.run("What is 17 times 23?")).message == "It is 391."
     assert "That is no result" in answers(kit)["c"]

@@ -31,7 +31,7 @@ from joey.wire import JsonValue
 
 _TEMPERATURES = (0.0, 0.5, 0.8)
 """For a first try, a second, and those after it."""
-_GIVES_UP = re.compile(r"(The |This )?(tool|call|command)( was| has)? (failed|denied)\.?", re.IGNORECASE)
+_GIVES_UP = re.compile(r"(The |This )?(tool|call)( was| has)? (failed|denied)\b.*", re.IGNORECASE | re.DOTALL)
 _MIN_ECHO = 15
 """Characters: a shorter answer may well be a part of our words."""
 _REWRITE = "write the file again; if it is, give the result with exactly that."
