@@ -151,6 +151,18 @@ async def test_keys_that_come_at_once_go_where_the_keys_before_them_lead(tmp_pat
         assert app.query_one(Prompt).text == "no"
 
 
+async def test_ctrl_c_clears_what_was_typed_before_it_and_nothing_behind_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        for key in ("a", "b", "ctrl+c", "n", "o"):  # all of them before anything else has its turn
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        for _ in range(100):
+            if app.query_one(Prompt).text == "no":
+                break
+            await pilot.pause(0.02)
+        assert app.query_one(Prompt).text == "no" and "quits" not in on_screen(app)
+
+
 # Scrolling
 
 

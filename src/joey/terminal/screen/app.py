@@ -589,7 +589,11 @@ class Interactive(SurvivingApp, TypeaheadApp):
             prompt.text = "\n".join([*taken, *([prompt.text] if prompt.text else [])])
 
     def action_copy_or_stop(self) -> None:
-        """Ctrl+C: copy the selection, clear the input, or interrupt what runs; twice in a row quits."""
+        """Ctrl+C: copy the selection, clear the input, or interrupt what runs; twice in a row quits. In its turn: keys
+        that were pressed before it may still be on their way to the input."""
+        self.query_one(Prompt).call_later(self._copy_or_stop)
+
+    def _copy_or_stop(self) -> None:
         prompt = self.query_one(Prompt)
         selected = prompt.selected_text or self.screen.get_selected_text()
         if selected:
@@ -605,6 +609,9 @@ class Interactive(SurvivingApp, TypeaheadApp):
 
     def action_delete_or_close(self) -> None:
         """Ctrl+D: quit if nothing is typed; otherwise it deletes, as everywhere."""
+        self.query_one(Prompt).call_later(self._delete_or_close)
+
+    def _delete_or_close(self) -> None:
         prompt = self.query_one(Prompt)
         if prompt.text:
             prompt.action_delete_right()
