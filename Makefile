@@ -63,6 +63,10 @@ tests/.cache/mcp: .venv/.installed
 tests/.cache/lsp-npm: .venv/.installed
 	-@$(BIN)/python scripts/fetch_npm.py $@ pyright@1.1.414 typescript-language-server@5.3.0 typescript@5.9.3
 
+# A hook and a collection of agents that people use with Claude Code, for tests/end_to_end/test_published.py. Without npm they skip.
+tests/.cache/published-npm: .venv/.installed
+	-@$(BIN)/python scripts/fetch_npm.py $@ --alone cc-safety-net@2.4.5 claude-flow@3.43.0
+
 # Servers that play a model, for tests/providers/test_servers_of_others.py. Without npm or a registry it skips.
 tests/.cache/models-npm: .venv/.installed
 	-@$(BIN)/python scripts/fetch_npm.py $@ @copilotkit/aimock@1.43.0 llmock@3.3.6
@@ -116,7 +120,7 @@ $(SMOL): | .venv/.installed
 
 # What the tests use besides Python packages, fetched and installed side by side.
 .PHONY: test-parts check-types check-rest
-test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/lsp-npm tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/axe-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace .venv/.postgresql .venv/.tmux
+test-parts: .venv/.bfcl tests/.cache/wheels tests/.cache/mcp tests/.cache/lsp-npm tests/.cache/published-npm tests/.cache/models-npm tests/.cache/acp-npm tests/.cache/axe-npm tests/.cache/toad $(SMOL) .venv/.chromium .venv/.bubblewrap .venv/.strace .venv/.postgresql .venv/.tmux
 
 test: .venv/.installed ## all tests
 	@$(MAKE) --no-print-directory --jobs=4 test-parts

@@ -91,7 +91,7 @@ def test_batch_answers_every_line_and_goes_on_after_a_bad_one() -> None:
         (["parse", "nowhere.txt"], "", "cannot read nowhere.txt: No such file or directory"),
         (["parse", "--protocol", "nope"], "", "there is no protocol 'nope'"),
         (["parse"], '"ok"\n{broken\n', "line 2: expected one JSON value, got '{broken'"),
-        (["parse"], '{"type": "text"}\n', "line 1: unknown type 'text'; known: reasoning_chunk"),
+        (["parse"], '{"type": "text"}\n', "line 1: unknown type 'text'; known: prompt_chunk, reasoning_chunk"),
         (["parse"], '{"foo": 1}\n', 'line 1: expected at least one of "index"'),
         (["pares"], "", "unknown command 'pares'; did you mean `joey parse`?"),
     ],

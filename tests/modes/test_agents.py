@@ -45,6 +45,19 @@ def test_the_users_agents_are_read_and_mode_files_win(tmp_path: Path) -> None:
     assert mode is not None and mode.role == "Other."
 
 
+def test_agents_in_folders_are_read_and_the_one_nearer_to_the_top_counts(tmp_path: Path) -> None:
+    agents = tmp_path / ".claude" / "agents"
+    write(agents / "core" / "one.md", "---\nname: Code Helper\n---\nInner.")
+    write(agents / "two.md", "---\nname: code-helper\n---\nOuter.")
+    write(agents / "core" / "deep" / "three.md", "---\nname: Other One\n---\nDeep.")
+    write(agents / "core" / "README.md", "About these.")
+    loaded = load_modes(tmp_path, tmp_path / "user", trusted=True)
+    outer, other = loaded.get("code-helper"), loaded.get("other-one")
+    assert outer is not None and outer.role == "Outer."
+    assert other is not None and (other.name, other.role) == ("Other One", "Deep.")
+    assert not loaded.problems
+
+
 @pytest.mark.parametrize(
     ("front", "groups"),
     [
@@ -65,7 +78,7 @@ def test_the_tools_decide_the_groups(tmp_path: Path, front: str, groups: list[st
     ("text", "complaint"),
     [
         ("You help.", "begins with front matter"),
-        ("---\nname: two words\n---\nx", "letters, digits and hyphens"),
+        ("---\nname: two/words\n---\nx", "letters, digits and hyphens"),
         ("---\nname: a\n---\n", "needs a text"),
         ("\udc80".encode("utf-8", "surrogateescape").decode("latin-1"), "begins with front matter"),
     ],

@@ -54,14 +54,15 @@ def read_agent_file(path: Path, origin: Origin) -> tuple[list[Mode], list[Proble
     if front is None:
         return [], [Problem(str(path), 1, "an agent begins with front matter between two lines of `---`")]
     about, role = _about(front[1]), text[front.end() :].strip()
-    slug = str(about.get("name") or path.stem).strip()
+    name = " ".join(str(about.get("name") or path.stem).split())
+    slug = name if _SLUG.fullmatch(name) else re.sub(r"[ _]+", "-", name).lower()
     if not _SLUG.fullmatch(slug):
-        return [], [Problem(str(path), 1, f"'name' is letters, digits and hyphens, got {slug[:80]!r}")]
+        return [], [Problem(str(path), 1, f"'name' is letters, digits and hyphens, got {name[:80]!r}")]
     if not role:
         return [], [Problem(str(path), 1, "an agent needs a text: what it is, and how it works")]
     words = " ".join(str(about.get("description") or "").split())
     groups = _groups(_names(about.get("tools")), _names(about.get("disallowedTools")) or ())
-    return [Mode(slug, slug, role, groups, when_to_use=words, origin=origin, file=str(path), line=1)], []
+    return [Mode(slug, name, role, groups, when_to_use=words, origin=origin, file=str(path), line=1)], []
 
 
 def _about(front: str) -> Mapping[str, Any]:

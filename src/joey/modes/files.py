@@ -2,8 +2,8 @@
 
 | whose     | where |
 |-----------|-------|
-| user's    | `agents/*.md`, `custom_modes.yaml` and `modes/*.{yaml,yml,json,toml}` in the user's folder |
-| project's | `.claude/agents/*.md`, `.joey/agents/*.md`, `.roomodes` (YAML or JSON) and `.joey/modes/*` |
+| user's    | `agents/**/*.md`, `custom_modes.yaml` and `modes/*.{yaml,yml,json,toml}` in the user's folder |
+| project's | `.claude/agents/**/*.md`, `.joey/agents/**/*.md`, `.roomodes` (YAML or JSON) and `.joey/modes/*` |
 
 A file holds one mode, or several in a list under `customModes`, with the keys that Roo Code's mode files have. Of two
 modes with one slug the later place in the table wins, and within a file the first. One bad entry is reported with its
@@ -12,6 +12,7 @@ file and line, and the others still load. The modes of a project that is not tru
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _REQUIRED = ("slug", "name", "roleDefinition")
 _OPTIONAL = ("whenToUse", "description", "customInstructions")
 _MAX_PROBLEMS = 20
+_MAX_AGENTS = 500
 _KNOWN = {*_REQUIRED, *_OPTIONAL, "groups"}
 _LEFT_ALONE = {"source", "rulesFiles", "iconName"}
 """What Roo Code's exported modes carry besides, of no use here."""
@@ -85,11 +87,11 @@ def _admitted(
 
 def mode_files(workspace: Path, user: Path) -> Iterator[tuple[Origin, Path]]:
     """The mode files there are, the strongest last."""
-    yield from (("user", path) for path in _in_folder(user / "agents", (".md",)))
+    yield from (("user", path) for path in _agents_below(user / "agents"))
     yield from (("user", path) for path in _existing([user / "custom_modes.yaml"]))
     yield from (("user", path) for path in _in_folder(user / "modes"))
     for agents in (workspace / ".claude" / "agents", project_folder(workspace) / "agents"):
-        yield from (("project", path) for path in _in_folder(agents, (".md",)))
+        yield from (("project", path) for path in _agents_below(agents))
     yield from (("project", path) for path in _existing([workspace / ".roomodes"]))
     yield from (("project", path) for path in _in_folder(project_folder(workspace) / "modes"))
 
@@ -119,10 +121,20 @@ def _existing(paths: Iterable[Path]) -> list[Path]:
     return [path for path in paths if path.exists() and not path.is_dir()]  # a pipe is there, and reported
 
 
-def _in_folder(folder: Path, suffixes: tuple[str, ...] = _SUFFIXES) -> list[Path]:
+def _in_folder(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in _existing(folder.iterdir()) if path.suffix in suffixes)
+    return sorted(path for path in _existing(folder.iterdir()) if path.suffix in _SUFFIXES)
+
+
+def _agents_below(folder: Path) -> list[Path]:
+    """Collections of agents sort them into folders; of two with one name, the one nearer to the top counts."""
+    found: list[Path] = []
+    for inner, folders, names in os.walk(folder):
+        folders.sort()
+        paths = sorted(Path(inner, name) for name in names if name.endswith(".md") and name.lower() != "readme.md")
+        found += _existing(paths)[: _MAX_AGENTS - len(found)]
+    return sorted(found, key=lambda path: -len(path.parts))
 
 
 class _Check:
