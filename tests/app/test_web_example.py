@@ -74,6 +74,7 @@ async def test_the_browser_answers_while_events_are_streamed(made: Any, tmp_path
 
 
 async def test_a_browser_that_goes_away_closes_its_task(made: Any, tmp_path: Path) -> None:
+    before = children()
     async with browser(made(SLEEP, approve="all")) as client:
         async with events(client) as seen:
             async for event in seen:
@@ -81,3 +82,9 @@ async def test_a_browser_that_goes_away_closes_its_task(made: Any, tmp_path: Pat
                     break
             assert running_in(tmp_path / "project")
         assert await asyncio.to_thread(all_ended_in, tmp_path / "project")
+    assert children() <= before, "its sandbox has ended, too"
+
+
+def children() -> set[str]:
+    """The processes of this one."""
+    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}

@@ -193,7 +193,7 @@ class Task:
         try:
             if self._running is not None:
                 self.cancel("the program closed the task")
-                await asyncio.gather(self._running, return_exceptions=True)
+                await _to_the_end(self._running)
         finally:
             if self._result is None:
                 self._finish(TaskFinished("cancelled", "the program closed the task"))
@@ -412,3 +412,15 @@ def _loop_is_running() -> bool:
 async def _run(task: Task) -> TaskResult:
     async with task:
         return await task.wait()
+
+
+async def _to_the_end(running: asyncio.Task[Any]) -> None:
+    """Wait for a task that was told to end, whoever is cancelled meanwhile: what it opened is closed on its way."""
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:  # a web framework repeats it until its handler is gone
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
