@@ -206,7 +206,7 @@ class TestWritingForSmallModels:
     async def test_what_drops_nearly_all_of_a_file_must_be_sent_twice(self, bench: Bench) -> None:
         bench.put("a.py", "def add(a, b):\n    return a + b\n")
         await bench.call("read_file", path="a.py")
-        alone = {"path": "a.py", "file_text": "def subtract(a, b):\n    return a - b\n"}
+        alone = {"path": "a.py", "file_text": "print('hello')\n"}
         result = await bench.call("write_to_file", **alone)
         assert result.is_error and "a.py would lose def add(a, b):; return a + b" in result.text
         assert b"add" in bench.files()["a.py"]
