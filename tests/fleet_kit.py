@@ -80,6 +80,7 @@ class FleetKit:
     url: str | None = None
     server: LocalServer | None = None
     machine: str = "one"
+    compare_every: float = 1.0
     reports: list[str] = field(default_factory=list)
 
     @contextmanager
@@ -99,7 +100,11 @@ class FleetKit:
         self, fleet: Fleet, finished: Callable[[], bool], slots: int = 4, seconds: float = 45.0
     ) -> int:
         """A worker in this process, until this is so."""
-        worker = Worker(fleet.database, fleet.queue, WorkerOptions(slots, report=self.reports.append))
+        worker = Worker(
+            fleet.database,
+            fleet.queue,
+            WorkerOptions(slots, report=self.reports.append, compare_every=self.compare_every),
+        )
         running = asyncio.create_task(worker.run())
         deadline = time.monotonic() + seconds
         while not finished() and not running.done() and time.monotonic() < deadline:  # noqa: ASYNC110 - asks a database

@@ -102,7 +102,7 @@ def test_the_tasks_of_a_worker_that_is_gone_wait_again(fleet: Fleet, task: Fleet
         assert (now.state, now.worker, now.deaths) == ("queued", "", death + 1)
         owned(fleet, task, "gone")
     assert "gone" not in fleet.ledger.worker_ids()
-    assert fleet.ledger.release("gone", died=True) == [task.id]
+    assert fleet.ledger.release("gone", died=True) == [task.workflow]
 
 
 def test_a_task_has_one_outcome(fleet: Fleet, task: FleetTask) -> None:

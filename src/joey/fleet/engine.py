@@ -7,20 +7,23 @@
 A step that is recorded is never done again: a worker that continues a workflow gets what was recorded, and begins with
 the first step that is not. Waiting for a person is a row in the queue that is not due yet; no worker has it.
 
-One thing of the engine is used beyond its interface: slots belong to a worker, while the engine keeps one number for
-all workers in the database, so what it reads from there is changed on its way (`_with_slots`).
+Two things of the engine are used beyond its interface. Slots belong to a worker, while the engine keeps one number for
+all workers in the database, so what it reads from there is changed on its way (`_with_slots`). And an execution that
+was lost ends with the engine's own error for that (`_unless_lost`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions, Queue
+from dbos._error import DBOSWorkflowCancelledError
 
 from joey.fleet.database import Database, quiet_engine
-from joey.fleet.ledger import workflow_of
+from joey.fleet.ledger import NotOwnerError, workflow_of
 from joey.fleet.recorded import RecordedTurn
 from joey.fleet.schedules import SCHEDULED, Schedules
 from joey.fleet.spec import TaskSpec
@@ -33,6 +36,7 @@ APP_VERSION = f"journal-{VERSION}"
 """A worker takes only tasks whose journals it can read."""
 POLLING = 0.25
 _UNLIMITED = 1_000_000
+T = TypeVar("T")
 
 
 def make_tables(url: str) -> None:
@@ -41,17 +45,24 @@ def make_tables(url: str) -> None:
     DBOS.migrate(url)
 
 
-class Work(Protocol):
-    """What a worker does in the steps of a workflow."""
+class Steps(Protocol):
+    """What one execution of a workflow does in its steps."""
 
-    async def begin(self, task_id: str, workflow: str) -> dict[str, Any] | None: ...
-    async def turn(
-        self, task_id: str, workflow: str, begun: dict[str, Any], step: int, before: Sequence[dict[str, Any]]
-    ) -> dict[str, Any]: ...
-    async def park(self, task_id: str, workflow: str, request: str) -> None: ...
-    async def finish(self, task_id: str, workflow: str, outcome: str, message: str) -> None: ...
+    async def begin(self) -> dict[str, Any] | None: ...
+    async def turn(self, begun: dict[str, Any], step: int, before: Sequence[dict[str, Any]]) -> dict[str, Any]: ...
+    async def park(self, request: str) -> None: ...
+    async def finish(self, outcome: str, message: str) -> None: ...
+
+
+S = TypeVar("S", bound=Steps)
+
+
+class Work(Protocol[S]):
+    """What a worker does for workflows."""
+
+    async def take(self, task_id: str, workflow: str) -> S: ...
+    async def let_go(self, part: S) -> None: ...
     async def add_scheduled(self, at: str, context: str) -> None: ...
-    def forget(self, workflow: str) -> None: ...
 
 
 class QueueClient:
@@ -101,6 +112,15 @@ class QueueClient:
             self._client.resume_workflows(others)
         return len(tasks)
 
+    def pending(self, worker: str) -> list[str]:
+        """The parts of tasks that this worker runs, as far as the database knows."""
+        found = self._client.list_workflows(executor_id=worker, status="PENDING", load_input=False, load_output=False)
+        return [each.workflow_id for each in found if each.name == _TASK]
+
+    def resume(self, workflow: str) -> None:
+        """Put a part back into the queue; an execution of it that still runs anywhere does not count any more."""
+        self._client.resume_workflows([workflow], queue_name=QUEUE)
+
     def turns(self, task: str, attempt: int, legs: int) -> list[RecordedTurn]:
         """What is recorded of the first parts of a task."""
         found: list[RecordedTurn] = []
@@ -145,7 +165,7 @@ class QueueClient:
 class Engine:
     """The engine in a worker. Started inside a running event loop, it runs workflows there."""
 
-    def __init__(self, database: Database, worker: str, slots: int, work: Work) -> None:
+    def __init__(self, database: Database, worker: str, slots: int, work: Work[Any]) -> None:
         quiet_engine()
         config: DBOSConfig = {
             "name": NAME,
@@ -191,37 +211,51 @@ def _given_slots(queue: Any, slots: int) -> Any:
     return queue
 
 
-def _register(work: Work) -> None:
+def _register(work: Work[S]) -> None:
     @DBOS.workflow(name=_TASK, max_recovery_attempts=None)
     async def run_task(task_id: str) -> str:
         workflow = DBOS.workflow_id
         assert workflow is not None
+        steps = await work.take(task_id, workflow)
         try:
-            return await _run(work, task_id, workflow)
+            return await _unless_lost(_run, steps)
+        except Exception as error:  # the engine could not write a step down, and wrote that down instead
+            await _unless_lost(steps.finish, "error", f"the engine failed: {error}; retry the task")
+            raise
         finally:
-            work.forget(workflow)
+            await work.let_go(steps)
 
     @DBOS.workflow(name=SCHEDULED, max_recovery_attempts=None)
     async def run_schedule(at: str, context: str) -> None:
         await _step("add", work.add_scheduled, str(at), context)
 
 
-async def _run(work: Work, task_id: str, workflow: str) -> str:
-    begun: dict[str, Any] | None = await _step("begin", work.begin, task_id, workflow)
+async def _run(steps: Steps) -> str:
+    begun: dict[str, Any] | None = await _step("begin", steps.begin)
     if begun is None:
         return "superseded"
     recorded: list[dict[str, Any]] = []
     while True:
-        turn = await _step("turn", work.turn, task_id, workflow, begun, len(recorded) + 1, tuple(recorded))
+        turn = await _step("turn", steps.turn, begun, len(recorded) + 1, tuple(recorded))
         recorded.append(turn)
         outcome, message = str(turn["outcome"]), str(turn["message"])
         if outcome == "asks":
-            await _step("park", work.park, task_id, workflow, message)
+            await _step("park", steps.park, message)
             return outcome
         if outcome:
-            await _step("finish", work.finish, task_id, workflow, outcome, message)
+            await _step("finish", steps.finish, outcome, message)
             return outcome
 
 
 async def _step(name: str, work: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> Any:
-    return await DBOS.run_step_async({"name": name}, work, *arguments)
+    return await DBOS.run_step_async({"name": name}, partial(_unless_lost, work), *arguments)
+
+
+async def _unless_lost(work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    """An error of the database, or another worker that has the task, says nothing of the task: the engine must not
+    write it down as what came of a step or of the workflow. This is the one error that it does not write down; the
+    execution then waits for what another makes of the workflow, and its worker notices that nobody has it in hand."""
+    try:
+        return await work(*arguments)
+    except (NotOwnerError, sa.exc.SQLAlchemyError) as error:
+        raise DBOSWorkflowCancelledError(str(error)) from None

@@ -123,7 +123,7 @@ def patiently(work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> 
     while True:
         try:
             return work(*arguments, **options)
-        except (sa.exc.OperationalError, sa.exc.InterfaceError):
+        except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError):
             time.sleep(delay)
             delay = min(_MAX_DELAY, delay * 2)
 
@@ -405,16 +405,17 @@ class Ledger:
             return list(connection.scalars(sa.select(TASKS.c.id).where(mine)))
 
     def release(self, worker: str, *, died: bool) -> list[str]:
-        """A worker is gone: its tasks wait in the queue again, and its row is removed. Returns those to give up."""
+        """A worker is gone: its tasks wait in the queue again, and its row is removed. Returns the workflows of those
+        to give up."""
         running = (TASKS.c.worker == worker) & (TASKS.c.state == "running")
         values: dict[str, Any] = {"state": "queued", "worker": ""}
         if died:
             values["deaths"] = TASKS.c.deaths + 1
         with self._engine.begin() as connection:
-            hopeless = list(connection.scalars(sa.select(TASKS.c.id).where(running, TASKS.c.deaths >= MAX_DEATHS)))
+            hopeless = connection.execute(sa.select(TASKS).where(running, TASKS.c.deaths >= MAX_DEATHS)).all()
             connection.execute(sa.update(TASKS).where(running).values(**values))
             connection.execute(sa.delete(WORKERS).where(WORKERS.c.id == worker))
-        return hopeless
+        return [_task(row).workflow for row in hopeless]
 
 
 def _task(row: Any) -> FleetTask:

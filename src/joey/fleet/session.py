@@ -37,7 +37,7 @@ from joey.events import (
     RetryScheduled,
     TaskFinished,
 )
-from joey.fleet.ledger import FleetTask, Ledger, TurnLimits, TurnPermit, patiently
+from joey.fleet.ledger import FleetTask, Ledger, NotOwnerError, TurnLimits, TurnPermit, patiently
 from joey.fleet.recorded import JournalFiles, RecordedTurn, called_tools, joined
 from joey.fleet.repositories import Commit, Mirror
 from joey.journal.journal import JournalError
@@ -128,6 +128,7 @@ class Session:
         self._quiet: set[str] = set()
         """The tools that change no files."""
         self._stopping: Suspended | None = None
+        self._lost = False
 
     # Opening
 
@@ -142,6 +143,8 @@ class Session:
                 # Another worker of this machine was killed and its last command still holds the file, or it is slow.
                 if "open elsewhere" not in str(error):
                     raise
+                if self._lost:
+                    raise NotOwnerError(f"task {self._task.id} is not to run here any more") from None
                 await self._stack.aclose()
                 await asyncio.sleep(_BUSY_WAIT)
 
@@ -223,6 +226,8 @@ class Session:
         except PersonNeeded as stop:
             return "asks", json.dumps(encode(stop.request))
         except Suspended:
+            if self._lost:
+                raise NotOwnerError(f"task {self._task.id} is not to run here any more") from None
             await asyncio.Event().wait()  # the worker stops: this turn is not recorded
             raise
         finally:
@@ -305,8 +310,10 @@ class Session:
         if self._handle is not None:
             self._handle.send(Cancel("cancelled by the user"))
 
-    async def suspend(self) -> None:
-        """Stop where it is, without an end. What runs is ended, and the journal is closed."""
+    async def suspend(self, *, lost: bool = False) -> None:
+        """Stop where it is, without an end. What runs is ended, and the journal is closed. Whoever waits for a turn of
+        a session that is lost gets NotOwnerError."""
+        self._lost = lost
         self._stopping = Suspended()
         self._go.set()
         if self._handle is not None and self._run is not None:

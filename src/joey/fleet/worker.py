@@ -1,7 +1,8 @@
 """A worker: a process that takes tasks from the queue, and does what its steps need.
 
 Beside the tasks a thread looks twice a second whether this worker still holds its lock, whose lock can be had, and
-which of its tasks somebody cancelled. It talks to the database by itself, so a database that is away for a while holds
+which of its tasks somebody cancelled; every few seconds, whether it really runs what the database says is its own,
+and puts the rest back into the queue. It talks to the database by itself, so a database that is away for a while holds
 up nothing but that.
 
 A worker that stops suspends its tasks, which end what they started and close their journals, and puts them back into
@@ -13,31 +14,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import Any
 
 import sqlalchemy as sa
 
-from joey.errors import JoeyError
 from joey.fleet.database import Database, FleetError
 from joey.fleet.engine import Engine, QueueClient
 from joey.fleet.fleet import Fleet
-from joey.fleet.ledger import FleetTask, Ledger, NotOwnerError, WorkerLine, patiently
+from joey.fleet.ledger import MAX_DEATHS, Ledger, WorkerLine, patiently
 from joey.fleet.liveness import Locks, locks_of
-from joey.fleet.recorded import RecordedTurn
-from joey.fleet.session import Reply, Session, WorkerSetting
-from joey.fleet.spec import TaskSpec
-from joey.task.unexpected import write_down
+from joey.fleet.part import Part, PartSetting
+from joey.fleet.session import WorkerSetting
 
 _LOOK_EVERY = 0.5
 _STOP_SECONDS = 20.0
+_MAX_RESUMED = 5
+"""How often a worker puts a part that it lost back into the queue."""
 EXIT_TAKEN_OVER = 75
 """What a worker exits with that was cut off, and whose tasks are others' by now: it can be started again."""
 
@@ -53,6 +52,8 @@ class WorkerOptions:
     slots: int = 10
     per_minute: float | None = None
     report: Callable[[str], None] = lambda _line: None
+    compare_every: float = 5.0
+    """Seconds after which a worker compares the tasks that are its own in the database with those it has in hand."""
 
 
 class Worker:
@@ -65,9 +66,13 @@ class Worker:
         self._options = options
         self._ledger = Ledger(database)
         mirrors = database.folder / "mirrors"
-        self._setting = WorkerSetting(self._ledger, database.tasks, database.works, mirrors, options.per_minute)
-        self._sessions: dict[str, Session] = {}
-        self._ids: dict[str, str] = {}
+        session = WorkerSetting(self._ledger, database.tasks, database.works, mirrors, options.per_minute)
+        self._setting = PartSetting(self.id, queue, session, options.report)
+        self._parts: dict[str, Part] = {}
+        """By workflow: what this worker really has in hand."""
+        self._missed: set[str] = set()
+        """The workflows that the database said are this worker's when they were last compared, and were not in hand."""
+        self._resumed: Counter[str] = Counter()
         self._stopped = asyncio.Event()
         self._taken_over = False
 
@@ -91,7 +96,7 @@ class Worker:
             self._options.report(f"schedule {name}: its last time was missed, and is made up for")
         await self._stopped.wait()
         over.set()
-        suspended = [asyncio.create_task(session.suspend()) for session in [*self._sessions.values()]]
+        suspended = [asyncio.create_task(part.suspend()) for part in [*self._parts.values()]]
         if suspended:
             await asyncio.wait(suspended, timeout=_STOP_SECONDS)
         if self._taken_over:
@@ -115,8 +120,9 @@ class Worker:
     # Beside the tasks
 
     def _look_around(self, locks: Locks, loop: asyncio.AbstractEventLoop, over: threading.Event) -> None:
+        compare_at = 0.0
         while not over.wait(_LOOK_EVERY):
-            with contextlib.suppress(sa.exc.SQLAlchemyError):
+            with contextlib.suppress(Exception):  # a look that fails is repeated; without this thread nobody looks
                 if not locks.hold():
                     continue
                 workers = self._ledger.worker_ids()
@@ -131,6 +137,9 @@ class Worker:
                             self._take_over(each, locks)
                 for task_id in self._ledger.to_cancel(self.id):
                     loop.call_soon_threadsafe(self._cancel, task_id)
+                if time.monotonic() >= compare_at:
+                    compare_at = time.monotonic() + self._options.compare_every
+                    self._resume_lost()
 
     def _take_over(self, worker: str, locks: Locks) -> None:
         with locks.taken(worker) as dead:
@@ -138,94 +147,52 @@ class Worker:
                 return
             found = self._queue.requeue(worker)
             hopeless = self._ledger.release(worker, died=True)
-            for task_id in hopeless:
-                self._give_up(task_id)
+            for workflow in hopeless:
+                reason = f"more than {MAX_DEATHS} workers died while they had it; look at what it runs, then retry it"
+                self._give_up(workflow, reason)
             self._options.report(f"worker {worker} is gone; {found} of its tasks are in the queue again")
 
-    def _give_up(self, task_id: str) -> None:
-        task = self._ledger.task(task_id)
-        if task is not None:
-            self._queue.cancel(task.workflow)
-            reason = f"{task.deaths} workers died while they had this task; look at what it runs, then retry it"
-            self._ledger.finish(task_id, task.workflow, "error", reason)
+    def _give_up(self, workflow: str, reason: str) -> None:
+        self._queue.cancel(workflow)
+        self._ledger.finish(workflow.rpartition("/")[0], workflow, "error", reason)
 
     def _cancel(self, task_id: str) -> None:
-        session = self._sessions.get(self._ids.get(task_id, ""))
-        if session is not None:
-            session.cancel()
+        for part in self._parts.values():
+            if part.task_id == task_id:
+                part.cancel()
+
+    def _resume_lost(self) -> None:
+        """What the database says is this worker's, and nobody here runs, goes back into the queue.
+
+        It came here and was lost: its claim was written and the answer of the database was not received, or the
+        execution ended with an error of the database. Only what was missed twice, as an execution may just begin."""
+        in_hand = {*self._parts}
+        missed = {each for each in self._queue.pending(self.id) if each not in in_hand}
+        lost, self._missed = missed & self._missed, missed - self._missed
+        for workflow in sorted(lost):
+            task_id = workflow.rpartition("/")[0]
+            self._resumed[workflow] += 1
+            if self._resumed[workflow] > _MAX_RESUMED:
+                self._give_up(workflow, "its worker lost it again and again; check the database, then retry it")
+            else:
+                self._queue.resume(workflow)
+                self._options.report(f"{task_id}  was not continued here; it is in the queue again")
 
     # The steps
 
-    async def begin(self, task_id: str, workflow: str) -> dict[str, Any] | None:
-        task = await asyncio.to_thread(patiently, self._ledger.own, task_id, workflow, self.id)
-        return None if task is None else {"question": task.question, "answer": task.answer}
+    async def take(self, task_id: str, workflow: str) -> Part:
+        """A part for an execution that begins; what an earlier one of the same workflow has open here is closed."""
+        if (earlier := self._parts.get(workflow)) is not None:
+            await earlier.close()
+        part = self._parts[workflow] = Part(self._setting, task_id, workflow)
+        return part
 
-    async def turn(
-        self, task_id: str, workflow: str, begun: dict[str, Any], step: int, before: Sequence[dict[str, Any]]
-    ) -> dict[str, Any]:
-        try:
-            session = self._sessions.get(workflow) or await self._open(task_id, workflow, begun, before)
-            turn = await session.next_turn(step)
-        except NotOwnerError:
-            await self._close(workflow)
-            raise
-        except JoeyError as error:
-            await self._close(workflow)
-            turn = RecordedTurn({}, outcome="error", message=str(error))
-        except Exception as error:  # noqa: BLE001 - a bug ends one task in words, not the worker
-            await self._close(workflow)
-            why = write_down(error, self._setting.folder)
-            turn = RecordedTurn({}, outcome="error", message=f"the task failed unexpectedly: {why}")
-        return turn.encoded()
-
-    async def _open(
-        self, task_id: str, workflow: str, begun: dict[str, Any], before: Sequence[dict[str, Any]]
-    ) -> Session:
-        task = await asyncio.to_thread(patiently, self._ledger.own, task_id, workflow, self.id)
-        if task is None:
-            raise NotOwnerError(f"task {task_id} is not to run any more")
-        earlier = await asyncio.to_thread(patiently, self._queue.turns, task.id, task.attempt, task.leg - 1)
-        recorded = [*earlier, *map(RecordedTurn.decoded, before)]
-        reply = Reply(begun["question"], begun["answer"]) if begun["question"] and not before else None
-        session = Session(self._setting, task, recorded, reply)
-        self._sessions[workflow], self._ids[task_id] = session, workflow
-        self._options.report(_opened_line(task, len(before)))
-        await session.open()
-        return session
-
-    async def _close(self, workflow: str) -> None:
-        session = self._sessions.pop(workflow, None)
-        if session is not None:
-            with contextlib.suppress(Exception):
-                await session.suspend()
-
-    async def park(self, task_id: str, workflow: str, request: str) -> None:
-        def enqueue(connection: sa.Connection, next_workflow: str, spec: TaskSpec) -> None:
-            self._queue.enqueue(connection, next_workflow, spec, delay=spec.answer_hours * 3600)
-
-        await asyncio.to_thread(patiently, self._ledger.park, task_id, workflow, request, enqueue)
-        self._options.report(f"{task_id}  waits for an answer")
-
-    async def finish(self, task_id: str, workflow: str, outcome: str, message: str) -> None:
-        await asyncio.to_thread(patiently, self._ledger.finish, task_id, workflow, outcome, message)
-        if outcome == "completed":
-            await asyncio.to_thread(self._remove_clone, task_id)
-        self._options.report(f"{task_id}  {outcome}")
-
-    def _remove_clone(self, task_id: str) -> None:
-        """The result is in the database; the clone of a task that was not completed stays, for people to look at."""
-        task = patiently(self._ledger.task, task_id)
-        if task is not None and not task.spec.folder:
-            shutil.rmtree(self._setting.clones / task.journal, ignore_errors=True)
+    async def let_go(self, part: Part) -> None:
+        """An execution ended, however that came."""
+        if self._parts.get(part.workflow) is part:
+            del self._parts[part.workflow]
+        await part.close()
 
     async def add_scheduled(self, at: str, context: str) -> None:
         added = await asyncio.to_thread(patiently, Fleet(self._database, self._queue).add_scheduled, at, context)
         self._options.report(f"schedule: {len(added.new)} tasks added")
-
-    def forget(self, workflow: str) -> None:
-        self._sessions.pop(workflow, None)
-
-
-def _opened_line(task: FleetTask, recorded: int) -> str:
-    how = f"continues after turn {task.turns}" if recorded or task.turns else "begins"
-    return f"{task.id}  {how}"
