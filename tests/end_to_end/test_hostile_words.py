@@ -38,7 +38,9 @@ def texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else [text for item in value for text in texts(item)]
 
 
-@pytest.mark.parametrize("protocol", CALLS)
+@pytest.mark.parametrize(
+    ("protocol", "profile"), [*zip(CALLS, ("ask", "read-only", "edits", "auto"), strict=True)], indirect=["profile"]
+)
 async def test_no_words_from_outside_pass_for_somebody_else_s(joey: JoeyProcess, protocol: str, profile: str) -> None:
     joey.write("words", HOSTILE)
     flags = ("--approve", profile, "--allow", "cat", "--protocol", protocol)

@@ -118,8 +118,7 @@ class Connection:
 
     def _send(self, message: dict[str, Any]) -> None:
         if self.ended.is_set() or self._writer is None or self._writer.is_closing():
-            self._end("it has ended")
-            raise LanguageServerError(self.problem)
+            raise LanguageServerError(self.problem or "it has ended")
         self._writer.write(encode(message))
         if self._writer.get_write_buffer_size() > MAX_UNREAD:
             self._end("it does not read what it is sent")
@@ -171,6 +170,13 @@ class Connection:
 
     # The end
 
+    async def settle(self) -> None:
+        """Where it reads no more, wait until it is known how it ended."""
+        if self._writer is not None and self._writer.is_closing():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await self.ended.wait()
+
     async def _how_it_ended(self) -> str:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_GRACE):
@@ -207,6 +213,9 @@ class Connection:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             for pipe in self._readers:
                 pipe.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await self._process.wait()
 
 
 def _same(protocol: asyncio.StreamReaderProtocol) -> asyncio.StreamReaderProtocol:

@@ -101,6 +101,10 @@ class LanguageServer:
         words = self._connection.last_words.splitlines()
         return self._connection.problem + (f" ({words[-1][:_MAX_WORDS]})" if words else "")
 
+    async def settle(self) -> None:
+        if self._connection is not None:
+            await self._connection.settle()
+
     async def close(self) -> None:
         if self._connection is not None:
             await self._connection.close()

@@ -125,6 +125,7 @@ class LanguageServers:
         except OSError as error:
             raise LanguageServerError(str(error.strerror or error)) from None
         except LanguageServerError as error:
+            await server.settle()
             reason = str(error) if server.is_running else server.why_not or str(error)
             await server.close()
             raise LanguageServerError(reason) from None
