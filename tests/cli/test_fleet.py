@@ -100,6 +100,17 @@ def test_what_no_worker_here_could_do_is_not_added(
     assert capsys.readouterr().out == ""
 
 
+def test_an_ignore_file_that_a_clone_would_not_have_is_an_error(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / ".joeyignore").write_text("a.txt\n")
+    assert main(["fleet", "add", "tasks.jsonl", "--name", "b"]) == 2
+    assert ".joeyignore in" in (words := capsys.readouterr().err) and "is not committed as it is" in words
+    git(place, "add", ".joeyignore")
+    git(place, "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "Hide it")
+    assert main(["fleet", "add", "tasks.jsonl", "--name", "b"]) == 0
+
+
 def test_without_a_model_nothing_is_added_to_run(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,6 +56,26 @@ async def test_the_changes_of_a_task_end_as_a_branch(joey: JoeyProcess, capsys: 
     )
 
 
+async def test_what_the_checkout_hides_and_protects_stays_so_in_a_worktree(joey: JoeyProcess) -> None:
+    joey.write("keys.txt", "a secret\n")
+    joey.write("githooks/pre-commit", "#!/bin/sh\n")
+    git(joey.workspace, "add", "-A")
+    git(joey.workspace, "commit", "-qm", "More")
+    git(joey.workspace, "config", "core.hooksPath", "githooks")
+    joey.write(".joeyignore", "keys.txt\n")  # not committed, so that it is not in the worktree
+    script = [
+        reply(call("r", "read_file", path="keys.txt")),
+        reply(call("w", "write_to_file", path="githooks/pre-commit", file_text="#!/bin/sh\ntouch planted\n")),
+        done(),
+    ]
+    ran = await joey.run(script, "go", "--worktree", "w", "--approve", "edits")
+    assert "a secret" not in json.dumps(ran.requests)
+    assert "listed in .joeyignore" in ran.result("r") and "protected" in ran.result("w")
+    assert git(joey.workspace, "show", "main:githooks/pre-commit") == "#!/bin/sh"
+    (kept,) = [each.path for each in Worktrees().all()]
+    assert (kept / "githooks/pre-commit").read_text() == "#!/bin/sh\n"
+
+
 async def test_a_task_that_did_not_complete_continues_in_its_worktree(joey: JoeyProcess) -> None:
     failing: list[Scripted] = [WRITE, Failure(400, "no more")]
     ran = await joey.run(failing, "Change it", "--worktree", "--approve", "edits", "-w", "part")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,8 +22,10 @@ from joey.config.files import check_value
 from joey.config.keys import BY_NAME, Key
 from joey.config.options import settings_from
 from joey.errors import UsageError
+from joey.policy.ignore import NAMES as IGNORE_FILES
 from joey.providers import split_name
 from joey.system.filenames import quoted
+from joey.system.git import looking_at
 
 _MAX_FILE = 64 * 1024 * 1024
 MAX_NAME = 80
@@ -195,6 +198,28 @@ def check_here(tasks: Sequence[TaskSpec]) -> None:
             raise UsageError(
                 f"task {task.id!r}: {quoted(task.repository)} is not a git repository; name one, or give it a folder"
             )
+        if task.repository and local.is_absolute() and (name := _uncommitted_ignore_file(local, task.commit)):
+            raise UsageError(
+                f"task {task.id!r}: {name} in {quoted(task.repository)} is not committed as it is, and a clone has "
+                "only what is committed; commit it, so that the model does not read what it lists"
+            )
+
+
+def _uncommitted_ignore_file(repository: Path, commit: str) -> str:
+    """An ignore file that would not hold in a clone of this commit."""
+    with looking_at(repository) as git:
+        if git is None:
+            return ""
+        for name in IGNORE_FILES:
+            file = repository / name
+            if file.is_file() and (text := file.read_bytes()).strip():
+                command = [*git.command, "show", "--end-of-options", f"{commit or 'HEAD'}:{name}"]
+                shown = subprocess.run(  # noqa: S603 - git, with arguments of ours
+                    command, check=False, cwd=git.top, env=git.environment, capture_output=True
+                )
+                if shown.returncode or shown.stdout != text:
+                    return name
+    return ""
 
 
 def _name_of(repository: str) -> str:

@@ -130,11 +130,21 @@ def _named_by_git(path: str, root: str) -> Iterator[str]:
     if name == ".git":
         pointer = _text(path)
         if pointer.startswith("gitdir:"):
-            yield os.path.join(folder, pointer[7:].strip())  # noqa: PTH118
+            elsewhere = os.path.join(folder, pointer[7:].strip())  # noqa: PTH118
+            yield elsewhere
+            # The settings of a linked worktree are those of its repository, and a file of its own.
+            shared = os.path.join(elsewhere, _text(f"{elsewhere}/commondir").strip())  # noqa: PTH118
+            yield from _named_by_settings(f"{shared}/config", folder)
+            yield from _named_by_settings(f"{elsewhere}/config.worktree", folder)
     elif _of_git(folder, root):
-        for setting, value in _GIT_PATHS.findall(_text(path)):
-            # Hooks are looked for from the top of the working tree, other settings beside the file that names them.
-            yield os.path.join(root if setting.lower() == "hookspath" else folder, os.path.expanduser(value))  # noqa: PTH111, PTH118
+        yield from _named_by_settings(path, root)
+
+
+def _named_by_settings(path: str, top: str) -> Iterator[str]:
+    """Hooks are looked for from the top of the working tree, other settings beside the file that names them."""
+    for setting, value in _GIT_PATHS.findall(_text(path)):
+        base = top if setting.lower() == "hookspath" else path.rpartition("/")[0]
+        yield os.path.join(base, os.path.expanduser(value))  # noqa: PTH111, PTH118
 
 
 def _text(path: str) -> str:

@@ -34,6 +34,7 @@ from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
 from joey.policy.links import Trail, follow, is_repository, without_magic
 from joey.policy.names import fold_path, visible
 from joey.policy.protected import protecting
+from joey.system.worktree_notes import worktree_around
 
 _ELSEWHERE = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
 """A drive of Windows or a URL: no place in a workspace, whatever a file of that name would be here."""
@@ -119,9 +120,8 @@ class Workspace:
     @classmethod
     def of(cls, folder: Path, others: Iterable[Path] = ()) -> Self:
         """A folder of the disk, with its ignore files, and others that belong to it."""
-        files = {name: _ignore_file(folder / name) for name in NAMES}
         further = tuple(Workspace.of(each) for each in others)
-        return cls(str(folder.absolute()), ignore=IgnoreRules.read(files), others=further)
+        return cls(str(folder.absolute()), ignore=_ignore_rules(folder), others=further)
 
     @property
     def alone(self) -> Self:
@@ -296,6 +296,16 @@ class Workspace:
     def _backlinks(self) -> Backlinks:
         root = resolve(self.root)
         return Backlinks(root, lambda path: self._by_name(path, (self.root, root)))
+
+
+def _ignore_rules(folder: Path) -> IgnoreRules:
+    """The rules of a folder. In a worktree of Joey's, those of the checkout that it was made from hold as well: it has
+    only the ignore files that were committed."""
+    folders = [folder]
+    if (worktree := worktree_around(folder)) is not None:
+        folders.append(worktree.origin / folder.resolve().relative_to(worktree.path.resolve()))
+    rules = [IgnoreRules.read({name: _ignore_file(each / name) for name in NAMES}) for each in folders]
+    return IgnoreRules(tuple(spec for each in rules for spec in each.specs))
 
 
 def _ignore_file(path: Path) -> str:

@@ -37,9 +37,11 @@ def git_folders(workspace: Path) -> tuple[GitFolder, ...]:
     if found.is_symlink():
         return ()
     if found.is_dir():
-        return (_folder(found),) if _is_git_folder(found) else (GitFolder(found, (*_existing(found, GUARDED),)),)
+        if not _is_git_folder(found):
+            return (GitFolder(found, (*_existing(found, GUARDED),)),)
+        return (_folder(found, found.parent),)
     named = led_to(found)
-    return (_folder(named),) if named is not None else ()
+    return (_folder(named, found.parent),) if named is not None else ()
 
 
 def _dot_git(workspace: Path) -> Path | None:
@@ -92,24 +94,26 @@ def _line(path: Path, start: str) -> str | None:
     return line.removeprefix(start).strip() or None if line.startswith(start) else None
 
 
-def _folder(path: Path) -> GitFolder:
+def _folder(path: Path, top: Path) -> GitFolder:
     guarded = [
         *_existing(path, GUARDED),
-        *_named_by_config(path),
+        *_named_by_config(path / "config", top),
+        *(place for each in _inside(path / "worktrees") for place in _named_by_config(each / "config.worktree", top)),
         *(place for each in _inside(path / "worktrees") for place in _existing(each, _OF_WORKTREES)),
         *(place for each in module_folders(path) for place in _existing(each, GUARDED)),
     ]
     return GitFolder(path, tuple(guarded))
 
 
-def _named_by_config(git_folder: Path) -> Iterator[Path]:
-    """The folder of hooks and the files of settings that a configuration names, if they are there."""
+def _named_by_config(config: Path, top: Path) -> Iterator[Path]:
+    """The folder of hooks and the files of settings that a configuration names, if they are there. Hooks are looked for
+    from the top of the working tree."""
     try:
-        text = (git_folder / "config").read_text("utf-8", "replace")
+        text = config.read_text("utf-8", "replace")
     except OSError:
         return
     for base, name in _NAMED.findall(text):
-        place = (git_folder.parent if base.lower() == "hookspath" else git_folder) / Path(name.strip(' "')).expanduser()
+        place = (top if base.lower() == "hookspath" else config.parent) / Path(name.strip(' "')).expanduser()
         if place.exists() and not place.is_symlink():
             yield place.resolve()
 
