@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Coroutine
 from typing import Any
 
 from fleet_kit import FleetKit, all_done, by_turn, done, repository, run_command, states, write
@@ -88,6 +90,11 @@ async def test_cancelling_and_retrying_need_a_name(kits: WebKits) -> None:
         assert states(fleet) == {"b.x": "queued", "b.y": "queued"}
 
 
+async def beside(work: Coroutine[Any, Any, int]) -> int:
+    """In a loop of its own: the engine of a worker takes the threads of its loop with it when it ends."""
+    return await asyncio.to_thread(asyncio.run, work)
+
+
 @needs_browser
 async def test_a_fleet_in_the_browser(kits: WebKits, browser: Any) -> None:
     """Approve one task in the list and deny another on its own page; another worker continues both."""
@@ -98,7 +105,7 @@ async def test_a_fleet_in_the_browser(kits: WebKits, browser: Any) -> None:
     with own.open() as fleet:
         settings = {"approvals.profile": "edits"}
         fleet.add("b", [own.spec(name, source, settings=settings) for name in ("x", "y")])
-        await own.work_until(fleet, lambda: set(states(fleet).values()) == {"asks"})
+        await beside(own.work_until(fleet, lambda: set(states(fleet).values()) == {"asks"}))
         person = await visit(browser, kit, color_scheme="dark")
         await person.says(".sidebar footer", "Fleet")
         assert (await person.page.title()).startswith("(2) ")
@@ -116,7 +123,7 @@ async def test_a_fleet_in_the_browser(kits: WebKits, browser: Any) -> None:
         found += await serious(person, "a task of the fleet") if AXE.exists() else []
         await person.button("No").click()
         await until(lambda: fleet.task("b.y").answer)
-        await own.work_until(fleet, lambda: all_done(fleet))
+        await beside(own.work_until(fleet, lambda: all_done(fleet)))
         await person.says(".chip.completed", "completed")
         await person.says(".recorded .outcome", "It is <b>done</b>.")
         assert "not here" in await person.text(".recorded")
