@@ -22,14 +22,14 @@ _RECORDS = 12
 """How many of the last records are cut byte by byte."""
 
 
-async def cuts(setting: Setting, tally: Tally, *, resumed: int) -> None:
-    """Cut everywhere and read; resume for real after so many of the cuts, spread evenly."""
+async def cuts(setting: Setting, tally: Tally, *, resumed: int, every: int = 1) -> None:
+    """Cut everywhere, or at every so many bytes, and read; resume for real after so many of the cuts, spread evenly."""
     async with a_run(setting, _STEPS) as run:
         await ended(await run.begin())
         assert run.journal is not None
         whole = run.journal.read_bytes()
     first = len(b"".join(whole.splitlines(keepends=True)[:-_RECORDS]))
-    places = range(first, len(whole))
+    places = range(first, len(whole), every)
     tally.faults += (
         f"{setting.words}, cut at {place}: {each}" for place in places for each in _read(whole, place, run)
     )

@@ -35,7 +35,7 @@ async def test_killed_at_random_instants_nothing_is_lost_or_done_twice() -> None
 
 async def test_four_subtasks_in_worktrees_are_killed_at_random_and_nothing_is_lost() -> None:
     tally = Tally()
-    await beside.killed(int(os.environ.get("JOEY_CHAOS_BESIDE") or 2), 5, tally)
+    await beside.killed(int(os.environ.get("JOEY_CHAOS_BESIDE") or 1), 5, tally)
     assert not tally.faults
     assert tally.kills
 
@@ -59,8 +59,8 @@ async def test_a_full_disk_ends_in_words_and_the_task_resumes() -> None:
 
 async def test_a_journal_cut_anywhere_is_read_to_its_last_whole_record() -> None:
     tally = Tally()
-    await damage.cuts(Setting("native", sandbox="off"), tally, resumed=0)
-    await damage.flips(Setting("native", sandbox="off"), tally, times=100, resumed=0, seed=3)
+    await damage.cuts(Setting("native", sandbox="off"), tally, resumed=0, every=7)
+    await damage.flips(Setting("native", sandbox="off"), tally, times=40, resumed=0, seed=3)
     assert not tally.faults
 
 
