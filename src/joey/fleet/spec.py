@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from joey.policy.ignore import NAMES as IGNORE_FILES
 from joey.providers import split_name
 from joey.system.filenames import quoted
 from joey.system.git import looking_at
+from joey.system.git_trees import GitFailed, run_git
 
 _MAX_FILE = 64 * 1024 * 1024
 MAX_NAME = 80
@@ -212,13 +212,12 @@ def _uncommitted_ignore_file(repository: Path, commit: str) -> str:
             return ""
         for name in IGNORE_FILES:
             file = repository / name
-            if file.is_file() and (text := file.read_bytes()).strip():
-                command = [*git.command, "show", "--end-of-options", f"{commit or 'HEAD'}:{name}"]
-                shown = subprocess.run(  # noqa: S603 - git, with arguments of ours
-                    command, check=False, cwd=git.top, env=git.environment, capture_output=True
-                )
-                if shown.returncode or shown.stdout != text:
+            text = file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() else ""
+            try:
+                if text.strip() and run_git(git, "show", "--end-of-options", f"{commit or 'HEAD'}:{name}") != text:
                     return name
+            except GitFailed:  # the commit does not have it
+                return name
     return ""
 
 

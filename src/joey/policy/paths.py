@@ -303,7 +303,8 @@ def _ignore_rules(folder: Path) -> IgnoreRules:
     only the ignore files that were committed."""
     folders = [folder]
     if (worktree := worktree_around(folder)) is not None:
-        folders.append(worktree.origin / folder.resolve().relative_to(worktree.path.resolve()))
+        inside = os.path.relpath(folder.resolve(), worktree.path.resolve())
+        folders.append(worktree.origin / inside)
     rules = [IgnoreRules.read({name: _ignore_file(each / name) for name in NAMES}) for each in folders]
     return IgnoreRules(tuple(spec for each in rules for spec in each.specs))
 
