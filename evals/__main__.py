@@ -21,13 +21,15 @@ from evals.run import Measured, Served, Setting, run_one
 from evals.table import table
 from evals.task import Entry, all_tasks
 from joey import protocols
-from joey.errors import JoeyError
+from joey.errors import JoeyError, UsageError
 
-SETTINGS = {
-    setting.name: setting
-    for setting in (Setting(protocol, grammar) for protocol in protocols.text_names() for grammar in (True, False))
-}
-DEFAULT = "xml+grammar"
+OWN_DIALECT = "hermes"
+"""What the default model, Qwen2.5-Coder, was trained to write."""
+SETTINGS = tuple(
+    Setting(protocol, grammar) for protocol in (*protocols.text_names(), OWN_DIALECT) for grammar in (True, False)
+)
+"""Those that are measured when none is named."""
+DEFAULT = Setting("xml", grammar=True)
 """What Joey uses with a small model by itself."""
 
 
@@ -58,8 +60,20 @@ def main() -> int:
 def _settings(args: argparse.Namespace) -> list[Setting | Peer]:
     """How the tasks are done: the settings that are named; beside peers, the one that Joey uses by itself."""
     peers = [PEERS[name] for name in args.peer or ()]
-    names = args.setting or ([DEFAULT] if peers else SETTINGS)
-    return [*(SETTINGS[name] for name in names if not args.peers_only), *peers]
+    settings = args.setting or ([DEFAULT] if peers else SETTINGS)
+    return [*(() if args.peers_only else settings), *peers]
+
+
+def setting_of(name: str) -> Setting:
+    """The setting of this name, as `hermes+grammar`."""
+    protocol, plus, grammar = name.partition("+")
+    try:
+        in_text = protocols.get(protocol).in_text
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not in_text or grammar not in ("", "grammar") or bool(plus) != bool(grammar):
+        raise argparse.ArgumentTypeError(f"{name!r} is no text protocol, with +grammar or without")
+    return Setting(protocol, bool(grammar))
 
 
 def _measure(entry: Entry, served: Served, setting: Setting | Peer, seconds: float) -> Measured:
@@ -71,7 +85,13 @@ def _measure(entry: Entry, served: Served, setting: Setting | Peer, seconds: flo
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evals", description=__doc__)
     parser.add_argument("tasks", nargs="*", help="names of tasks or families; all when left out")
-    parser.add_argument("--setting", action="append", choices=SETTINGS, help="again for several; all when left out")
+    parser.add_argument(
+        "--setting",
+        action="append",
+        type=setting_of,
+        metavar="PROTOCOL[+grammar]",
+        help=f"a text protocol or a dialect; again for several. When left out: {', '.join(s.name for s in SETTINGS)}",
+    )
     parser.add_argument("--peer", action="append", choices=PEERS, help="another agent on the same server as well")
     parser.add_argument("--peers-only", action="store_true", help="only the other agents")
     parser.add_argument("--half", choices=["dev", "held-out", "new"], help="only these of the tasks")

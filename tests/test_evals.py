@@ -3,14 +3,27 @@ is answered by naming the answer, with the files as they were."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import sys
+from argparse import ArgumentTypeError
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
+from evals.__main__ import DEFAULT, SETTINGS, setting_of
 from evals.checks import Result
 from evals.peers import PEERS, ModelServer, Peer, run_peer
+from evals.run import Setting
 from evals.task import Entry, Eval, all_tasks, write_files
 
+from joey import protocols
+from joey.messages import TextBlock, ToolUseBlock
+from joey.testing.script import reply
+from joey.testing.server import LocalServer
+
 ENTRIES = list(all_tasks())
+DELETES = next(entry for entry in ENTRIES if entry.task.name == "remove-file")
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.task.name)
@@ -56,9 +69,46 @@ def test_the_harder_tasks_are_all_new() -> None:
     assert len({entry.task.name for entry in ENTRIES}) == len(ENTRIES) == 72
 
 
+# Settings
+
+
+@pytest.mark.parametrize("name", ["xml+grammar", "json_mix", "hermes+grammar", "hermes", "kimi_k2+grammar"])
+def test_a_setting_is_a_text_protocol_or_a_dialect_with_a_grammar_or_without(name: str) -> None:
+    setting = setting_of(name)
+    assert setting == Setting(name.partition("+")[0], name.endswith("+grammar")) and setting.name == name
+
+
+@pytest.mark.parametrize("name", ["native+grammar", "hermes+", "hermes+gbnf", "hermse+grammar", ""])
+def test_what_is_no_setting_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentTypeError):
+        setting_of(name)
+
+
+def test_the_dialect_of_the_model_is_measured_beside_the_protocols() -> None:
+    assert {setting.protocol for setting in SETTINGS} == {"xml", "json_mix", "morph_xml", "hermes"}
+    assert DEFAULT in SETTINGS
+
+
+async def test_a_task_in_a_dialect_is_described_held_to_a_grammar_and_read_in_it(tmp_path: Path) -> None:
+    hermes = protocols.get("hermes")
+    done = (("execute_command", {"command": "rm old.log"}), ("attempt_completion", {"result": "I deleted old.log."}))
+    calls = [hermes.encode_call(ToolUseBlock("", name, arguments), ()) for name, arguments in done]
+    results = tmp_path / "results.jsonl"
+    async with LocalServer([reply(call.text) for call in calls if isinstance(call, TextBlock)]) as server:
+        options = ("--setting=hermes+grammar", "--model=llamacpp/any", f"--base-url={server.openai_url}")
+        command = (sys.executable, "-m", "evals", DELETES.task.name, *options, f"--results={results}")
+        run = await asyncio.create_subprocess_exec(*command, cwd=Path(__file__).parents[1], stdout=PIPE, stderr=PIPE)
+        _, err = await run.communicate()
+    assert run.returncode == 0, err.decode()
+    measured = json.loads(results.read_text())
+    assert measured["solved"] and measured["malformed"] == 0, measured
+    body = server.requests[0].body
+    assert '<tool_call>\n{"name": "write_to_file"' in body["messages"][0]["content"]
+    assert "execute-command-call" in body["grammar"] and "tools" not in body
+
+
 # Other agents
 
-DELETES = next(entry for entry in ENTRIES if entry.task.name == "remove-file")
 SERVER = ModelServer("http://127.0.0.1:1", "key")
 
 
