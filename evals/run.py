@@ -21,7 +21,7 @@ from evals.checks import Result
 from evals.task import Entry
 from joey.app.running import run_headless
 from joey.app.tasks import TaskOptions, open_task, prepare_task
-from joey.config.options import settings_from
+from joey.config.files import settings_from
 from joey.events import (
     Event,
     TaskFinished,

@@ -20,7 +20,7 @@ from textual.pilot import Pilot
 from joey.app.services import Services
 from joey.app.tasks import TaskOptions
 from joey.chunks import UsageChunk
-from joey.config.options import settings_from
+from joey.config.files import settings_from
 from joey.messages import ReasoningBlock, ToolUseBlock
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import Prompt

@@ -14,10 +14,9 @@ import joey
 from joey.app.settings import approvals_in_force, environment_rules, notices
 from joey.cli.flags import add_setting_flags, settings_in
 from joey.config import Config, read_config
-from joey.config.files import read_settings_text
+from joey.config.files import read_settings_text, settings_from
 from joey.config.keys import BY_NAME, KEYS, Flag, Key
 from joey.config.kinds import HOOKS
-from joey.config.options import settings_from
 from joey.errors import UsageError
 from joey.hooks.hook import HOOK_EVENTS
 from joey.policy.settings import DECISIONS, NAMES, PROFILES

@@ -18,9 +18,9 @@ from joey.messages import Message, TextBlock, ToolUseBlock
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding.conversation import Preparation
-from joey.sendable import sendable
 from joey.testing.script import reply
 from joey.toolspec import ToolSpec
+from joey.wire import sendable
 from task_kit import Kit, call, done
 
 HALF = os.fsdecode(b"caf\xe9")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import astuple, dataclass
 from typing import ClassVar, Self
 
 
@@ -20,34 +21,16 @@ class Usage:
     """How many of the output tokens were reasoning, where the provider says so."""
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cache_write_tokens + other.cache_write_tokens,
-            self.cache_read_tokens + other.cache_read_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-        )
+        return Usage(*map(operator.add, astuple(self), astuple(other)))
 
     def merge(self, report: Usage) -> Usage:
         """The same request after another report. Providers report in parts and more than once; numbers only grow."""
-        return Usage(
-            max(self.input_tokens, report.input_tokens),
-            max(self.output_tokens, report.output_tokens),
-            max(self.cache_write_tokens, report.cache_write_tokens),
-            max(self.cache_read_tokens, report.cache_read_tokens),
-            max(self.reasoning_tokens, report.reasoning_tokens),
-        )
+        return Usage(*map(max, astuple(self), astuple(report)))
 
     @classmethod
     def of(cls, usage: Usage) -> Self:
         """The same numbers as this class: a chunk's as an event, an event's as plain usage."""
-        return cls(
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cache_write_tokens,
-            usage.cache_read_tokens,
-            usage.reasoning_tokens,
-        )
+        return cls(*astuple(usage))
 
     @property
     def total(self) -> int:

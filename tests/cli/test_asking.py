@@ -14,7 +14,7 @@ from joey.app.tasks import TaskOptions, open_task, prepare_task
 from joey.cli import main
 from joey.commands import Say
 from joey.config import Config
-from joey.config.options import settings_from
+from joey.config.files import settings_from
 from joey.events import TaskFinished
 from joey.messages import ToolUseBlock
 from joey.task.task import TaskHandle

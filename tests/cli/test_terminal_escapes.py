@@ -20,8 +20,7 @@ from pathlib import Path
 import pytest
 
 import joey
-from joey.system.outlet import VisibleWriter, filter_terminal, unfiltered
-from joey.system.visible import visible
+from joey.system.visible import VisibleWriter, filter_terminal, unfiltered, visible
 from joey.testing.script import reply
 from joey.testing.server import LocalServer
 from joey_process import JoeyProcess, call, done

@@ -12,7 +12,7 @@ import pytest
 
 from joey import protocols
 from joey.cli import main
-from joey.journal.branch import branch
+from joey.journal.copies import branch, repaired
 from joey.journal.journal import Journal, JournalError, read_timed
 from joey.journal.records import (
     LeftOut,
@@ -26,7 +26,6 @@ from joey.journal.records import (
     TaskOpened,
     TodosSet,
 )
-from joey.journal.repair import repaired
 from joey.journal.replay import replay
 from joey.journal.store import TaskStore
 from joey.messages import Message, TextBlock, ToolUseBlock

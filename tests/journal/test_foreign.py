@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from joey.errors import UsageError
-from joey.journal.branch import branch
+from joey.journal.copies import branch
 from joey.journal.foreign import read_foreign_task
 from joey.journal.markdown import as_markdown
 from joey.journal.records import MessageAdded, Record, TaskEnded, TaskOpened, TurnEnded

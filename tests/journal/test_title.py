@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from joey.journal.title import MAX_TITLE, task_title
+from joey.journal.markdown import MAX_TITLE, task_title
 
 
 @pytest.mark.parametrize(

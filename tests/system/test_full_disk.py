@@ -13,7 +13,7 @@ from disk_kit import files_end_at
 from joey.checkpoints import CheckpointStore
 from joey.journal.journal import Journal, JournalError, read_journal
 from joey.journal.records import ModeSet
-from joey.system.appending import append_lines
+from joey.system.user_files import append_lines
 from joey.task.unexpected import write_down
 from joey.terminal.input_history import InputHistory
 from joey.tools.shell.output import PREVIEW, CommandOutput

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.system.scratch_folders import ScratchFolder
+from joey.system.temporaries import ScratchFolder
 
 PREFIX = "joey-test-"
 

@@ -24,9 +24,9 @@ from joey.acp.session import Session
 from joey.app.services import Services, TaskLine
 from joey.app.tasks import Given, TaskOptions
 from joey.errors import JoeyError
+from joey.journal.markdown import task_title
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
-from joey.journal.title import task_title
 from joey.providers.errors import MissingKeyError
 from joey.system.keyring import delete_key
 from joey.task.config import new_task_id

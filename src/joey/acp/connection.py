@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from joey.acp.lines import MAX_LINE, InputLines
 from joey.errors import JoeyError
-from joey.sendable import sendable
+from joey.wire import sendable
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 CANCELLED, LOGIN_NEEDED, NOT_FOUND = -32800, -32000, -32002

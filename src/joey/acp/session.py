@@ -45,8 +45,8 @@ from joey.events import (
     TaskFinished,
 )
 from joey.journal.journal import read_journal
+from joey.journal.markdown import task_title
 from joey.journal.records import TaskOpened
-from joey.journal.title import task_title
 from joey.mcp.servers import McpServers
 from joey.permissions import Granted
 from joey.providers.errors import MissingKeyError

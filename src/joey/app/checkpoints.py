@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_redo, plan_undo
 from joey.checkpoints.entries import Change, Verb
 from joey.errors import JoeyError, UsageError
-from joey.journal.branch import branch
+from joey.journal.copies import branch
 from joey.journal.journal import Journal, read_journal, read_timed
 from joey.journal.records import CheckpointMade, LeftOut, Record, RunEnded, TaskEnded
 from joey.journal.store import TaskEntry, TaskStore

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,11 +11,10 @@ from typing import Any
 from joey.app.languages import language_settings
 from joey.app.settings import Sources, sandbox_settings
 from joey.bounded.files import read_regular_text
-from joey.bounded.formats import FormatError
-from joey.bounded.formats.json import read_json
 from joey.bounded.formats.toml import read_toml
 from joey.config import Config
 from joey.errors import JoeyError
+from joey.system.user_files import read_object, replace_object
 from joey.task.check_settings import CheckSettings
 
 
@@ -40,8 +37,7 @@ def find_checks(project: Path) -> Iterator[str]:
 
 
 def _named(project: Path) -> Iterator[str]:
-    python = _table(project / "pyproject.toml", toml=True).get("tool", {})
-    python = python if isinstance(python, Mapping) else {}
+    python = _tools(project / "pyproject.toml")
     if "ruff" in python or _has(project, "ruff.toml", ".ruff.toml"):
         yield "ruff check {*.py}"
     elif _has(project, ".flake8"):
@@ -50,7 +46,7 @@ def _named(project: Path) -> Iterator[str]:
         yield "mypy {*.py}"
     elif "pyright" in python or _has(project, "pyrightconfig.json"):
         yield "pyright {*.py}"
-    scripts = _table(project / "package.json").get("scripts", {})
+    scripts = read_object(project / "package.json").get("scripts")
     for name in ("lint", "typecheck"):
         if isinstance(scripts, Mapping) and isinstance(scripts.get(name), str):
             yield f"npm run -s {name}"
@@ -64,13 +60,12 @@ def _has(project: Path, *names: str) -> bool:
     return any((project / name).is_file() for name in names)
 
 
-def _table(path: Path, *, toml: bool = False) -> Mapping[str, Any]:
+def _tools(path: Path) -> Mapping[str, Any]:
     try:
-        text = read_regular_text(path)
-        data = read_toml(text) if toml else read_json(text)
-    except (OSError, UnicodeDecodeError, FormatError):
+        tools = read_toml(read_regular_text(path)).get("tool")
+    except (OSError, ValueError):
         return {}
-    return data if isinstance(data, Mapping) else {}
+    return tools if isinstance(tools, Mapping) else {}
 
 
 class CheckAnswers:
@@ -83,21 +78,14 @@ class CheckAnswers:
     @property
     def answer(self) -> tuple[str, ...] | None:
         """The commands that the user accepted, which may be none; None where nobody was asked."""
-        found = self._read().get(self._project)
+        found = read_object(self._file).get(self._project)
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
             return None
         return tuple(found)
 
     def keep(self, chosen: tuple[str, ...]) -> None:
         """Raises JoeyError if the answer cannot be kept."""
-        text = json.dumps({**self._read(), self._project: list(chosen)}, indent=2) + "\n"
-        temporary = self._file.with_suffix(f".{os.getpid()}.tmp")
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self._file)
+            replace_object(self._file, {**read_object(self._file), self._project: list(chosen)})
         except OSError as error:
             raise JoeyError(f"cannot remember the checks of this folder in {self._file}: {error.strerror}") from None
-
-    def _read(self) -> Mapping[str, Any]:
-        return _table(self._file)

@@ -45,7 +45,6 @@ from joey.errors import UsageError
 from joey.journal.journal import JournalError, held, read_journal
 from joey.journal.records import ChildOpened, TaskOpened
 from joey.journal.replay import TaskState, shown_results
-from joey.journal.search import mentions
 from joey.journal.store import TaskStore
 from joey.mcp.config import ServerConfig, configured_servers
 from joey.mcp.servers import McpServers
@@ -293,7 +292,7 @@ class Services:
 
     def search(self, text: str) -> Sequence[str]:
         """The ids of the tasks that contain this text."""
-        return [entry.task_id for entry in self._store.entries() if mentions(entry, text)]
+        return [entry.task_id for entry in self._store.entries() if entry.mentions(text)]
 
     # The user's own
 

@@ -49,7 +49,7 @@ from joey.protocols import Parser, Protocol, debug
 from joey.providers import LOCAL, Prices, Provider
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
-from joey.system.outlet import unfiltered
+from joey.system.visible import unfiltered
 from joey.system.worktrees import Worktrees
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace, new_task_id
 from joey.task.log import Watcher

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from joey.errors import JoeyError
-from joey.system.appending import add_lines, append_whole
 from joey.system.folders import make_private
+from joey.system.user_files import add_lines, append_whole
 
 _AT_ONCE = 1 << 20
 """Bytes that are written together."""

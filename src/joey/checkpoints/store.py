@@ -31,8 +31,8 @@ from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathS
 from joey.checkpoints.pack import ContentPack, content_hash
 from joey.checkpoints.walk import WalkResult, walk
 from joey.errors import UsageError
-from joey.system.appending import add_lines
 from joey.system.temporaries import remove_left_over
+from joey.system.user_files import add_lines
 
 _RACY_NS = 100_000_000
 """A file that changed this shortly before it was looked at may change again without its times telling."""

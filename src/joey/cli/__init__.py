@@ -110,7 +110,7 @@ def _forget_relative_programs() -> None:
 def _filter_terminal() -> None:
     """What is printed at a terminal is text that it shows, whatever the text says. Nothing to do for pipes."""
     if any(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr)):
-        from joey.system.outlet import filter_terminal
+        from joey.system.visible import filter_terminal
 
         filter_terminal()
 

@@ -20,9 +20,9 @@ from joey.cli.flags import add_workspace_flag, workspace_in
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from joey.bounded.formats import Problem
     from joey.modes import GroupRule, Mode
     from joey.modes.files import LoadedModes
-    from joey.system.problem import Problem
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -47,7 +47,7 @@ from joey.app.parsing import chunk_from_json, likely_dialect, reply_as_json
 from joey.chunks import Chunk
 from joey.errors import JoeyError, UsageError
 from joey.protocols import ParseError, Parser, Protocol, collect, debug
-from joey.system.outlet import unfiltered
+from joey.system.visible import unfiltered
 from joey.toolspec import ToolSpec
 from joey.wire import encode
 

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from joey.journal.search import mentions
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.visible import one_line
 
 
 def list_tasks(store: TaskStore, text: str, *, as_json: bool) -> int:
     """Print the tasks that contain this text, or all."""
-    entries = [entry for entry in store.entries() if mentions(entry, text)]
+    entries = [entry for entry in store.entries() if entry.mentions(text)]
     if as_json:
         for entry in entries:
             print(json.dumps(_as_json(entry)))

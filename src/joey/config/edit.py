@@ -7,7 +7,6 @@ stays as it is and the user has to edit it.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from joey.config.keys import OLD_NAMES
 from joey.config.lines import Lines, left_of_equals
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
+from joey.system.user_files import replace_text
 
 _MAX_LINES = 200
 """How many lines of a value are looked at for its end."""
@@ -128,11 +128,7 @@ def _holds(path: Path, expected: dict[str, Any], edited: str) -> bool:
 
 
 def _replace(path: Path, text: str) -> None:
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        # A link stays a link: the file it leads to is replaced.
-        temporary.replace(path.resolve())
+        replace_text(path.resolve(), text)  # a link stays a link: the file it leads to is replaced
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None

@@ -1,4 +1,5 @@
-"""A settings file as checked values: every mistake is an error that names the file, the line and the nearest key."""
+"""A settings file as checked values: every mistake is an error that names the file, the line and the nearest key. And
+settings by the names of their flags: what a person gives on the command line, or a program as keyword arguments."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
 from joey.config.keys import (
     BY_NAME,
+    KEYS,
     MODEL_PARTS,
     MODELS,
     OLD_NAMES,
@@ -197,3 +199,20 @@ def _shown(value: Any) -> str:
         return "a table"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+_BY_OPTION = {key.flag.option: key for key in KEYS if key.flag}
+
+
+def settings_from(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options such as `{"approve": "edits", "max_turns": 5}` as settings by full name; what is None is left out."""
+    given = [(_by_option(option), value) for option, value in options.items() if value is not None]
+    return {key.name: check_value(key, value) for key, value in given}
+
+
+def _by_option(option: str) -> Key:
+    if option not in _BY_OPTION:
+        near = difflib.get_close_matches(option, _BY_OPTION, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"available options: {', '.join(_BY_OPTION)}"
+        raise UsageError(f"unknown option {option!r}; {hint}")
+    return _BY_OPTION[option]

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from joey.bounded.files import read_regular_text
-from joey.config.files import check_value
+from joey.config.files import check_value, settings_from
 from joey.config.keys import BY_NAME, Key
-from joey.config.options import settings_from
 from joey.errors import UsageError
 from joey.policy.ignore import NAMES as IGNORE_FILES
 from joey.providers import split_name

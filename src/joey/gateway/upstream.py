@@ -25,7 +25,7 @@ from joey.protocols import Parser, Protocol, debug
 from joey.protocols.first_call import FirstCallOnly
 from joey.protocols.resolve import AUTO, NATIVE
 from joey.providers import LOCAL, ModelRequest, Provider, ReasoningOptions
-from joey.system.outlet import unfiltered
+from joey.system.visible import unfiltered
 from joey.task.history import HistoryEncoder
 from joey.toolspec import ToolChoice, ToolSpec
 

@@ -5,16 +5,12 @@ A hook is known by its event, matcher and command, in one folder. One that is ne
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from joey.bounded.files import read_regular_text
-from joey.bounded.formats import FormatError
-from joey.bounded.formats.json import read_json
 from joey.errors import JoeyError
 from joey.hooks.hook import Hook
+from joey.system.user_files import read_object, replace_object
 
 
 class HookConsent:
@@ -36,21 +32,14 @@ class HookConsent:
         if not keep:
             return
         kept = self._read() | {self._workspace: sorted(self._accepted)}
-        temporary = self._file.with_suffix(f".{os.getpid()}.tmp")
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps({"accepted": kept}, indent=2) + "\n", encoding="utf-8")
-            temporary.replace(self._file)
+            replace_object(self._file, {"accepted": kept})
         except OSError as error:
             raise JoeyError(f"cannot remember the hooks that you accepted in {self._file}: {error.strerror}") from None
 
     def _read(self) -> dict[str, list[str]]:
         """A file that cannot be read accepts nothing."""
-        try:
-            data = read_json(read_regular_text(self._file))
-        except (OSError, UnicodeDecodeError, FormatError):
-            return {}
-        listed = data.get("accepted") if isinstance(data, dict) else None
+        listed = read_object(self._file).get("accepted")
         found = listed.items() if isinstance(listed, dict) else ()
         return {folder: [*filter(_is_text, each)] for folder, each in found if isinstance(each, list)}
 

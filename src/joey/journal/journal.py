@@ -36,11 +36,9 @@ from typing import Any, Self, TypeAlias
 
 from joey.errors import JoeyError, WireError
 from joey.journal.records import RECORDS, VERSION, LeftOut, Record
-from joey.sendable import sendable
-from joey.system.appending import append_lines, append_whole
 from joey.system.folders import make_private
-from joey.system.locks import lock_holder
-from joey.wire import encode
+from joey.system.user_files import append_lines, append_whole
+from joey.wire import encode, sendable
 
 FORMAT = "joey-journal"
 _MAY_HOLD_HALVES = re.compile(rb"\\u[dD]|\xed")
@@ -141,7 +139,7 @@ def _locked(file: int, timeout: float) -> bool:
 
 
 def _open_elsewhere(path: Path, file: int) -> JournalError:
-    return JournalError(f"this task is open elsewhere ({lock_holder(file) or path}); close it there first")
+    return JournalError(f"this task is open elsewhere ({_lock_holder(file) or path}); close it there first")
 
 
 def _leads_to(path: Path, file: int) -> bool:
@@ -311,3 +309,25 @@ def _record(data: dict[str, Any], unknown: list[str]) -> tuple[float, Record]:
     at = data.pop("at", 0.0)
     record: Record = RECORDS.decode(data, unknown)
     return float(at) if isinstance(at, (int, float)) and 0 <= at < _END_OF_TIME else 0.0, record
+
+
+def _lock_holder(file: int) -> str:
+    """The process that holds the lock (flock) of an open file, in words; empty where nothing says so (not on Linux)."""
+    inode = str(os.fstat(file).st_ino)
+    try:
+        lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    except OSError:
+        return ""
+    # 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF; a lock that is waited for has an arrow there.
+    for _, kind, _, _, pid, place, *_ in (line for line in lines if len(line) >= 6):
+        if kind == "FLOCK" and place.rpartition(":")[2] == inode and int(pid) > 0:
+            return f"process {pid}{_terminal_of(pid)}"
+    return ""
+
+
+def _terminal_of(pid: str) -> str:
+    try:
+        name = str(Path(f"/proc/{pid}/fd/0").readlink())
+    except OSError:
+        return ""
+    return f" on {name}" if name.startswith(("/dev/pts/", "/dev/tty")) else ""

@@ -42,8 +42,8 @@ from joey.events import (
     TurnStarted,
 )
 from joey.journal.journal import JournalError
-from joey.system.appending import append_lines, write_all
 from joey.system.folders import private_file
+from joey.system.user_files import append_lines, write_all
 from joey.wire import encode
 
 LIVE = "live.jsonl"

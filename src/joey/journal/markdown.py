@@ -1,12 +1,31 @@
-"""A task as a Markdown document, for reading and for sharing."""
+"""A task in words, for people: its title for lists and windows, and all of it as a Markdown document."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from textwrap import shorten
 
 from joey.journal.replay import TaskState
 from joey.messages import Block, ImageBlock, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from joey.system.visible import one_line
+
+MAX_TITLE = 60
+_MARKS = re.compile(r"^\s*[#>*+-]+\s+|^\s+|\s+$")
+_QUOTED = re.compile(r"(\*\*|[*`])(\S(?:.*?\S)?)\1")
+_GREETING = re.compile(r"^(?:hi|hello|hey)\b[\s,!.]*", re.IGNORECASE)
+_POLITE = re.compile(r"^(?:(?:can|could|would) you\s+)?(?:please\b[\s,]*)?", re.IGNORECASE)
+_MENTION = re.compile(r"(?<!\S)@/?(?=\S)")
+
+
+def task_title(text: str) -> str:
+    """`Please fix @/src/a.py` is `Fix src/a.py`. What is cut off is shown by a dot-dot-dot."""
+    lines = (_QUOTED.sub(r"\2", _MARKS.sub("", one_line(line))) for line in text.splitlines())
+    first = next(filter(None, lines), "")
+    words = _MENTION.sub("", _POLITE.sub("", _GREETING.sub("", first))) or first
+    return shorten(words[:1].upper() + words[1:], MAX_TITLE, placeholder="…")
+
 
 _SPEAKERS = {"user": "User", "assistant": "Joey"}
 

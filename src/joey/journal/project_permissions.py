@@ -3,17 +3,14 @@ that a project can allow itself nothing. What cannot be read allows nothing."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from joey.bounded.files import read_regular_text
-from joey.bounded.formats.json import read_json
 from joey.errors import JoeyError, WireError
 from joey.permissions import Permission
 from joey.system.folders import make_private
+from joey.system.user_files import read_object, replace_object
 from joey.wire import Codec, encode
 
 _PERMISSIONS = Codec(Permission)
@@ -27,7 +24,7 @@ class ProjectPermissions:
         self._folder = str(folder.resolve())
 
     def listed(self) -> tuple[Permission, ...]:
-        return tuple(dict.fromkeys(_readable(self._read().get(self._folder))))
+        return tuple(dict.fromkeys(_readable(read_object(self._file).get(self._folder))))
 
     def add(self, permission: Permission) -> None:
         self._write((*(each for each in self.listed() if each != permission), permission))
@@ -40,21 +37,11 @@ class ProjectPermissions:
         self._write(tuple(each for each in listed if each != permission))
         return True
 
-    def _read(self) -> dict[str, Any]:
-        try:
-            data = read_json(read_regular_text(self._file))
-        except (OSError, ValueError):
-            return {}
-        return data if isinstance(data, dict) else {}
-
     def _write(self, permissions: tuple[Permission, ...]) -> None:
-        folders = {**self._read(), self._folder: [encode(each) for each in permissions]}
-        text = json.dumps({folder: listed for folder, listed in folders.items() if listed}, indent=2) + "\n"
-        temporary = self._file.with_suffix(f".{os.getpid()}.tmp")
+        folders = {**read_object(self._file), self._folder: [encode(each) for each in permissions]}
         try:
             make_private(self._file.parent)
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self._file)
+            replace_object(self._file, {folder: listed for folder, listed in folders.items() if listed})
         except OSError as error:
             raise JoeyError(f"cannot write {self._file}: {error.strerror}; what was allowed holds once") from None
 

@@ -24,10 +24,9 @@ from joey.effects import SubtaskStarted, Todo
 from joey.events import HookOutcome, Outcome
 from joey.messages import ImageBlock, Message, ResultBlock, TextBlock, ToolResult
 from joey.permissions import Permission
-from joey.sendable import is_sendable
 from joey.system.filenames import quoted, unquoted
 from joey.usage import Usage
-from joey.wire import Codec
+from joey.wire import Codec, is_sendable
 
 VERSION = 1
 

@@ -19,16 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joey.errors import UsageError
+from joey.journal.copies import repaired
 from joey.journal.journal import Journal, JournalError, held, read_timed
+from joey.journal.markdown import as_markdown, task_title
 from joey.journal.records import LeftOut, TaskOpened
-from joey.journal.repair import repaired
 from joey.journal.replay import TaskState
-from joey.journal.title import task_title
 from joey.system.filenames import quoted
 from joey.system.folders import private_file
 
 JOURNAL = "journal.jsonl"
 ORDER = ".order"
+_OURS = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.DOTALL)
+"""What Joey added to a message, such as the list of the folder: every task there would contain the name of a file."""
 _DELETED = ".deleted-"
 """What the folder of a task is called from the moment it is deleted until it is gone."""
 
@@ -79,6 +81,12 @@ class TaskEntry:
             return "open"
         outcome = self.state.ended.outcome
         return "open" if outcome == "completed" and not self.state.is_finished else outcome
+
+    def mentions(self, text: str) -> bool:
+        """Whether it contains this text; letter case does not count."""
+        if not text:
+            return True
+        return self.state is not None and text.lower() in _OURS.sub("", as_markdown(self.state)).lower()
 
     def works_in(self, folder: Path) -> bool:
         return self.folder is not None and _same_folder(self.folder, folder)

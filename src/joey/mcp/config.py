@@ -24,10 +24,9 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from joey.bounded.files import read_regular_text
-from joey.bounded.formats import FormatError
+from joey.bounded.formats import FormatError, Problem
 from joey.bounded.formats.json import read_json
 from joey.system.folders import project_folder, user_folder
-from joey.system.problem import Problem
 from joey.system.trust import TrustStore
 
 Transport: TypeAlias = Literal["stdio", "streamable-http", "sse"]

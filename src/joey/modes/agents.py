@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from joey.bounded.files import read_regular_text
-from joey.bounded.formats import FormatError
+from joey.bounded.formats import FormatError, Problem
 from joey.bounded.formats.yaml import read_yaml
 from joey.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin
-from joey.system.problem import Problem
 from joey.toolspec import Group
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)

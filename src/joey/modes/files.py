@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from joey.bounded.formats import Problem
 from joey.modes.agents import read_agent_file
 from joey.modes.builtin import BUILTIN_MODES
 from joey.modes.documents import ModeEntry, ModeFileError, read_entries
 from joey.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin, is_pattern
 from joey.modes.untrusted import admit
 from joey.system.folders import project_folder
-from joey.system.problem import Problem
 from joey.wire import JsonValue
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".toml")

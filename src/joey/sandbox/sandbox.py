@@ -25,7 +25,7 @@ from joey.sandbox.mounts import Identity, Layout, Mount, layout, too_broad
 from joey.sandbox.proxy import Proxy
 from joey.sandbox.seccomp import filter_for
 from joey.sandbox.settings import Walls
-from joey.system.scratch_folders import ScratchFolder
+from joey.system.temporaries import ScratchFolder
 
 Level: TypeAlias = Literal["full", "partial", "none"]
 INSTALL = "install bubblewrap (Debian, Ubuntu, Fedora, Arch: the package `bubblewrap`)"

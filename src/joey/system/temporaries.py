@@ -1,22 +1,32 @@
-"""Temporary files whose names prove that Joey made them, in this folder, for this user.
+"""Temporary files and folders: none outlives its process for long, and none is mistaken for somebody else's.
 
-A name (`.joey-412-0-3f….tmp`) holds the number of the process, a serial number and a keyed hash of both and of the
-folder. The key lies with Joey's state and is made at the first use. A file that only looks alike, whoever put it there,
-does not have the right hash, nor does a copy of a real one in another folder. Links, folders and files of other users
-never count. Where the key cannot be kept, one is made for this process alone, and what it leaves behind stays.
+The name of a file (`.joey-412-0-3f….tmp`) holds the number of the process, a serial number and a keyed hash of both and
+of the folder: it proves that Joey made it, in this folder, for this user. The key lies with Joey's state and is made at
+the first use. A file that only looks alike, whoever put it there, does not have the right hash, nor does a copy of a
+real one in another folder. Links, folders and files of other users never count. Where the key cannot be kept, one is
+made for this process alone, and what it leaves behind stays.
+
+Whoever has a scratch folder holds a lock on it, which ends with the process however that ends. So what a killed process
+left behind can be told from what is in use, and is removed when the next such folder is made.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import re
 import secrets
+import shutil
 import stat
+import tempfile
+import time
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Self
 
 from joey.bounded.folders import Place, names_in
 from joey.system.folders import make_private, state_folder
@@ -92,3 +102,43 @@ def _is_alive(process: int) -> bool:
     except OSError:
         return True
     return True
+
+
+_MIN_AGE = 60.0
+"""One that was made this shortly ago may not be locked yet."""
+
+
+@dataclass(slots=True, eq=False)
+class ScratchFolder:
+    """A folder that only this user can enter, until it is closed."""
+
+    path: Path
+    _lock: int
+
+    @classmethod
+    def make(cls, prefix: str) -> Self:
+        sweep_scratch(prefix)
+        path = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix)))
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        return cls(path, lock)
+
+    def close(self) -> None:
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(lock)
+
+
+def sweep_scratch(prefix: str) -> None:
+    """Remove such folders of this user's that nobody holds any more."""
+    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with contextlib.suppress(OSError):
+            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                status = os.fstat(folder)
+                if status.st_uid == os.geteuid() and time.time() - status.st_mtime > _MIN_AGE:
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(folder)

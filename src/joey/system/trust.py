@@ -8,14 +8,11 @@ what is under it, and a worktree that Joey made of it. A file that cannot be rea
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
-from joey.bounded.files import read_regular_text
-from joey.bounded.formats.json import read_json
 from joey.errors import JoeyError
 from joey.system.folders import user_folder
+from joey.system.user_files import read_object, replace_object
 from joey.system.worktree_notes import worktree_around
 
 
@@ -26,11 +23,7 @@ class TrustStore:
         self.file = file or user_folder() / "trusted.json"
 
     def folders(self) -> tuple[Path, ...]:
-        try:
-            data = read_json(read_regular_text(self.file))
-        except (OSError, ValueError):
-            return ()
-        listed = data.get("trusted") if isinstance(data, dict) else None
+        listed = read_object(self.file).get("trusted")
         return tuple(Path(item) for item in listed if isinstance(item, str)) if isinstance(listed, list) else ()
 
     def trusts(self, workspace: Path) -> bool:
@@ -48,11 +41,7 @@ class TrustStore:
         self._write(set(self.folders()) - {workspace.resolve()})
 
     def _write(self, folders: set[Path]) -> None:
-        text = json.dumps({"trusted": sorted(map(str, folders))}, indent=2) + "\n"
-        temporary = self.file.with_suffix(f".{os.getpid()}.tmp")
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.file)
+            replace_object(self.file, {"trusted": sorted(map(str, folders))})
         except OSError as error:
             raise JoeyError(f"cannot remember which folders are trusted in {self.file}: {error.strerror}") from None

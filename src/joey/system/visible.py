@@ -7,11 +7,21 @@ halves of surrogate pairs, which no terminal can be sent.
 
 `as_on_screen` is for the output of commands, which has escape codes for a reason: colours and movements are left out,
 and of a line that was drawn over and over the last state stays.
+
+`filter_terminal` replaces standard output and the error stream where they lead to a terminal, before any command runs:
+whatever is written to them, by `print`, by argparse, by a traceback, reaches the terminal as visible text. Nobody has
+to remember to filter, and nobody can forget. A pipe or a file gets every byte as it is. What Joey draws itself, with
+colours and movements, goes around the filter: the screen has its own stream and its own filter
+(`joey.terminal.screen.filters`), the first frame filters its few texts itself, and `unfiltered` gives the stream to
+those who have filtered the text between their codes: `joey.terminal.console`, `/copy` and the debugging of parsers.
 """
 
 from __future__ import annotations
 
+import io
 import re
+import sys
+from typing import TextIO
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"
@@ -67,3 +77,35 @@ class VisiblePieces:
         """What waited for more that did not come."""
         rest, self._rest = self._rest, ""
         return visible(rest.rstrip("\r"))
+
+
+class VisibleWriter(io.TextIOWrapper):
+    """A text stream to the same place as another, for text that the terminal shows and never obeys."""
+
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        super().__init__(stream.buffer, stream.encoding, stream.errors, line_buffering=True)
+        self.unfiltered = stream
+
+    def write(self, text: str, /) -> int:
+        super().write(visible(text))
+        return len(text)
+
+
+def filter_terminal() -> None:
+    """Filter what is printed from now on, as far as it goes to a terminal. Doing it twice does nothing more."""
+    sys.stdout, sys.stderr = _filtered(sys.stdout), _filtered(sys.stderr)
+
+
+def _filtered(stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper) or isinstance(stream, VisibleWriter) or not stream.isatty():
+        return stream
+    stream.flush()
+    return VisibleWriter(stream)
+
+
+def unfiltered(stream: TextIO) -> TextIO:
+    """The stream for codes of our own. Text of others that is written to it must be made visible before."""
+    if not isinstance(stream, VisibleWriter):
+        return stream
+    stream.flush()
+    return stream.unfiltered

@@ -9,7 +9,7 @@ import time
 import traceback
 from pathlib import Path
 
-from joey.system.appending import add_lines
+from joey.system.user_files import add_lines
 
 LOG = "errors.log"
 _MAX_BYTES = 1024 * 1024

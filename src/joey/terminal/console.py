@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 
-from joey.system.outlet import unfiltered
-from joey.system.visible import visible
+from joey.system.visible import unfiltered, visible
 
 
 class SafeConsole(Console):

@@ -15,8 +15,8 @@ import json
 import os
 from pathlib import Path
 
-from joey.system.appending import add_lines
 from joey.system.folders import private_file
+from joey.system.user_files import add_lines
 
 KEPT = 1_000
 """How many lines the file has when it was cut."""

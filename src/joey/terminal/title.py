@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from joey.journal.title import task_title
+from joey.journal.markdown import task_title
 from joey.system.visible import one_line
 
 _KEEP, _GIVE_BACK = "\x1b[22;2t", "\x1b[23;2t"

@@ -29,10 +29,10 @@ from pydantic.errors import PydanticUserError
 
 from joey.actions import Action, RunCode
 from joey.bounded.files import read_regular
+from joey.bounded.formats import Problem
 from joey.errors import UsageError
 from joey.messages import ToolResult
 from joey.system.folders import project_folder
-from joey.system.problem import Problem
 from joey.system.trust import TrustStore
 from joey.tools.base import Plan, Tool, ToolContext, failed
 from joey.tools.display import Display

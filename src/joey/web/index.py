@@ -13,6 +13,7 @@ from pathlib import Path
 
 from joey.effects import Todo
 from joey.journal.journal import read_line
+from joey.journal.markdown import task_title
 from joey.journal.records import (
     ChildOpened,
     LeftOut,
@@ -25,7 +26,6 @@ from joey.journal.records import (
     TodosSet,
     TurnEnded,
 )
-from joey.journal.title import task_title
 from joey.usage import Usage
 
 _MESSAGE = b'{"type":"message_added","message":{"type":"message","role":"'

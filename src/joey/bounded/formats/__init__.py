@@ -7,6 +7,8 @@ RecursionError, with minutes of work or with gigabytes. A module each, so that n
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 MAX_DEPTH = 100
 """Levels of nesting. What people write has a handful."""
 
@@ -21,3 +23,15 @@ class FormatError(ValueError):
 
 def too_deep(line: int = 1) -> FormatError:
     return FormatError(f"it is nested more than {MAX_DEPTH} levels deep; make it flatter", line)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong in a file, and where."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"

@@ -13,8 +13,8 @@ from joey.providers.catalogue import Abilities
 from joey.providers.encoding.memo import Memo, Remembered
 from joey.providers.encoding.plain import without_tool_blocks
 from joey.providers.encoding.repair import Repairer, merge_neighbours, shape_of
-from joey.sendable import sendable
 from joey.toolspec import ToolSpec
+from joey.wire import sendable
 
 _TAKES_NONE = "this model takes none"
 _TOO_MANY = "there are too many for one request, and it is an older one"

@@ -31,9 +31,8 @@ from joey.events import Event, TaskFinished
 from joey.journal.replay import TaskState
 from joey.messages import ImageBlock
 from joey.permissions import Granted
-from joey.system.outlet import unfiltered
 from joey.system.signals import handled_signals, release_terminal
-from joey.system.visible import VisiblePieces, visible
+from joey.system.visible import VisiblePieces, unfiltered, visible
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
 from joey.terminal.entry_text import replies

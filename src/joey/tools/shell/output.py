@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from joey.system.appending import write_all
+from joey.system.user_files import write_all
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import kept_bytes, new_artifact
 from joey.tools.shell.colours import COLOUR, ColouredEnds, without_colours

@@ -1,7 +1,8 @@
-"""A clean copy of a damaged journal: what is whole, made to fit together again.
+"""Records of a new task, made from those of another: a clean copy of a damaged journal, or a branch at an earlier turn.
 
-A reply whose record of what ran is missing may have run anything: its calls count as begun, so that none is made again
-unnoticed. Where the first record is missing, what the task was about is taken from its first message.
+A repaired journal holds what is whole, made to fit together again. A reply whose record of what ran is missing may have
+run anything: its calls count as begun, so that none is made again unnoticed. Where the first record is missing, what
+the task was about is taken from its first message.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import TypeAlias
 from joey.errors import UsageError
 from joey.journal.foreign import protocol_of
 from joey.journal.records import (
+    CheckpointMade,
     LeftOut,
+    MessageAdded,
     PermissionGranted,
     PermissionRevoked,
     ProfileSet,
     Record,
     RunBegan,
+    TaskEnded,
     TaskOpened,
     path_text,
 )
@@ -52,3 +56,26 @@ def _opened(state: TaskState, workspace: Path) -> TaskOpened:
         raise UsageError("nothing of this task can be read; there is nothing to repair")
     protocol = protocol_of(state.messages)
     return TaskOpened("", text, path_text(workspace), state.mode or "code", "", protocol)
+
+
+def branch(records: Iterable[Record], turn: int, task_id: str) -> list[Record]:
+    """The records of a new task that has taken the first `turn` turns of this one, and no more.
+
+    The last message of the beginning is the user's, so the new task continues with the model's turn; the answers to the
+    last calls are in it.
+    """
+    kept: list[Record] = []
+    turns = 0
+    for record in records:
+        is_reply = isinstance(record, MessageAdded) and record.message.role == "assistant"
+        if is_reply and turns == turn:
+            return kept
+        turns += is_reply
+        if isinstance(record, TaskOpened):
+            record = replace(record, task_id=task_id, parent_id=None, parent_call_id=None)
+        # Checkpoints stay with the task that made them, and so does what the user allowed in it.
+        if not isinstance(record, (TaskEnded, CheckpointMade, PermissionGranted, PermissionRevoked, ProfileSet)):
+            kept.append(record)
+    if turns < turn:
+        raise UsageError(f"the task has only {turns} turns")
+    return kept
