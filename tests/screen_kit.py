@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from joey.messages import ImageBlock
 from joey.policy import Workspace
 from joey.prompts import Library
 from joey.system.place import Place
+from joey.task.context import ContextView
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.terminal.screen.app import Interactive
@@ -75,6 +76,10 @@ class ScratchServices(Services):
             yield TaskHandle.resume(config, choices.resume, text=prompt, mode=choices.mode, images=images)
         else:
             yield TaskHandle.start(config, prompt, mode=choices.mode or "code", images=images)
+
+    async def context(self, choices: Choices) -> ContextView:
+        with closing(TaskHandle.resume(self.kit.config, choices.resume or "")) as task:
+            return task.context
 
     def modes(self) -> Sequence[tuple[str, str]]:
         return [(mode.slug, mode.name) for mode in self.kit.config.modes.values()]

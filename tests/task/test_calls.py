@@ -173,6 +173,31 @@ async def test_why_a_plan_cannot_work_is_told_only_with_approval(tmp_path: Path)
     assert reported.result.text == "the line was: secret" and not reported.denied
 
 
+NOT_THERE = "<<<<<<< SEARCH\nnot there\n=======\nnew\n>>>>>>> REPLACE"
+CANNOT_WORK = call("1", "apply_diff", path="a.txt", diff=NOT_THERE)
+IS_SO_ALREADY = call("1", "write_to_file", path="a.txt", file_text="one\n")
+
+
+def editing(folder: Path, edit: ToolUseBlock, policy: str) -> Kit:
+    kit = Kit(folder, [reply(edit), done()], policy=policy)
+    (kit.workspace / "a.txt").write_text("one\n")
+    return kit
+
+
+@pytest.mark.parametrize("edit", [CANNOT_WORK, IS_SO_ALREADY], ids=["cannot work", "is so already"])
+async def test_an_edit_that_would_change_nothing_is_answered_at_once(tmp_path: Path, edit: ToolUseBlock) -> None:
+    kit = editing(tmp_path, edit, "ask")
+    assert (await kit.run()).outcome == "completed"
+    assert not kit.of(ApprovalRequested)
+    assert kit.of(ToolRunFinished)[0].result.is_error is (edit is CANNOT_WORK)
+
+
+async def test_where_reading_asks_so_does_an_edit_that_cannot_work_and_it_says_what_yes_does(tmp_path: Path) -> None:
+    kit = editing(tmp_path, CANNOT_WORK, "strict")
+    assert (await kit.run()).outcome == "completed"
+    assert "yes only tells the model why" in kit.of(ApprovalRequested)[0].reason
+
+
 async def refused_by(tool: Tool[Any], folder: Path, profile: str, ask: Any) -> Refused:
     outcome = await approve(await judged(tool, folder, profile), ask)
     assert isinstance(outcome, Refused)

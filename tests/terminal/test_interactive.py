@@ -22,7 +22,9 @@ from joey.events import (
     ReasoningDelta,
     ReasoningFinished,
     ReasoningStarted,
+    SubtaskOpened,
     TaskFinished,
+    TaskStarted,
     TextDelta,
     TextFinished,
     TextStarted,
@@ -37,7 +39,8 @@ from joey.events import (
 )
 from joey.messages import TextBlock, ToolResult
 from joey.terminal.screen.answering import KeyGate
-from joey.terminal.screen.app import Interactive, suits_light
+from joey.terminal.screen.app import Interactive
+from joey.terminal.screen.display import suits_light
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.transcript_view import MOUNTED, EntryView, TranscriptView
@@ -293,7 +296,13 @@ async def test_what_was_allowed_is_listed_and_revoked(tmp_path: Path) -> None:
         await until(pilot, "Enter accepts")
         await say(pilot, "/permissions")
         await until(pilot, "this task     changing files of the workspace")
+        await pilot.press("enter")
+        await until(pilot, "Revoke it?")
+        await pilot.press("enter")
+        assert "changing files" in await until(pilot, "Revoke it?", gone=True), "one key too many revokes nothing"
         await pilot.press("delete")
+        await until(pilot, "Revoke it?")
+        await pilot.press("y")
         await until(pilot, "Nothing was allowed")
         await pilot.press("escape")
         await until(pilot, "Nothing was allowed", gone=True)
@@ -414,6 +423,29 @@ async def test_in_a_small_window_the_request_comes_before_its_answers(tmp_path: 
         assert "Approval required" in screen and "command: make deploy" in screen and "2 task  3 project" in screen
         await pilot.resize_terminal(100, 30)
         await until(pilot, "2 yes, always in this task: exactly `make deploy`")
+
+
+async def test_a_usual_window_has_room_for_the_change_that_is_to_be_approved(tmp_path: Path) -> None:
+    long = call("w", "write_to_file", path="a.txt", file_text="".join(f"row {number}\n" for number in range(60)))
+    app = terminal(tmp_path, reply(long), policy="ask")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await say(pilot, "go")
+        screen = await until(pilot, "3 yes, always in this project")
+        assert [number for number in range(60) if f"+row {number} " in screen][:10] == [*range(10)]
+
+
+async def test_a_request_of_a_subtask_names_it(tmp_path: Path) -> None:
+    app = terminal(tmp_path, policy="ask")
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.watch_task("t", TaskStarted("Do it", "code", "m", "native"))
+        app.watch_task("t", SubtaskOpened("child-aaaa", "ask", "n1"))
+        app.watch_task("child-aaaa", TaskStarted("Count the lines", "ask", "m", "native", "t"))
+        app.watch_task("child-aaaa", ApprovalRequested("a", "c", "execute_command", {"command": "wc"}, "no rule"))
+        screen = await until(pilot, "Approval required")
+        assert "Subtask ask aaaa: Count the lines" in screen
+        app.watch_task("child-aaaa", ApprovalAnswered("a", approved=True))
+        app.watch_task("t", ApprovalRequested("b", "c", "execute_command", {"command": "ls"}, "no rule"))
+        assert "Subtask ask aaaa: Count" not in await until(pilot, "command: ls")
 
 
 async def test_several_requests_are_counted(tmp_path: Path) -> None:
@@ -549,7 +581,7 @@ async def test_words_while_it_works_wait_for_the_model(tmp_path: Path) -> None:
 
 
 async def test_interrupting_puts_what_waits_back_into_the_input(tmp_path: Path) -> None:
-    slow = reply("Let me see. " * 20, faults=Faults(pause=0.2))
+    slow = reply("Let me see. " * 20, faults=Faults(silent_after=3))
     app = terminal(tmp_path, slow, reply("Heard you."))
     async with app.run_test() as pilot:
         await say(pilot, "go")
@@ -559,7 +591,8 @@ async def test_interrupting_puts_what_waits_back_into_the_input(tmp_path: Path) 
         await until(pilot, "queued two")
         await pilot.press("escape")
         await until(pilot, "Stopped")
-        assert app.query_one(Prompt).text == "queued one\nqueued two"
+        prompt = app.query_one(Prompt)
+        assert prompt.text == "queued one\nqueued two" and prompt.cursor_location == prompt.document.end
         app.query_one(Prompt).text = ""
         await say(pilot, "third")
         await until(pilot, "Heard you")

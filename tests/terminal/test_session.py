@@ -13,6 +13,7 @@ from joey.commands import TakeBack
 from joey.events import ToolRunFinished, UserMessageQueued
 from joey.messages import ToolResult
 from joey.task.task import TaskHandle
+from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.session import Session
@@ -134,3 +135,20 @@ async def test_esc_puts_back_what_the_task_has_also_where_the_screen_is_behind(t
         await pilot.press("escape")
         assert app.query_one(Prompt).text == "one\ntwo\nthree"
         app.session.task = None
+
+
+async def test_the_context_is_known_after_the_task_was_accepted_and_after_it_was_resumed(tmp_path: Path) -> None:
+    app = Interactive(ScratchServices(tmp_path, [done()]), gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "/context")
+        await until(pilot, "Nothing was sent yet")
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        await until(pilot, "Enter accepts", gone=True)
+        await say(pilot, "/context")
+        await until(pilot, "S system prompt")
+        await say(pilot, "/resume last")
+        await until(pilot, "type a message to continue")
+        await say(pilot, "/context")
+        await until(pilot, "S system prompt")

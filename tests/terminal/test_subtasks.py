@@ -20,6 +20,7 @@ from joey.events import (
     TurnFinished,
 )
 from joey.terminal.plain.headless import printing
+from joey.terminal.plain.writer import Writer
 from joey.terminal.status import Status, after
 from joey.terminal.subtasks import SubtaskTree, step_lines
 from joey.terminal.transcript import Card, Transcript
@@ -125,3 +126,13 @@ def test_the_log_of_a_headless_run_has_a_line_for_each_step() -> None:
     assert "ask aaaa: read_file a.py" in lines and "ask bbbb: search_files x in ." in lines
     assert any("child-bbbb ended: limit (2 turns, $0.1000)." in line for line in lines)
     assert "words" not in out.getvalue() and "turn 1" not in out.getvalue()
+
+
+def test_in_plain_lines_a_request_says_which_subtask_it_comes_from() -> None:
+    out = io.StringIO()
+    writer = Writer(out)
+    for each in (*TWO, ("child-aaaa", ApprovalRequested("a1", "w", "fetch", {}, "why"))):
+        writer.watch(*each)
+    lines = out.getvalue().split("\n")
+    at = lines.index("? Approval required: fetch")
+    assert lines[at - 2 : at] == ["Subtask ask aaaa, which is to:", "  | Left side"]

@@ -11,7 +11,7 @@ Whatever is not available is a JoeyError that says why and what to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, closing
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +34,17 @@ from joey.app.settings import (
     settings_in_force,
     usable_models,
 )
-from joey.app.tasks import NOTHING_GIVEN, Given, TaskOptions, open_task, prepare_task, read_image, resumable, task_store
+from joey.app.tasks import (
+    NOTHING_GIVEN,
+    Given,
+    TaskOptions,
+    make_config,
+    open_task,
+    prepare_task,
+    read_image,
+    resumable,
+    task_store,
+)
 from joey.app.tools import discover, tool_choices
 from joey.app.users_commands import UsersCommands
 from joey.app.values import check_model
@@ -56,6 +66,7 @@ from joey.system.filenames import quoted
 from joey.system.folders import make_private, state_folder, user_folder
 from joey.system.keyring import find_key
 from joey.system.place import Place, place_of
+from joey.task.context import ContextView
 from joey.task.log import Watcher
 from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
@@ -174,14 +185,26 @@ class Services:
         self, prompt: str, choices: Choices, watch: Watcher, images: Sequence[ImageBlock] = ()
     ) -> AbstractAsyncContextManager[TaskHandle]:
         """A task, new or resumed. Whoever opens it runs it."""
+        return open_task(prepare_task(self._opening(choices), self._given), prompt, watch, images)
+
+    def _opening(self, choices: Choices) -> TaskOptions:
+        """The options with what was chosen."""
         chosen: dict[str, Any] = {"reasoning.effort": choices.effort} if choices.effort else {}
         if choices.model:
             chosen |= {"model": choices.model, "base_url": choices.base_url}
         if choices.mode or choices.resume:  # the mode that a task switched to by itself is its own business
             chosen["mode"] = choices.mode
         options = self._options.with_flags(chosen)
-        options = replace(options, resume=choices.resume, profile=choices.profile)
-        return open_task(prepare_task(options, self._given), prompt, watch, images)
+        return replace(options, resume=choices.resume, profile=choices.profile)
+
+    async def context(self, choices: Choices) -> ContextView:
+        """What fills the window of the task to resume, which does not run."""
+        config = make_config(prepare_task(self._opening(choices), self._given), lambda _task_id, _event: None)
+        try:
+            with closing(TaskHandle.resume(config, choices.resume or "")) as task:
+                return task.context
+        finally:
+            await config.model.provider.close()
 
     def in_folder_of(self, opened: TaskOpened) -> Services:
         """The services of the folder that a task works in, which is where it is resumed."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import sys
 from pathlib import Path
 
@@ -31,7 +30,6 @@ from joey.journal.records import Record
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.folders import state_folder
 from joey.task.config import new_task_id
-from joey.task.task import TaskHandle
 
 ACTIONS = ("list", "search", "show", "context", "export", "delete", "fork", "repair", "import")
 
@@ -68,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "show":
         print(as_markdown(entry.state))
     elif args.action == "context":
-        asyncio.run(_show_context(entry))
+        _show_context(entry)
     elif args.action == "export":
         _export(_page(store, entry) if args.html else as_markdown(entry.state), args.what[1:])
     elif args.action == "repair":
@@ -78,16 +76,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _show_context(entry: TaskEntry) -> None:
-    from joey.app.tasks import TaskOptions, make_config, prepare_task  # the whole of a task: no other action needs it
+def _show_context(entry: TaskEntry) -> None:
+    from joey.app.services import Choices, Services  # the whole of a task: no other action needs it
+    from joey.app.tasks import TaskOptions
     from joey.terminal.context_bar import context_lines
 
-    config = make_config(prepare_task(TaskOptions(resume=entry.task_id)), lambda _task_id, _event: None)
-    try:
-        with contextlib.closing(TaskHandle.resume(config, entry.task_id)) as task:
-            print(context_lines(task.context))
-    finally:
-        await config.model.provider.close()
+    services = Services(TaskOptions())
+    print(context_lines(asyncio.run(services.context(Choices(resume=entry.task_id)))))
 
 
 def _page(store: TaskStore, entry: TaskEntry) -> str:

@@ -1,4 +1,4 @@
-"""What the model reads where a call did not run."""
+"""What is read where a call does not run: by the model, and by the user who is asked about one that cannot work."""
 
 from __future__ import annotations
 
@@ -17,3 +17,4 @@ AFTER_SUBTASK = (
     "This call was skipped: new_task must be the last call of a turn; only more of new_task may follow it. "
     "Make it again in a later turn."
 )
+CANNOT_WORK = "it cannot work as it is, so yes only tells the model why, which may quote the file"

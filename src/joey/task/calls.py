@@ -10,14 +10,15 @@ One function for each arrow, each computed once and guarded once: what a tool ra
 The order within `judge` matters. What the call declares is judged before its plan looks at anything, because a plan
 reads files and its errors quote them. What the plan adds is judged after it, and so are the files that it would read or
 write, resolved: those or none, so a link that is put on the path between these steps cannot lead elsewhere. Only then
-may anyone be asked, with the plan to show.
+may anyone be asked, with the plan to show. Nobody is asked about a plan that does nothing: one that cannot work, or
+whose change is there already. Its answer may quote what was looked at, so there the verdict is about reading that.
 
 A task and `joey tools --try` use the same functions; a task records each step besides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -141,13 +142,25 @@ async def _judged(call: ResolvedCall, context: ToolContext, rules: Rules) -> Jud
         if refusal := rules.refusal(call, added, more):
             return Refused(failed(refusal), denied=True)
         verdict = combine((*verdict.parts, *more.parts))
+    if plan.does_nothing:
+        reading = rules.verdict(tuple(_reported_by(dict.fromkeys((*declared, *added)))))
+        verdict = reading if reading.allowed else verdict
     return Judged(call, plan, actions, verdict)
+
+
+def _reported_by(actions: Iterable[Action]) -> Iterator[Action]:
+    """What the answer of a plan that does nothing may quote: the files it looked at, and nothing of what is not run."""
+    for action in actions:
+        if isinstance(action, WritePath):
+            yield ReadPath(action.path)
+        elif isinstance(action, (ReadPath, WidenSandbox)):  # whether the folder of a need is there is told, too
+            yield action
 
 
 async def approve(judged: Judged, ask: AskForApproval) -> Approved | Refused:
     """The call as the policy or the user lets it run. Where the verdict asks and the answer is no, it does not.
 
-    Why a plan cannot work may quote what it looked at, so that, too, is told only with approval.
+    Where reading needs approval, so does the answer why a plan cannot work.
     """
     approved = Approved(judged)
     if not judged.verdict.allowed:

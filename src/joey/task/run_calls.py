@@ -29,7 +29,7 @@ from joey.messages import ResultBlock, TextBlock, ToolResult, ToolUseBlock
 from joey.policy.permissions import permissions_for
 from joey.policy.verdict import VerdictPart, combine
 from joey.task import wording
-from joey.task.approvals import AFTER_SUBTASK, SKIPPED, denied
+from joey.task.approvals import AFTER_SUBTASK, CANNOT_WORK, SKIPPED, denied
 from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, resolve
 from joey.task.checkpoint import keep_files
 from joey.task.completion import Accepted, Completion, Feedback
@@ -180,8 +180,9 @@ class ToolRunner:
         request_id = self._requests.new_id("approval")
         shown, lasting = judged.plan.shown, permissions_for(judged.actions, verdict.parts)
         always = tuple(each.words for each in lasting)
+        reason = verdict.reason if judged.plan.refusal is None else f"{verdict.reason}; {CANNOT_WORK}"
         answer = await self._requests.ask(
-            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, verdict.reason, shown, always)
+            ApprovalRequested(request_id, call.call_id, call.name, call.arguments, reason, shown, always)
         )
         self._log.emit(ApprovalAnswered(request_id, answer.yes, answer.text))
         if answer.yes and answer.always:

@@ -15,6 +15,7 @@ from joey.journal.replay import TaskState
 from joey.mcp.prompts import ServerPrompts
 from joey.mcp.resources import ServerResources
 from joey.permissions import Granted
+from joey.task.context import ContextView
 from joey.task.task import TaskHandle
 from joey.terminal.input_history import InputHistory
 from joey.terminal.status import Status, after
@@ -42,6 +43,8 @@ class Session:
         """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
         self._seen, self._known = self._written(), 0
         """How long the journal is as far as this terminal knows, and how many messages."""
+        self._last_context: ContextView | None = None
+        """What filled the window when the task ended; None if it was not worked on here."""
         self._when_ended: list[Callable[[], object]] = []
         self._command_lines: dict[Path, CommandLine] = {}
 
@@ -96,7 +99,8 @@ class Session:
 
     def ended(self) -> None:
         """The task has ended: what waited for that is done."""
-        self._known = len(self.task.state.messages) if self.task else self._known
+        if self.task is not None:
+            self._known, self._last_context = len(self.task.state.messages), self.task.context
         self.task, self._seen = None, self._written()
         waiting, self._when_ended = self._when_ended, []
         for then in waiting:
@@ -111,6 +115,7 @@ class Session:
         except JoeyError:
             return None  # whoever opens it reports why
         known, self._known, self._seen = self._known, len(state.messages), self._written()
+        self._last_context = None
         return state if self._known != known else None
 
     def _written(self) -> int:
@@ -134,7 +139,13 @@ class Session:
         self._profile = profile
         self.status = replace(self.status, profile=profile)
 
+    @property
+    def context(self) -> ContextView | None:
+        """What fills the window: now, or when the task ended; None if nobody knows yet."""
+        return self.task.context if self.task is not None else self._last_context
+
     def begin_new(self) -> None:
+        self._last_context = None
         mode = self._mode or self.services.setting("mode")
         self.choices = replace(self.choices, mode=mode, resume=None, profile=self._profile)
         profile = self._profile or self.services.profile()
@@ -142,7 +153,7 @@ class Session:
 
     def resume(self, start: str) -> TaskState:
         """Resume a task with the next message. JoeyError if there is none."""
-        self.choices = replace(self.choices, resume=None)
+        self.choices, self._last_context = replace(self.choices, resume=None), None
         task_id, state, opened = self.services.state(start)
         self.services = self.services.in_folder_of(opened)
         self.history = InputHistory(self.services.storage / "said.jsonl", self.services.folder)

@@ -6,7 +6,7 @@ They are the same in the whole-screen terminal and in the plain one; a `Front` i
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import Protocol, TypeAlias
@@ -42,6 +42,10 @@ class Front(Protocol):
 
     def show(self, text: str) -> None:
         """Show the reply of a command that came late."""
+        ...
+
+    def show_later(self, reply: Awaitable[str]) -> object:
+        """The same for one that takes a while. A JoeyError is shown, too."""
         ...
 
     def show_task(self, state: TaskState) -> None:
@@ -225,9 +229,18 @@ def _compact(front: Front, _rest: str) -> str:
 
 
 def _context(front: Front, _rest: str) -> str:
-    if front.session.task is None:
-        return "No task is open; send a message first."
-    return context_lines(front.session.task.context)
+    session = front.session
+    if session.choices.resume is None and session.task is None:
+        return "Nothing was sent yet; after your first message, /context shows what fills the model's window."
+    if session.context is not None:
+        return context_lines(session.context)
+    front.show_later(_read_context(session))
+    return ""
+
+
+async def _read_context(session: Session) -> str:
+    """What fills the window, of a task that was not worked on here."""
+    return context_lines(await session.services.context(session.choices))
 
 
 def _cost(front: Front, _rest: str) -> str:

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rich.text import Text
+
 from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
@@ -67,6 +69,12 @@ class Subtask:
     @property
     def label(self) -> str:
         return one_line(f"{self.mode} {self.task_id[-4:]}")
+
+
+def draw_source(subtask: Subtask) -> Text:
+    """Which subtask a request comes from, in a line: its name, and what it is to do."""
+    line = Text(no_wrap=True, overflow="ellipsis").append(f"Subtask {subtask.label}: ", "bold cyan")
+    return line.append(one_line(subtask.text), "cyan")
 
 
 class SubtaskTree:

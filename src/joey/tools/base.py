@@ -159,6 +159,12 @@ class Plan:
     """The files it would change, resolved. They are judged like the actions: a path may lead elsewhere by then."""
     sources: tuple[Path, ...] = ()
     """The files and folders it would read, resolved; judged likewise. Just these are opened, and no link."""
+    is_void: bool = False
+    """Whether what the call would change is so already: it can be answered, and there is nothing to ask."""
+
+    @property
+    def does_nothing(self) -> bool:
+        return self.is_void or self.refusal is not None
 
 
 class Tool(ABC, Generic[ParamsT]):

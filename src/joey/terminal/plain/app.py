@@ -20,7 +20,10 @@ import signal
 from base64 import b64encode
 from codecs import getincrementaldecoder
 from collections.abc import Awaitable, Callable, Sequence
+from shutil import get_terminal_size
 from typing import TextIO
+
+from rich.text import Text
 
 from joey.app.notes_for_later import note_in
 from joey.app.running import EXIT_CODES, run_headless
@@ -37,6 +40,7 @@ from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
 from joey.terminal.entry_text import replies
 from joey.terminal.plain.conversation import Conversation, converse
+from joey.terminal.plain.margin import BAR, INDENT, Margin, behind
 from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, list_models, list_permissions, resume_task, run_command
 from joey.terminal.status import after
@@ -64,6 +68,8 @@ class Plain:
         self._ended_by: signal.Signals | None = None
         self._running: asyncio.Future[int] | None = None
         self._compacting = False
+        self._late: Awaitable[str] | None = None
+        """The reply of a command that takes a while."""
         self._code = 0
 
     @property
@@ -131,6 +137,7 @@ class Plain:
             if self._compacting:
                 self._compacting = False
                 await self._with_task("", (), lambda task, _: task.compact())
+            await self._show_late()
         elif is_command(text):
             await self._run_users_command(text)
         elif note := note_in(text):
@@ -144,6 +151,14 @@ class Plain:
                 return
             text = self.session.for_the_model(text)
             await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
+
+    async def _show_late(self) -> None:
+        late, self._late = self._late, None
+        if late is not None:
+            try:
+                self._print(await late)
+            except JoeyError as error:
+                self._print(str(error))
 
     async def _add_note(self, words: str, lines: LineSource) -> None:
         """Add a line to AGENTS.md, if the user wants the change that it makes."""
@@ -161,9 +176,11 @@ class Plain:
 
     async def _run_users_command(self, line: str) -> None:
         entry = self.session.command_line.entry(line)
-        pieces = VisiblePieces(drop_escapes=True)
-        await self.session.command_line.run(entry, lambda text: self._print(pieces.add(text), end=""))
-        self._print(entry.ended or pieces.end())
+        pieces, margin = VisiblePieces(drop_escapes=True), Margin(BAR, self._width)
+        await self.session.command_line.run(entry, lambda text: self._print(margin.add(pieces.add(text)), end=""))
+        self._print(margin.add(pieces.end()), end="\n" if margin.is_open else "")
+        if entry.ended:
+            self._print(entry.ended)
 
     def _command(self, line: str) -> str | None:
         """The reply of a `/` command, or of `?`; None: the line is something else."""
@@ -204,12 +221,26 @@ class Plain:
     def show(self, text: str) -> None:
         self._print(text)
 
+    def show_later(self, reply: Awaitable[str]) -> None:
+        self._late = reply
+
     def show_task(self, state: TaskState) -> None:
         """The last message of each side."""
         entries = entries_of(state.messages, interrupted=state.interrupted)
-        sent = [f"> {entry.text}" for entry in entries if isinstance(entry, UserText)][-1:]
+        sent = [entry.text for entry in entries if isinstance(entry, UserText)][-1:]
         replies = [entry.words.text for entry in entries if isinstance(entry, ModelText)][-1:]
-        self._print("\n".join([*sent, *replies]))
+        for text in sent:
+            self._print(self._behind(text, "> ", INDENT))
+        for text in replies:
+            self._print(self._behind(text, BAR, BAR))
+
+    def _behind(self, text: str, first: str, others: str) -> str:
+        """Words of others, so that no row of them looks like one of ours."""
+        return behind(Text(visible(text)), first, others, self._width).plain
+
+    @property
+    def _width(self) -> int | None:
+        return get_terminal_size().columns if self._out.isatty() else None
 
     def show_permissions(self, granted: Sequence[Granted]) -> str:
         return list_permissions(granted)

@@ -31,6 +31,11 @@ class Margin:
         self._width = max(len(mark) + 2, width) if width else None
         self._column = 0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the last row has not ended."""
+        return self._column > 0
+
     def add(self, text: str) -> str:
         first, *others = text.split("\n")
         rows = [self._row(first, ends=bool(others))]

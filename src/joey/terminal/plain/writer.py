@@ -63,7 +63,7 @@ from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, draw_request, draw_shown, headline, inked, outcome, result_heading
 from joey.terminal.plain.margin import BAR, BELOW, INDENT, Margin, behind
 from joey.terminal.status import money
-from joey.terminal.subtasks import SubtaskTree
+from joey.terminal.subtasks import Subtask, SubtaskTree
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
 _WITHIN_A_REPLY = (
@@ -155,7 +155,7 @@ class Writer:
                 if not self._reply:
                     self._settle_reply(event)
             case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
-                self._write_request(event)
+                self._write_request(task_id, event)
             case _:
                 self._write_other(event, changed)
 
@@ -205,7 +205,8 @@ class Writer:
             elif isinstance(entry, (UserText, Note, TodoList)) and not entry.dropped:
                 self._write(draw(entry, self._look))
 
-    def _write_request(self, request: Request) -> None:
+    def _write_request(self, task_id: str, request: Request) -> None:
+        self._write_source(self._subtasks.subtasks.get(task_id))
         if isinstance(request, CompletionRequested):
             if self._results and not request.plain:
                 self._write(result_heading(is_plan=request.plan))
@@ -224,6 +225,12 @@ class Writer:
         self._write(inked("? ", "bold yellow").append_text(head) if isinstance(head, Text) else head)
         for part in parts:
             self._print(behind(part, BELOW, BELOW, self._width) if isinstance(part, Text) else part)
+
+    def _write_source(self, subtask: Subtask | None) -> None:
+        """Which subtask a request comes from. What it is to do are words of the model's."""
+        if subtask is not None:
+            self._write(inked(f"Subtask {subtask.label}, which is to:", "bold cyan"))
+            self._print(behind(Text(one_line(subtask.text)), BELOW, BELOW, self._width))
 
     # Calls
 

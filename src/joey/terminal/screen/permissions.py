@@ -1,4 +1,8 @@
-"""What is not asked about again, and how to have it asked about: `/permissions`."""
+"""What is not asked about again, and how to have it asked about: `/permissions`.
+
+listed  --Enter, Delete-->  sure?  --y-->  revoked, listed
+                                   --any other key-->  listed
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ from joey.permissions import Granted
 from joey.system.visible import one_line
 from joey.terminal.screen.survival import Survives
 
-_KEYS = "↑↓ choose · Enter or Delete: ask again about it · Esc goes back"
+_KEYS = "↑↓ choose · Enter or Delete revokes the chosen one · Esc goes back"
+_SURE = "Revoke it? Joey asks about it again from then on · y revokes · any other key: no"
 _NOTHING = "Nothing was allowed with an answer: everything is decided by the profile and the rules of the settings."
 
 
@@ -32,6 +37,8 @@ class PermissionList(Survives, ModalScreen[None]):
     def __init__(self, granted: Sequence[Granted], revoke: Callable[[Granted], object]) -> None:
         super().__init__()
         self._granted, self._revoke = [*granted], revoke
+        self._is_sure = True
+        """Whether nothing waits for a confirmation."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
@@ -53,20 +60,28 @@ class PermissionList(Survives, ModalScreen[None]):
         self.query_one("#picker-title", Static).update(title)
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
+        if not self._is_sure:
+            self._confirmed(yes=event.key == "y")
+        elif event.key == "escape":
             self.dismiss()
-        elif event.key == "delete":
-            self._revoke_chosen()
+        elif event.key in ("enter", "delete"):
+            self._ask_whether(sure=self.query_one(OptionList).highlighted is None)
         else:
             return
         event.stop()
         event.prevent_default()
 
     def on_option_list_option_selected(self) -> None:
-        self._revoke_chosen()
+        """A click asks, too."""
+        self._ask_whether(sure=False)
 
-    def _revoke_chosen(self) -> None:
+    def _ask_whether(self, *, sure: bool) -> None:
+        self._is_sure = sure
+        self.query_one("#picker-keys", Static).update(Text(_KEYS if sure else _SURE, "" if sure else "bold"))
+
+    def _confirmed(self, *, yes: bool) -> None:
+        self._ask_whether(sure=True)
         chosen = self.query_one(OptionList).highlighted
-        if chosen is not None:
+        if yes and chosen is not None:
             self._revoke(self._granted.pop(chosen))
             self._show()

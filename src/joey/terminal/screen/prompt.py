@@ -252,8 +252,7 @@ class Prompt(Survives, TextArea):
     def _looked_back(self, key: str) -> bool:
         row, _ = self.cursor_location
         if key == "up" and not self.text and (text := self._take_back()) is not None:
-            self.text = text
-            self.move_cursor(self.document.end)
+            self.put(text)
         elif key == "up" and row == 0:
             self._recall(self.sent_before.older(self.text))
         elif key == "down" and row == self.document.line_count - 1:
@@ -321,6 +320,11 @@ class Prompt(Survives, TextArea):
         """What would be sent: with everything that was pasted."""
         return self._pasted.whole(self.text)
 
+    def put(self, text: str) -> None:
+        """Replace what is typed, with the cursor behind it, where one goes on."""
+        self.text = text
+        self.move_cursor(self.document.end)
+
     def clear_to_history(self) -> None:
         """Empty the input; Up brings back what was in it."""
         self.sent_before.add(self.text.strip())
@@ -328,8 +332,8 @@ class Prompt(Survives, TextArea):
 
     def _recall(self, text: str | None) -> None:
         if text is not None:
-            self.text = self._recalled = text
-            self.move_cursor(self.document.end)
+            self._recalled = text
+            self.put(text)
 
     # Images
 

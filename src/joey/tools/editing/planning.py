@@ -217,7 +217,7 @@ def new_state(change: FileChange) -> str:
 
 
 def _nothing_to_do(words: Sequence[str]) -> Plan:
-    return Plan((), _answering(ok("\n".join([*words, "Nothing was written."]))))
+    return Plan((), _answering(ok("\n".join([*words, "Nothing was written."]))), is_void=True)
 
 
 def _answering(result: ToolResult) -> Callable[[], Awaitable[ToolResult]]:
