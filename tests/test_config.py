@@ -22,8 +22,7 @@ from joey.hooks.hook import HOOK_EVENTS
 from joey.policy.settings import DECISIONS, NAMES, PROFILES
 from joey.providers import EngineOptions
 from joey.sandbox import ProcessLimits, SandboxSettings
-from joey.task.check_settings import CheckSettings
-from joey.task.settings import Replies, TaskLimits
+from joey.task.settings import CheckSettings, Replies, TaskLimits
 from joey.tools.languages.programs import LanguageSettings
 from joey.tools.options import BuiltinOptions
 from joey.tools.shell.environment import EnvironmentRules

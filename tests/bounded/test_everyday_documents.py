@@ -7,7 +7,7 @@ from pathlib import Path
 
 from documents_kit import book, docx, xlsx
 from joey.bounded.documents import Extracted
-from joey.tools.reading.documents import extract
+from joey.tools.reading.kinds import extract
 
 MIXED = random.Random(1)
 WORDS = ["".join(MIXED.choices("abcdefghijklmnopqrstuvwxyz", k=MIXED.randint(2, 10))) for _ in range(2_000)]

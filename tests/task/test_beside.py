@@ -30,7 +30,7 @@ from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.files import load_modes
 from joey.modes.mode import GroupRule, Mode
 from joey.providers.base import ModelRequest
-from joey.task.together import all_of
+from joey.task.subtasks import all_of
 from joey.testing.script import Faults, Scripted, ScriptedReply, reply
 from task_kit import Kit, call, done
 

@@ -14,7 +14,7 @@ from joey.journal.records import ChildOpened, MessageAdded, Record, RunBegan, Ru
 from joey.journal.replay import replay
 from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.task import wording
-from joey.task.call_ids import CallIds
+from joey.task.turn import CallIds
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call
 

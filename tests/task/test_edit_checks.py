@@ -11,8 +11,8 @@ import pytest
 from joey.app.checks import CheckAnswers, find_checks
 from joey.events import ApprovalRequested, CheckFinished
 from joey.policy.settings import Settings
-from joey.task.check_settings import CheckSettings
 from joey.task.edit_checks import about, with_files
+from joey.task.settings import CheckSettings
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, done, yes
 

@@ -28,7 +28,7 @@ from joey.hooks.function import hook
 from joey.hooks.hook import Hook, HookEvent
 from joey.journal.journal import read_journal
 from joey.journal.records import HookRan
-from joey.task.hook_settings import HookSettings
+from joey.task.settings import HookSettings
 from joey.testing.script import Scripted, reply
 from task_kit import Kit, call, done, yes
 

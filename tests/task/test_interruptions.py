@@ -34,8 +34,8 @@ from joey.prompts import UserInput
 from joey.providers.retry import RetryPolicy
 from joey.system.filenames import quoted
 from joey.task import wording
-from joey.task.approvals import SKIPPED
 from joey.task.task import TaskHandle
+from joey.task.wording import SKIPPED
 from joey.terminal.transcript import Card, ModelText, UserText, entries_of
 from joey.testing.script import Failure, Faults, Scripted, reply
 from joey.testing.scripted import ScriptedProvider

@@ -32,7 +32,7 @@ from joey.journal.replay import replay
 from joey.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from joey.modes.files import load_modes
 from joey.task import wording
-from joey.task.approvals import SKIPPED
+from joey.task.wording import SKIPPED
 from joey.testing.script import Failure, Faults, reply
 from task_kit import Kit, call, done, yes
 

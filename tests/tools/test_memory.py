@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joey.tools.memory import ToolMemory
+from joey.tools.base import ToolMemory
 
 log: list[str] = []
 

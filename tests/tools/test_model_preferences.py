@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from joey.tools.model_preferences import choices_for
-from joey.tools.toolset import ToolChoices
+from joey.tools.toolset import ToolChoices, choices_for
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from joey.bounded.formats.toml import read_toml
 from joey.config import Config
 from joey.errors import JoeyError
 from joey.system.user_files import read_object, replace_object
-from joey.task.check_settings import CheckSettings
+from joey.task.settings import CheckSettings
 
 
 def check_settings(config: Config, sources: Sources) -> CheckSettings:

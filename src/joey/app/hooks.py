@@ -7,7 +7,7 @@ from joey.config import Config
 from joey.hooks.consent import HookConsent
 from joey.hooks.hook import HOOK_EVENTS, Hook, HookOrigin
 from joey.hooks.reading import HooksFound, read_claude_files, read_event
-from joey.task.hook_settings import HookSettings
+from joey.task.settings import HookSettings
 
 
 def hooks_of(config: Config, sources: Sources) -> HooksFound:

@@ -18,9 +18,8 @@ from joey.frames import framed
 from joey.messages import ShownText
 from joey.policy import Workspace
 from joey.policy.guarded import is_guarded
-from joey.tools.base import Permissions, ToolContext
+from joey.tools.base import Permissions, ToolContext, ToolMemory
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
-from joey.tools.memory import ToolMemory
 from joey.tools.shell.colours import without_colours
 from joey.tools.shell.shorten import shorten_output
 

@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from joey.app.settings import settings_in_force
     from joey.app.tools import discover, tool_choices
-    from joey.tools.model_preferences import choices_for
+    from joey.tools.toolset import choices_for
 
     workspace = workspace_in(args)
     if args.trust or args.distrust:

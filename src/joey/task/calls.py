@@ -33,9 +33,8 @@ from joey.policy.judge import judge as judge_actions
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict, combine
-from joey.task.approvals import denied
 from joey.task.unexpected import write_down
-from joey.task.wording import PLAN_DENIED, READS_ONLY
+from joey.task.wording import PLAN_DENIED, READS_ONLY, denied
 from joey.tools.base import ApprovedBy, Permissions, Plan, ToolContext, failed
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall
 from joey.tools.restrict import file_refusal

@@ -22,12 +22,10 @@ from joey.protocols.base import Parser, Protocol
 from joey.providers.base import Provider, ReasoningOptions
 from joey.providers.catalogue import Prices
 from joey.system.worktrees import Worktrees
-from joey.task.check_settings import NO_CHECKS, CheckSettings
-from joey.task.hook_settings import NO_HOOKS, HookSettings
 from joey.task.log import Watcher
 from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
-from joey.task.settings import Replies, TaskLimits
+from joey.task.settings import NO_CHECKS, NO_HOOKS, CheckSettings, HookSettings, Replies, TaskLimits
 from joey.tools.base import EditorFiles
 from joey.tools.toolset import Toolset
 from joey.usage import Usage

@@ -1,4 +1,9 @@
-"""What the model is told about its workspace with its task, and, when there is something new, with each turn."""
+"""What the model is told about its workspace with its task, and, when there is something new, with each turn.
+
+It is told of commands, too, that outlived the process that ran the task. Joey ends what it started, but not if it is
+killed itself. Each command is in the journal with its process group, so
+whoever resumes can look for the group. They are only reported: they may be at work on something that the user wants.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +13,14 @@ from datetime import datetime
 from pathlib import Path
 
 from joey.effects import Todo
+from joey.events import CommandLeftRunning
 from joey.frames import framed
 from joey.system.filenames import quoted
-from joey.tools.base import ToolContext
+from joey.system.processes import ProcessGroup, still_running
+from joey.task.log import TaskLog
+from joey.tools.base import ToolContext, ToolMemory
 from joey.tools.searching.listing import list_folder
-from joey.tools.shell.jobs import earlier_commands, finished_jobs, running_jobs
+from joey.tools.shell.jobs import EarlierCommand, Jobs, earlier_commands, finished_jobs, running_jobs
 from joey.tools.todos import render_checklist
 
 MAX_ENTRIES = 200
@@ -74,3 +82,15 @@ def _section(name: str, text: str) -> str:
 def _wrapped(*sections: str) -> str:
     details = "\n".join(section for section in sections if section)
     return f"<environment_details>\n{details}\n</environment_details>" if details else ""
+
+
+def find_earlier_commands(log: TaskLog, memory: ToolMemory) -> None:
+    """Remember the commands that may still run, for the model, and report them to the user."""
+    groups = {ProcessGroup(each.group, each.mark): each.command for each in log.state.commands}
+    running = still_running(groups)
+    found = [EarlierCommand(command, group) for group, command in groups.items() if group in running]
+    unknown = (call for call in log.state.unanswered if call.id in log.state.starting)
+    found += [EarlierCommand(str(call.arguments.get("command", ""))) for call in unknown]
+    memory[Jobs].earlier = tuple(found)
+    for each in found:
+        log.emit(CommandLeftRunning(each.command, each.group.number if each.group else 0))

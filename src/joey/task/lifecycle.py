@@ -21,7 +21,7 @@ from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
 from joey.task.loop import Loop
 from joey.task.window import Window
-from joey.tools.memory import ToolMemory
+from joey.tools.base import ToolMemory
 
 
 class Lifecycle:

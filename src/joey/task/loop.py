@@ -11,12 +11,10 @@ from joey.messages import Block, Message, ReasoningBlock, TextBlock, ToolResultB
 from joey.protocols.reply import Reply
 from joey.providers.errors import ProviderError
 from joey.task import wording
-from joey.task.call_ids import CallIds
 from joey.task.completion import Accepted, Completion, was_accepted
 from joey.task.config import TaskConfig
-from joey.task.earlier_commands import find_earlier_commands
 from joey.task.edit_checks import EditChecks
-from joey.task.environment import turn_details
+from joey.task.environment import find_earlier_commands, turn_details
 from joey.task.hook_points import HookPoints, PromptCheck
 from joey.task.limits import LimitChecks
 from joey.task.log import TaskLog
@@ -27,7 +25,7 @@ from joey.task.rescue import calls_in_text
 from joey.task.results import block_of, resized
 from joey.task.run_calls import ToolRunner
 from joey.task.toolbox import Toolbox
-from joey.task.turn import Turns
+from joey.task.turn import CallIds, Turns
 from joey.tools.registry import ResolvedCall
 from joey.tools.shell.jobs import Jobs
 

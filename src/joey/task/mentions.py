@@ -17,8 +17,7 @@ from joey.mcp.resources import ServerResources
 from joey.messages import ResultBlock, TextBlock, ToolResult
 from joey.policy.paths import Workspace
 from joey.system.filenames import quoted
-from joey.task.changes import changes, commit
-from joey.task.programs import MAX_CHARACTERS, run_program
+from joey.task.changes import MAX_CHARACTERS, changes, commit, run_program
 from joey.tools.base import EditorFiles, ParamsT, Tool, ToolContext, failed
 from joey.tools.builtin.list_files import ListFiles, ListFilesParams
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams

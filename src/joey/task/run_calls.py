@@ -29,7 +29,6 @@ from joey.messages import ResultBlock, TextBlock, ToolResult, ToolUseBlock
 from joey.policy.permissions import permissions_for
 from joey.policy.verdict import VerdictPart, combine
 from joey.task import wording
-from joey.task.approvals import AFTER_SUBTASK, CANNOT_WORK, SKIPPED, denied
 from joey.task.calls import Approved, Judged, Refused, approve, execute, judge, resolve
 from joey.task.checkpoint import keep_files
 from joey.task.completion import Accepted, Completion, Feedback
@@ -43,6 +42,7 @@ from joey.task.requests import Requests
 from joey.task.results import from_outside, resized
 from joey.task.subtasks import Subtasks
 from joey.task.toolbox import Toolbox
+from joey.task.wording import AFTER_SUBTASK, CANNOT_WORK, SKIPPED, denied
 from joey.tools.base import failed
 from joey.tools.builtin.new_task import NewTask
 from joey.tools.registry import RejectedCall, ResolvedCall

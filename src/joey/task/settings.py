@@ -1,12 +1,19 @@
-"""The choices a user has about the loop itself; what may be touched is the policy's business."""
+"""The choices a user has about the loop itself, about checks after edits and about hooks; what may be touched is the
+policy's business."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from joey.hooks.consent import HookConsent
+from joey.hooks.hook import Hook, HookEvent
 from joey.providers.base import ReasoningOptions
 from joey.providers.retry import RetryPolicy
+from joey.sandbox import SandboxSettings
+from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
+from joey.tools.shell.environment import NO_RULES, EnvironmentRules
 
 PlainAnswers: TypeAlias = Literal["remind", "finish"]
 TextCalls: TypeAlias = Literal["ignore", "offer", "run"]
@@ -57,3 +64,51 @@ class TaskLimits:
     """Which part of the window may be full before old turns are compacted."""
     needs_closed_todos: bool = False
     """Whether a task can be completed only when none of its todos is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """The commands, in their order; `found` are those that the project's files suggest."""
+
+    commands: tuple[str, ...] = ()
+    rounds: int = 3
+    timeout: float = 120.0
+    found: tuple[str, ...] = ()
+    remember: Callable[[tuple[str, ...]], None] = lambda _chosen: None
+    """Keeps the user's answer to the offer: these commands, or none."""
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    languages: LanguageSettings = NO_SERVERS
+    """The language servers that look at edited files as well."""
+
+
+NO_CHECKS = CheckSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """What runs at which point. Without `consent` no hook of a project runs."""
+
+    hooks: tuple[Hook, ...] = ()
+    consent: HookConsent | None = None
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    """What confines the hooks of a project."""
+    environment: EnvironmentRules = NO_RULES
+
+    def matching(self, event: HookEvent, names: tuple[str, ...]) -> list[Hook]:
+        """The hooks to run, each command once."""
+        found = (hook for hook in self.hooks if hook.event == event and self._may_run(hook) and hook.matches(names))
+        return [*{(hook.command, hook.function, hook.origin): hook for hook in found}.values()]
+
+    def _may_run(self, hook: Hook) -> bool:
+        return hook.origin != "project" or (self.consent is not None and self.consent.may_run(hook))
+
+    @property
+    def unseen(self) -> tuple[Hook, ...]:
+        """Hooks of the project that the user has not let run."""
+        return tuple(hook for hook in self.hooks if not self._may_run(hook))
+
+    def has(self, event: HookEvent) -> bool:
+        return any(hook.event == event and self._may_run(hook) for hook in self.hooks)
+
+
+NO_HOOKS = HookSettings()

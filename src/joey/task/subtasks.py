@@ -9,9 +9,9 @@ None outlives its task: whatever ends the task ends them first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from joey.commands import Command
 from joey.effects import SubtaskStarted
@@ -28,8 +28,30 @@ from joey.task import wording
 from joey.task.budget import Budget
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
-from joey.task.together import all_of
 from joey.task.toolbox import Toolbox
+
+T = TypeVar("T")
+
+
+async def all_of(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results, in order, when every one has ended. If one fails, the others go on to their end before that is
+    raised. If the caller is cancelled, all of them are, and each has ended when the cancellation goes on: none is left
+    to run by itself."""
+    tasks = [asyncio.ensure_future(each) for each in works]
+    cancelled: asyncio.CancelledError | None = None
+    while pending := [each for each in tasks if not each.done()]:
+        try:
+            await asyncio.wait(pending)
+        except asyncio.CancelledError as error:
+            cancelled = error
+            for each in pending:
+                each.cancel()
+    errors = [each.exception() for each in tasks if not each.cancelled()]
+    if cancelled is not None:
+        raise cancelled
+    if first := next(filter(None, errors), None):
+        raise first
+    return [each.result() for each in tasks]
 
 
 class Child(Protocol):

@@ -1,26 +1,73 @@
-"""The tools of a task as they are now: those of its mode, the rules for them, and the world as they see it."""
+"""The tools of a task as they are now: those of its mode, the rules for them, and the world as they see it.
+The rules are the settings, and what the user allowed besides: in this task (its journal) and in this project (a file of
+the user's)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from joey.checkpoints import CheckpointStore
 from joey.events import FilesLeftBehind, SandboxReported, ToolRunProgressed
-from joey.journal.records import CommandStarted, FilesFound, RunConfined, SeenFile, path_text
+from joey.journal.records import (
+    CommandStarted,
+    FilesFound,
+    PermissionGranted,
+    PermissionRevoked,
+    RunConfined,
+    SeenFile,
+    path_text,
+)
 from joey.modes.mode import Mode
+from joey.permissions import Granted, Permission, Scope
 from joey.policy.paths import Workspace
+from joey.policy.permissions import permitted
 from joey.policy.settings import Settings
 from joey.system.filenames import unquoted
 from joey.task.calls import Grants, Rules
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
-from joey.task.permissions import TaskPermissions
 from joey.task.profiles.base import Supervisor
-from joey.tools.base import Confined, ToolContext
+from joey.tools.base import Confined, ToolContext, ToolMemory
 from joey.tools.forms import AskForm, decline
-from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry
 from joey.tools.seen_files import SeenFiles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskPermissions:
+    """The permissions of one task."""
+
+    _config: TaskConfig
+    _log: TaskLog
+
+    @property
+    def granted(self) -> tuple[Granted, ...]:
+        """What holds now, that of the project first."""
+        store = self._config.workspace.permissions
+        project = store.listed() if store is not None else ()
+        task = (each for each in self._log.state.permissions if each not in project)
+        return (*(Granted(each, "project") for each in project), *(Granted(each, "task") for each in task))
+
+    def grant(self, permissions: Iterable[Permission], scope: Scope) -> None:
+        workspace = self._config.workspace
+        store = None if workspace.is_worktree else workspace.permissions
+        for permission in permissions:
+            if scope == "project" and store is not None:
+                store.add(permission)
+            elif permission not in self._log.state.permissions:
+                self._log.record(PermissionGranted(permission))
+
+    def revoke(self, permission: Permission) -> bool:
+        """False: it was not allowed in this task."""
+        if permission not in self._log.state.permissions:
+            return False
+        self._log.record(PermissionRevoked(permission))
+        return True
+
+    def applied(self, settings: Settings) -> Settings:
+        return permitted(settings, (each.permission for each in self.granted))
 
 
 class Toolbox:

@@ -1,13 +1,29 @@
-"""One request and its reply, tried again where that can help, and written down when it is whole."""
+"""One request and its reply, tried again where that can help, and written down when it is whole.
+
+Call ids are unique in a task, whatever the model or its server sends. In a text protocol each reply counts its calls
+from one, and some servers with native calls do the same. Results, subtasks, checkpoints and what was interrupted are
+found by these ids, in the journal and on the screen. So an id that an earlier reply of the task used gets the number of
+the turn added, from the first event of the call on.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Set as AbstractSet
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
 from joey.chunks import TextChunk
-from joey.events import RetryScheduled, StreamEvent, TurnFinished, TurnStarted
+from joey.events import (
+    RetryScheduled,
+    StreamEvent,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
+)
 from joey.journal.journal import JournalError
 from joey.journal.records import MessageAdded, ReplyInterrupted, TurnEnded
 from joey.messages import Message
@@ -15,13 +31,43 @@ from joey.protocols.first_call import FirstCallOnly
 from joey.protocols.reply import Reply, ReplyBuilder
 from joey.providers.base import ModelRequest
 from joey.providers.errors import BadRequestError, ContextTooLongError
-from joey.task.call_ids import CallIds
 from joey.task.config import TaskConfig
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 from joey.task.request import RequestBuilder, persist
 from joey.task.toolbox import Toolbox
 from joey.task.window import KEPT_MESSAGES, Window
+
+
+class CallIds:
+    """The ids of the calls of one reply. `used` are those of the earlier replies."""
+
+    def __init__(self, used: AbstractSet[str], turn: int) -> None:
+        self._used = used
+        self._turn = turn
+        self._ids: dict[str, str] = {}
+
+    def unique(self, event: StreamEvent) -> StreamEvent:
+        """The event with the id that its call has in the task."""
+        match event:
+            case ToolCallDelta(call_id, path, text, raw, literal):  # nearly all events of a long call
+                new = self.of(call_id)
+                return event if new == call_id else ToolCallDelta(new, path, text, raw, literal)
+            case ToolCallStarted(call_id) | ToolCallFinished(call_id) | ToolCallMalformed(call_id):
+                new = self.of(call_id)
+                return event if new == call_id else replace(event, call_id=new)
+        return event
+
+    def of(self, call_id: str) -> str:
+        """The id in the task of the call that has this one in its reply."""
+        new = self._ids.get(call_id)
+        if new is None:
+            new, attempt = call_id, self._turn
+            while new in self._used or new in self._ids.values():
+                new, attempt = f"{call_id}_{attempt}", attempt + 1
+            self._ids[call_id] = new
+        return new
+
 
 MIN_ANSWER = 1024
 """Tokens that an answer needs to be of use; for less room the conversation is shortened."""

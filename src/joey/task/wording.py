@@ -149,3 +149,19 @@ def subtask_result(child_id: str, outcome: str, message: str) -> str:
     if outcome == "completed":
         return f"Subtask {child_id} completed.\n\nResult:\n{message}"
     return f"Subtask {child_id} did not complete ({outcome}). {message}".strip()
+
+
+def denied(reason: str, comment: str) -> str:
+    """What the model reads when the user said no."""
+    if comment:
+        return f"This call was denied, with this feedback:\n{framed('feedback', comment)}"
+    return f"This call was denied: {reason}" if reason else "The user denied this call."
+
+
+SKIPPED = "This call was skipped because an earlier call of the same turn was denied."
+AFTER_SUBTASK = (
+    "This call was skipped: new_task must be the last call of a turn; only more of new_task may follow it. "
+    "Make it again in a later turn."
+)
+CANNOT_WORK = "it cannot work as it is, so yes only tells the model why, which may quote the file"
+"""For the user, who is asked about such a call."""

@@ -8,10 +8,16 @@ A call goes through three steps, so that what was approved is what happens:
 3. `plan.execute()` does exactly that, or fails and leaves everything as it was.
 
 Most tools have nothing to prepare: they implement `run` and, if they touch the world, `actions`.
+
+What a tool remembers during a task is an object of its own type: `context.memory[Jobs]` is the same in every call, made
+when it is first needed, without arguments, and closed with the task. One that holds something open has `async def
+close(self)`; one that looks at what the others left behind has `async def after_close(self)`, which is called when
+everything is closed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import sys
 from abc import ABC, abstractmethod
@@ -19,7 +25,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
@@ -32,9 +38,32 @@ from joey.system.filenames import unquoted
 from joey.system.processes import ProcessGroup
 from joey.tools.display import Display, flat
 from joey.tools.forms import AskForm, decline
-from joey.tools.memory import ToolMemory
 from joey.toolspec import CustomForm, Group, ToolSpec
 from joey.wire import JsonObject, JsonValue
+
+T = TypeVar("T")
+
+
+class ToolMemory:
+    """The objects of one task, by type."""
+
+    def __init__(self) -> None:
+        self._objects: dict[type[Any], Any] = {}
+
+    def __getitem__(self, kind: type[T]) -> T:
+        if kind not in self._objects:
+            self._objects[kind] = kind()
+        found: T = self._objects[kind]
+        return found
+
+    async def close(self) -> None:
+        """Close everything, side by side, and forget it; a failure of one does not keep the others open."""
+        objects = tuple(self._objects.values())
+        self._objects.clear()
+        for step in ("close", "after_close"):
+            steps = [getattr(each, step) for each in objects if hasattr(each, step)]
+            await asyncio.gather(*(each() for each in steps), return_exceptions=True)
+
 
 ApprovedBy: TypeAlias = Literal["user", "rule", "sandbox"]
 """A person who was asked about this very call; a rule (or a profile) that allows it; or a profile that lets commands

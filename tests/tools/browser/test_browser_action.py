@@ -20,10 +20,9 @@ from browser_pages import PAGES
 from joey.messages import ImageBlock, ToolResult, ToolUseBlock
 from joey.modes.builtin import CODE
 from joey.system.hosts import host_of
-from joey.tools.base import Permissions, ToolContext
+from joey.tools.base import Permissions, ToolContext, ToolMemory
 from joey.tools.browser.session import Timeouts
 from joey.tools.builtin.browser_action import Browser, BrowserAction
-from joey.tools.memory import ToolMemory
 from joey.tools.registry import Registry, RejectedCall
 from joey.tools.toolset import ToolChoices, build_toolset
 from pages_kit import Pages, needs_browser

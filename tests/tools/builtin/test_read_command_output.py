@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from joey.messages import ToolResult
 from joey.tools.base import ToolContext
 from joey.tools.builtin.read_command_output import ReadCommandOutput, ReadCommandOutputParams
-from joey.tools.shell.stored_output import read_page
+from joey.tools.shell.artifacts import read_page
 
 
 def keep(context: ToolContext, name: str, text: str) -> None:

@@ -17,7 +17,7 @@ from joey.messages import TextBlock
 from joey.modes.mode import Mode
 from joey.sandbox import SandboxSettings
 from joey.system.trust import TrustStore
-from joey.task.check_settings import CheckSettings
+from joey.task.settings import CheckSettings
 from joey.testing.script import Scripted, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.languages.programs import LanguageSettings, ServerProgram

@@ -13,7 +13,7 @@ import pytest
 from joey.bounded.documents import DocumentError, Extracted
 from joey.tools.base import ToolContext
 from joey.tools.builtin.read_file import ReadFile, ReadFileParams
-from joey.tools.reading import documents
+from joey.tools.reading import kinds
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -33,7 +33,7 @@ def extract(suffix: str, data: bytes) -> Extracted:
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.seek(0)
-        return documents.extract(suffix, file.fileno())
+        return kinds.extract(suffix, file.fileno())
 
 
 def docx(body: str) -> bytes:

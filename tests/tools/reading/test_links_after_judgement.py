@@ -39,7 +39,7 @@ from joey.tools.editing.planning import EditRefused, real_path
 from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry
 from joey.tools.restrict import file_refusal
-from joey.tools.searching.confirm import stands_in
+from joey.tools.searching.results import stands_in
 from joey.tools.searching.ripgrep import FoundLine
 from joey.tools.toolset import ToolChoices, build_toolset
 

@@ -19,9 +19,8 @@ from joey.task.repetition import Repetition
 from joey.task.settings import Replies, TaskLimits
 from joey.tools.base import Tool, ToolContext
 from joey.tools.builtin import builtin_tools
-from joey.tools.model_preferences import choices_for
 from joey.tools.options import BuiltinOptions
-from joey.tools.toolset import ToolChoices
+from joey.tools.toolset import ToolChoices, choices_for
 from joey.toolspec import ToolSpec
 
 

@@ -39,8 +39,7 @@ from playwright.async_api import (
 
 from joey.system.hosts import host_of
 from joey.tools.browser.gate import Gate, Trouble
-from joey.tools.browser.pointing import Size
-from joey.tools.browser.view import Notes, View
+from joey.tools.browser.view import Notes, Size, View
 from joey.tools.shell.environment import command_environment
 
 VIEWPORT = Size(900, 600)

@@ -12,8 +12,7 @@ from joey.tools.display import Display
 from joey.tools.editing.block_edit import apply_blocks
 from joey.tools.editing.blocks import BlockError, read_blocks
 from joey.tools.editing.outcomes import report
-from joey.tools.editing.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
-from joey.tools.editing.tool import OneFileTool
+from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, missing_file, not_as_read, open_source
 from joey.wire import JsonObject
 
 

@@ -13,8 +13,7 @@ from joey.tools.base import Params, ToolContext
 from joey.tools.display import Display
 from joey.tools.editing.patch import PatchError, read_patch
 from joey.tools.editing.patch_planning import patch_actions, prepare_patch
-from joey.tools.editing.planning import EditRefused, Prepared
-from joey.tools.editing.tool import EditTool
+from joey.tools.editing.planning import EditRefused, EditTool, Prepared
 from joey.toolspec import CustomForm
 from joey.wire import JsonObject
 

@@ -17,8 +17,7 @@ from joey.system.filenames import quoted
 from joey.system.hosts import host_of
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.browser.chromium import find_chromium, why_no_browser
-from joey.tools.browser.pointing import PointingError, keys_in, point_in, size_in
-from joey.tools.browser.view import View
+from joey.tools.browser.view import PointingError, View, keys_in, point_in, size_in
 from joey.tools.display import Display
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.paths import UnusablePathError, locate

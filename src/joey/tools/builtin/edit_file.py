@@ -10,10 +10,8 @@ from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.display import Display
 from joey.tools.editing.document import with_ends_of
-from joey.tools.editing.planning import EditRefused, Prepared, new_file, open_source
-from joey.tools.editing.text_edit import Remedies, TextEdit
-from joey.tools.editing.text_planning import prepare_text_edits
-from joey.tools.editing.tool import OneFileTool
+from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, new_file, open_source
+from joey.tools.editing.text_edit import Remedies, TextEdit, prepare_text_edits
 from joey.wire import JsonObject
 
 _REMEDIES = Remedies("Make old_string fit by adding lines around it,", "or set expected_replacements to the number.")

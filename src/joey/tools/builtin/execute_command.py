@@ -28,11 +28,16 @@ from joey.tools.shell.confinement import (
     resolved_needs,
     sandbox_for,
 )
-from joey.tools.shell.environment import NO_RULES, CommandEnvironment, EnvironmentRules, command_environment
+from joey.tools.shell.environment import (
+    NO_RULES,
+    CommandEnvironment,
+    EnvironmentRules,
+    command_environment,
+    hide_own_process,
+)
 from joey.tools.shell.job import Job, start
 from joey.tools.shell.jobs import Jobs
 from joey.tools.shell.output import CommandOutput, format_size
-from joey.tools.shell.own_process import hide_own_process
 from joey.tools.shell.planted_files import look_for_planted, watch_for_planted
 from joey.tools.shell.sandbox_hint import wall_hint
 from joey.tools.shell.shorten import collapse_repeats, shorten_output

@@ -13,11 +13,10 @@ from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
 from joey.tools.line_numbers import shorten
 from joey.tools.paths import reason
-from joey.tools.shell.artifacts import ARTIFACT_ID, artifacts, folder_of, read_record
+from joey.tools.shell.artifacts import ARTIFACT_ID, Matches, artifacts, find_lines, folder_of, read_page, read_record
 from joey.tools.shell.exit_status import ExitStatus, describe_status
 from joey.tools.shell.jobs import Jobs
 from joey.tools.shell.output import format_size
-from joey.tools.shell.stored_output import Matches, find_lines, read_page
 
 LIMIT = 40_960
 _MAX_LIMIT = 256 * 1024

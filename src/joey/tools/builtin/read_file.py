@@ -25,10 +25,8 @@ from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, o
 from joey.tools.display import Display
 from joey.tools.line_numbers import MAX_LINE, number_lines
 from joey.tools.paths import LocatedPaths, UnusablePathError, reason
-from joey.tools.reading.documents import extract, is_document
-from joey.tools.reading.excerpt import excerpt
-from joey.tools.reading.kinds import describe_binary
-from joey.tools.reading.lines import BlockOptions, Span, TextLines, block_around, line_endings, slice_lines
+from joey.tools.reading.kinds import describe_binary, extract, is_document
+from joey.tools.reading.lines import BlockOptions, Span, TextLines, block_around, excerpt, line_endings, slice_lines
 from joey.tools.reading.older_shape import from_older_shape
 from joey.tools.seen_files import digest, digest_of, note_seen_version
 from joey.tools.textfile import NotTextError, read_text

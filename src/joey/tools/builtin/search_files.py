@@ -20,9 +20,8 @@ from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
 from joey.tools.paths import LocatedPaths, UnusablePathError, name_for, reason
-from joey.tools.searching.confirm import stands_in
 from joey.tools.searching.listing import IGNORE_FILES
-from joey.tools.searching.results import Results, write
+from joey.tools.searching.results import Results, stands_in, write
 from joey.tools.searching.ripgrep import SearchError, search
 
 LIMIT = 300

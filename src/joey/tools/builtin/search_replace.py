@@ -8,10 +8,8 @@ from pydantic import Field
 
 from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.display import Display
-from joey.tools.editing.planning import Prepared
-from joey.tools.editing.text_edit import Remedies, TextEdit
-from joey.tools.editing.text_planning import prepare_text_edits
-from joey.tools.editing.tool import OneFileTool
+from joey.tools.editing.planning import OneFileTool, Prepared
+from joey.tools.editing.text_edit import Remedies, TextEdit, prepare_text_edits
 from joey.wire import JsonObject
 
 _REMEDIES = Remedies("Make old_string unique by adding lines around it.")

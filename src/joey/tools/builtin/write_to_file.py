@@ -10,8 +10,7 @@ from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext
 from joey.tools.display import Display
 from joey.tools.editing.document import with_ends_of
-from joey.tools.editing.planning import EditRefused, Prepared, new_file, open_source
-from joey.tools.editing.tool import OneFileTool
+from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, new_file, open_source
 from joey.tools.seen_files import changed_since_seen
 from joey.wire import JsonObject
 

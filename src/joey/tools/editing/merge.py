@@ -36,8 +36,7 @@ from joey.system.worktrees import Worktrees
 from joey.tools.base import Params, Plan, ToolContext
 from joey.tools.display import Display
 from joey.tools.editing.changes import FileChange, read_present
-from joey.tools.editing.planning import EditRefused, Prepared
-from joey.tools.editing.tool import EditTool
+from joey.tools.editing.planning import EditRefused, EditTool, Prepared
 
 _REGULAR = ("", "100644", "100755")
 _MAX_NAMED = 10

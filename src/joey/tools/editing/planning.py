@@ -1,4 +1,5 @@
-"""From the files an edit would change to a tool's Plan: what is asked about is what is written.
+"""From the files an edit would change to a tool's Plan: what is asked about is what is written. `EditTool` is what the
+tools that edit files have in common: everything but how the edit is worked out.
 
 The new bytes are made while planning. The diff that the user sees is made from them, and carrying the plan out
 writes these bytes or nothing: if a file is no longer what it was, the plan fails.
@@ -8,22 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
 from pydantic import BaseModel
 
+from joey.actions import Action, WritePath
 from joey.messages import ShownDiff, ToolResult
 from joey.system.filenames import quoted
-from joey.tools.base import Plan, ToolContext, failed, ok
+from joey.tools.base import ParamsT, Plan, Tool, ToolContext, failed, ok
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.editing.document import Document
 from joey.tools.editing.linediff import changes as line_changes
 from joey.tools.seen_files import changed_since_seen, digest, note_seen
 from joey.tools.textfile import NotTextError, TextFile, UnencodableError, read_text
 from joey.tools.unsaved import as_open, disk_of
+from joey.toolspec import Group
 
 _CONTEXT_LINES = 3
 _MAX_STATE_LINES = 120
@@ -267,3 +271,39 @@ def _rows(text: str, *, keep_returns: bool) -> list[str]:
 
 def _cut(line: str) -> str:
     return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"
+
+
+class EditTool(Tool[ParamsT]):
+    """Subclasses work the edit out and list its actions; asking, writing and answering is done here."""
+
+    group: Group = "edit"
+
+    @abstractmethod
+    def prepare(self, params: ParamsT, context: ToolContext) -> Prepared:
+        """Work the edit out without changing anything. Raises EditRefused if it cannot be made."""
+
+    async def plan(self, params: ParamsT, context: ToolContext) -> Plan:
+        read = list[Path]()
+        watched = replace(context, reading=read.append)
+        plan = await plan_edit(context, lambda: self.prepare(params, watched), params)
+        # A refusal quotes what was read, so that is judged, too: as a change, which is what the call declares.
+        return replace(plan, targets=tuple(dict.fromkeys((*plan.targets, *read))))
+
+    async def run(self, params: ParamsT, context: ToolContext) -> ToolResult:
+        return await (await self.plan(params, context)).execute()
+
+
+class OneFileTool(EditTool[ParamsT]):
+    """Edits one file."""
+
+    @abstractmethod
+    def target(self, params: ParamsT) -> str:
+        """The path of the file, as the model wrote it."""
+
+    def actions(self, params: ParamsT, context: ToolContext) -> tuple[Action, ...]:
+        name = self.target(params)
+        try:
+            exists = os.path.exists(real_path(context, name))  # noqa: PTH110 - also answers for impossible names
+        except EditRefused:
+            exists = False
+        return (WritePath(name, "modify" if exists else "create"),)

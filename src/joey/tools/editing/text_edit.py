@@ -1,4 +1,4 @@
-"""One string of a file for another.
+"""One string of a file for another, or several one after the other, all or none.
 
 The old string is looked for as it is, anywhere in the text; `\\n` in it stands for whatever line ends the file has.
 Only if it is nowhere are its lines looked for as whole lines in the looser stages of `matching`. In either case the
@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from joey.system.filenames import quoted
+from joey.tools.base import ToolContext
 from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Stage, is_blank, places
-from joey.tools.editing.outcomes import EditOutcome, already, ambiguous, applied, failure, not_found, span
+from joey.tools.editing.outcomes import EditOutcome, already, ambiguous, applied, failure, not_found, report, span
+from joey.tools.editing.planning import EditRefused, Prepared, missing_file, not_as_read, open_source
 from joey.tools.editing.reindent import reindented, unchanged_lines
 
 
@@ -37,7 +40,7 @@ class Remedies:
 
 
 def apply_text_edit(
-    document: Document, edit: TextEdit, remedies: Remedies | None = None, *, fuzzy: float | None = None
+    document: Document, edit: TextEdit, remedies: Remedies | None = None
 ) -> tuple[Document, EditOutcome]:
     """The new document (the old one if it failed) and the verdict."""
     old, new = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
@@ -45,7 +48,7 @@ def apply_text_edit(
         return document, failure("the old string is empty. To create a file or fill an empty one, use write_to_file.")
     if edit.old == edit.new:
         return document, failure("the old and the new string are the same, so there is nothing to change.")
-    return _Places(document, edit, old, new, remedies or Remedies(), fuzzy).apply()
+    return _Places(document, edit, old, new, remedies or Remedies()).apply()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,6 @@ class _Places:
     old: str
     new: str
     remedies: Remedies
-    fuzzy: float | None
 
     def apply(self) -> tuple[Document, EditOutcome]:
         offsets = self._offsets()
@@ -66,7 +68,7 @@ class _Places:
         wanted = self.old.removesuffix("\n").split("\n")
         if is_blank(wanted):
             return self.document, failure("not found: the file has no such white space. Read the file again.")
-        stage, found = places(self.document.lines, wanted, fuzzy=self.fuzzy)
+        stage, found = places(self.document.lines, wanted)
         if not found:
             return self.document, self._missing(wanted)
         wrong = self._wrong_count(found, stage)
@@ -128,3 +130,19 @@ def _done(lines: Sequence[int], stage: Stage) -> EditOutcome:
     note = f" ({stage.value})" if stage.value else ""
     listed = ", ".join(span(line, line + 1).removeprefix("line ") for line in lines[:20])
     return EditOutcome("applied", f"applied in {len(lines)} places, lines {listed}{note}.")
+
+
+def prepare_text_edits(context: ToolContext, name: str, edits: Sequence[TextEdit], remedies: Remedies) -> Prepared:
+    """Each edit works on what the ones before it made of the file."""
+    source = open_source(context, name)
+    if source is None:
+        raise missing_file(name)
+    document, verdicts = source.document, []
+    for edit in edits:
+        document, verdict = apply_text_edit(document, edit, remedies)
+        verdicts.append(verdict)
+    words = report(verdicts, "Replacement")
+    if any(verdict.failed for verdict in verdicts):
+        note = not_as_read(context, source.path, name, source.data)
+        raise EditRefused(f"Nothing was changed in {quoted(name)}.\n{words}{note}")
+    return Prepared((source.edited(document),), f"Changes applied to {quoted(name)}", (words,))

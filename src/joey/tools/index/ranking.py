@@ -9,10 +9,41 @@ Without the model, or for an index without vectors, the second part alone is the
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
 from joey.tools.index.model import Embedder
-from joey.tools.index.store import IndexStore
-from joey.tools.index.vectors import Vectors
+from joey.tools.index.store import DamagedIndexError, IndexStore
 from joey.tools.index.words import search_words
+
+SIZE = 384
+
+
+class Vectors:
+    """All the vectors of an index in one matrix: the nearest to a question by one product. 50,000 of them take 11 ms.
+
+    Loads numpy when it is first asked: there are vectors only where numpy is.
+    """
+
+    def __init__(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        numpy: Any = importlib.import_module("numpy")
+        if any(len(vector) != 2 * SIZE for _, vector in rows):
+            raise DamagedIndexError("a vector of the index has the wrong length")
+        self._numpy = numpy
+        self._row_of = {text: row for row, (text, _) in enumerate(rows)}
+        flat = numpy.frombuffer(b"".join(vector for _, vector in rows), dtype="<f2")
+        self._matrix = flat.astype(numpy.float32).reshape(len(rows), SIZE)
+
+    def nearest(self, wanted: Any, texts: dict[int, int], limit: int) -> dict[int, float]:
+        """The pieces (given with their texts) whose cosine to the wanted vector is the greatest."""
+        pieces = [piece for piece, text in texts.items() if text in self._row_of]
+        if not pieces:
+            return {}
+        scores = (self._matrix @ wanted)[[self._row_of[texts[piece]] for piece in pieces]]
+        keep = self._numpy.argpartition(-scores, limit)[:limit] if len(pieces) > limit else range(len(pieces))
+        return {pieces[at]: float(scores[at]) for at in keep}
+
 
 MEANING = 0.8
 _CANDIDATES = 200

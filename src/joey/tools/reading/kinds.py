@@ -1,6 +1,12 @@
-"""What a file is that is neither text nor an image for the model, in a few words."""
+"""Files that are no text: that of documents, read in a bounded process (`joey.bounded.documents`), and what any other
+is, in a few words."""
 
 from __future__ import annotations
+
+import json
+
+from joey.bounded.documents import MODULES, DocumentError, Extracted
+from joey.bounded.process import LimitError, run_bounded
 
 _OTHERS = (
     (b"BM", "a BMP image"),
@@ -34,3 +40,18 @@ def describe_binary(data: bytes) -> str:
     if data[4:8] == b"ftyp":
         return "an AVIF image" if data[8:12] == b"avif" else "MP4 or QuickTime video"
     return next((words for start, words in _OTHERS if data.startswith(start)), "binary data")
+
+
+def is_document(suffix: str) -> bool:
+    return suffix.lower() in MODULES
+
+
+def extract(suffix: str, file: int) -> Extracted:
+    """The text of a document of the kind its suffix names, from a descriptor of it. Blocks. Raises DocumentError."""
+    try:
+        answer = json.loads(run_bounded("joey.bounded.documents", [suffix.lower()], file))
+    except LimitError as problem:
+        raise DocumentError(f"{problem}; if you need it, use a program for it with execute_command") from None
+    if "error" in answer:
+        raise DocumentError(answer["error"])
+    return Extracted(**answer)

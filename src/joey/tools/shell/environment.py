@@ -13,13 +13,19 @@ Three kinds of variables are withheld, and the model is informed of their names,
 
 The names that every program needs (HOME, LANG, …) are listed and never withheld. `keep` returns secrets and doors, not
 the third kind; `withhold` adds names and is stronger than `keep`. Both take patterns: `AWS_*`.
+
+Joey's own environment has the keys, and Linux lets every process of the same user read it (`/proc/PID/environ`) and the
+memory behind it. A process that is not dumpable is excepted from that, so Joey's own is made so (`hide_own_process`).
+Root may read it all the same: there only the sandbox helps, in which other processes are not seen.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
@@ -200,3 +206,17 @@ def _search_paths(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _absolute(paths: str) -> str:
     return ":".join(each for each in paths.split(":") if each.startswith("/"))
+
+
+_PR_SET_DUMPABLE = 4
+
+
+@cache
+def hide_own_process() -> None:
+    """Let no other process of the user read our environment and memory. Programs that we start are as ever."""
+    if sys.platform != "linux":
+        return
+    import ctypes  # noqa: PLC0415 - only who runs commands pays for it
+
+    with contextlib.suppress(OSError, AttributeError):  # another C library: then it stays as it is
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -10,8 +10,7 @@ from joey.system.filenames import quoted
 from joey.tools.base import Tool, ToolContext
 from joey.tools.builtin import builtin_tools
 from joey.tools.builtin.write_to_file import WriteToFile, WriteToFileParams
-from joey.tools.editing.planning import EditRefused, Prepared, Source, open_source
-from joey.tools.editing.tool import OneFileTool
+from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, Source, open_source
 from joey.tools.options import BuiltinOptions
 from joey.tools.seen_files import changed_since_seen, was_seen
 from joey.toolspec import ToolSpec
