@@ -174,10 +174,9 @@ def _schema(folder: Path) -> Callable[[], str]:
     from joey.protocols.json_mix.protocol import JsonMixProtocol
     from joey.protocols.xml.protocol import XmlProtocol
     from joey.schema.coerce import coerce
-    from joey.schema.describe import expected
     from joey.schema.example import example_arguments
     from joey.schema.normalise import normalise
-    from joey.schema.repair import ArgumentRepair
+    from joey.schema.repair import ArgumentRepair, expected
     from joey.toolspec import ToolSpec
 
     schema = json.loads((folder / "schema.json").read_text())

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import pytest
 
 from joey.policy import Workspace
-from joey.policy.guarded import is_guarded
+from joey.policy.protected import is_guarded
 from joey.sandbox import Sandbox, Walls, bubblewrap, open_full, open_partial
 from joey.sandbox.holder import SandboxError
 from joey.sandbox.settings import ProcessLimits

@@ -36,8 +36,7 @@ from joey.task.profiles import choose_profile
 from joey.task.settings import Replies, TaskLimits
 from joey.task.subtasks import Family
 from joey.task.task import TaskHandle
-from joey.testing.script import Scripted, reply
-from joey.testing.scripted import ScriptedProvider
+from joey.testing.script import Scripted, ScriptedProvider, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import build_toolset
 

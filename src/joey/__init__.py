@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from joey.events import TextDelta as TextDelta
     from joey.events import ToolRunFinished as ToolRunFinished
     from joey.events import ToolRunStarted as ToolRunStarted
-    from joey.hooks.function import hook as hook
+    from joey.hooks.hook import hook as hook
     from joey.protocols import parse as parse
     from joey.providers import Provider as Provider
     from joey.providers import ProviderError as ProviderError
@@ -65,7 +65,7 @@ _MODULES = {
         "ToolRunFinished",
         "ToolRunStarted",
     ),
-    "joey.hooks.function": ("hook",),
+    "joey.hooks.hook": ("hook",),
     "joey.protocols": ("parse",),
     "joey.providers": ("Provider", "ProviderError", "open_model"),
     "joey.tools.base": ("Tool", "ToolContext"),

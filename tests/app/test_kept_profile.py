@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from joey.app.tasks import Given, TaskOptions, open_task, prepare_task
-from joey.testing.scripted import ScriptedProvider
+from joey.testing.script import ScriptedProvider
 
 
 async def opened_with(folder: Path, resume: str | None = None, approve: str = "") -> tuple[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from joey.prompts import Library, SlashCommand
-from joey.prompts.markdown import UnusableFileError, parse_document
+from joey.prompts.library import UnusableFileError, parse_document
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from joey.policy.guarded import is_guarded
 from joey.policy.paths import Workspace
+from joey.policy.protected import is_guarded
 from joey.tools.base import ApprovedBy, Permissions, ToolContext
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.shell.planted_files import look_for_planted, watch_for_planted

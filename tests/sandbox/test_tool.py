@@ -12,9 +12,9 @@ import pytest
 
 from joey.actions import RunCommand, WidenSandbox
 from joey.messages import ShownText, ToolResult
-from joey.policy.guarded import is_guarded
 from joey.policy.judge import judge
 from joey.policy.paths import Workspace
+from joey.policy.protected import is_guarded
 from joey.policy.settings import Settings
 from joey.sandbox import SandboxSettings
 from joey.sandbox.planted import gitlinks, is_harmless_config

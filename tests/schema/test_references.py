@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.schema.describe import expected
 from joey.schema.example import example_arguments
 from joey.schema.kinds import kinds_of, type_of
 from joey.schema.references import MAX_PARTS, follow, resolve
-from joey.schema.repair import ArgumentRepair
+from joey.schema.repair import ArgumentRepair, expected
 
 ROOT: dict[str, Any] = {
     "$defs": {

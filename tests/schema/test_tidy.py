@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from joey.schema.tidy import tidy
+from joey.schema.normalise import tidy
 from joey.tools.base import Params, Tool
 from joey.tools.builtin import builtin_tools
 from joey.tools.options import BuiltinOptions

@@ -15,7 +15,7 @@ from joey.journal.journal import Journal, JournalError, read_journal
 from joey.journal.records import ModeSet
 from joey.system.user_files import append_lines
 from joey.task.unexpected import write_down
-from joey.terminal.input_history import InputHistory
+from joey.terminal.session import InputHistory
 from joey.tools.shell.output import PREVIEW, CommandOutput
 
 

@@ -24,8 +24,7 @@ from joey.events import (
     TurnStarted,
 )
 from joey.hooks.consent import HookConsent
-from joey.hooks.function import hook
-from joey.hooks.hook import Hook, HookEvent
+from joey.hooks.hook import Hook, HookEvent, hook
 from joey.journal.journal import read_journal
 from joey.journal.records import HookRan
 from joey.task.settings import HookSettings

@@ -37,8 +37,7 @@ from joey.task import wording
 from joey.task.task import TaskHandle
 from joey.task.wording import SKIPPED
 from joey.terminal.transcript import Card, ModelText, UserText, entries_of
-from joey.testing.script import Failure, Faults, Scripted, reply
-from joey.testing.scripted import ScriptedProvider
+from joey.testing.script import Failure, Faults, Scripted, ScriptedProvider, reply
 from task_kit import Kit, call, done, yes
 
 SUBTASK = call("n", "new_task", mode="code", message="Look into it.")

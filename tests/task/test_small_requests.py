@@ -18,8 +18,7 @@ from joey.task.profiles.small.intent import Intent, intent_of
 from joey.task.profiles.small.problems import collateral, missing_colour, missing_imports, problem_in, weakened
 from joey.task.profiles.small.runaway import runs_away
 from joey.task.settings import TaskLimits
-from joey.testing.script import Scripted, reply
-from joey.testing.scripted import ScriptedProvider
+from joey.testing.script import Scripted, ScriptedProvider, reply
 from joey.tools.options import BuiltinOptions
 from joey.tools.toolset import ToolChoices, build_toolset
 from task_kit import SMALL, Kit, call, done

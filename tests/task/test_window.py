@@ -21,8 +21,7 @@ from joey.task.large_results import limit_for, result_sizes, shortened
 from joey.task.task import TaskHandle
 from joey.task.window import KEPT_MESSAGES, kept_of
 from joey.terminal.context_bar import context_lines
-from joey.testing.script import Failure, Faults, Scripted, reply
-from joey.testing.scripted import ScriptedProvider
+from joey.testing.script import Failure, Faults, Scripted, ScriptedProvider, reply
 from joey.tools.builtin import builtin_tools
 from joey.tools.toolset import ToolChoices, build_toolset
 from joey.usage import Usage

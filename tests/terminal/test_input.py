@@ -11,9 +11,9 @@ from joey.chunks import UsageChunk
 from joey.events import ContextShortened, UserMessageTakenBack
 from joey.messages import ImageBlock
 from joey.terminal.attachments import images_in, only_images
-from joey.terminal.input_history import KEPT, InputHistory
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.prompt import History, Prompt
+from joey.terminal.session import KEPT, InputHistory
 from joey.testing.script import Faults, reply
 from screen_kit import ScratchServices, on_screen, say, until
 from task_kit import call, done

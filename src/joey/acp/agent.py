@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from joey.acp.client import Client
+from joey.acp.client import Client, ClientFiles
 from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError
-from joey.acp.files import ClientFiles
 from joey.acp.greeting import KEY_VARIABLES, answer_to_initialize
 from joey.acp.prompt import read_prompt
 from joey.acp.servers import read_servers

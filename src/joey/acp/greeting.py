@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from joey import __version__
-from joey.acp.own_model import has_own_model
+from joey.system.places import models_place, user_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` takes longer to load than all the rest
@@ -54,3 +55,22 @@ def _login(params: Mapping[str, Any]) -> dict[str, Any]:
 def _has_model(environment: Mapping[str, str]) -> bool:
     """Whether there is a key or a model, as far as a quick look tells. A session looks closely."""
     return any(environment.get(name) for name in ("JOEY_MODEL", *KEY_VARIABLES)) or has_own_model(environment)
+
+
+def has_own_model(environment: Mapping[str, str]) -> bool:
+    return _names_model(f"{user_place(environment)}/config.toml") or _has_weights(models_place(environment))
+
+
+def _names_model(settings: str) -> bool:
+    try:
+        with open(settings, encoding="utf-8") as file:  # noqa: PTH123 - without pathlib
+            return any(line.split("=")[0].strip() == "model" for line in file)
+    except (OSError, ValueError):
+        return False
+
+
+def _has_weights(folder: str) -> bool:
+    try:
+        return any(name.endswith(".gguf") for name in os.listdir(folder))  # noqa: PTH208 - without pathlib
+    except OSError:
+        return False

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from joey.errors import UsageError
 from joey.policy import Settings, Workspace
-from joey.policy.guarded import is_guarded
+from joey.policy.protected import is_guarded
 from joey.sandbox import Network, SandboxSettings, Walls, open_sandbox
 from joey.tools.shell.confinement import existing_places
 

@@ -13,7 +13,7 @@ from joey.app.sources import NO_SOURCES, Sources, key_for, settings_in_force
 from joey.config import Config, Setting
 from joey.errors import UsageError
 from joey.modes.files import load_modes
-from joey.policy.layers import Approvals, ApprovalSource, layered
+from joey.policy.settings import Approvals, ApprovalSource, layered
 from joey.providers import LOCAL, MissingKeyError
 from joey.providers.local.weights import DEFAULT as LOCAL_MODEL
 from joey.providers.local.weights import known

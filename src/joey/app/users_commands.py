@@ -17,7 +17,7 @@ from joey.config import Config
 from joey.frames import framed
 from joey.messages import ShownText
 from joey.policy import Workspace
-from joey.policy.guarded import is_guarded
+from joey.policy.protected import is_guarded
 from joey.tools.base import Permissions, ToolContext, ToolMemory
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.shell.colours import without_colours

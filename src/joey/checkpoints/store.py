@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from joey.bounded.attributes import extras_of
+from joey.bounded.files import extras_of
 from joey.bounded.folders import place_of
 from joey.checkpoints.doomed import worth_keeping
 from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathState, mode_of, stamp_of

@@ -248,7 +248,7 @@ def _task_line(task: FleetTask, width: int | None = 100) -> str:
 def _work(args: argparse.Namespace) -> int:
     import asyncio
 
-    from joey.fleet.serving import serve
+    from joey.fleet.worker import serve
 
     config = settings_in_force(Path.cwd())
     with _fleet() as fleet:

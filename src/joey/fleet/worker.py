@@ -14,7 +14,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
+import sys
 import threading
 import time
 from collections import Counter
@@ -32,6 +34,7 @@ from joey.fleet.ledger import MAX_DEATHS, Ledger, WorkerLine, patiently
 from joey.fleet.liveness import Locks, locks_of
 from joey.fleet.part import Part, PartSetting
 from joey.fleet.session import WorkerSetting
+from joey.system.signals import handled_signals
 
 _LOOK_EVERY = 0.5
 _STOP_SECONDS = 20.0
@@ -196,3 +199,34 @@ class Worker:
     async def add_scheduled(self, at: str, context: str) -> None:
         added = await asyncio.to_thread(patiently, Fleet(self._database, self._queue).add_scheduled, at, context)
         self._options.report(f"schedule: {len(added.new)} tasks added")
+
+
+async def serve(fleet: Fleet, slots: int, per_minute: float | None, *, attached: bool = False) -> int:
+    """Work until somebody wants this to end; returns an exit code."""
+    worker = Worker(fleet.database, fleet.queue, WorkerOptions(slots, per_minute, _report))
+    loop, pressed = asyncio.get_running_loop(), 0
+
+    def stop(_number: signal.Signals) -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed > 1:
+            os._exit(130)  # its lock is released with it: others take over
+        worker.stop()
+
+    if attached:
+        threading.Thread(target=_wait_for_end, args=(loop, worker), daemon=True).start()
+    with handled_signals(stop):
+        code = await worker.run()
+    if code == EXIT_TAKEN_OVER:
+        os._exit(code)
+    return code
+
+
+def _wait_for_end(loop: asyncio.AbstractEventLoop, worker: Worker) -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    loop.call_soon_threadsafe(worker.stop)
+
+
+def _report(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)

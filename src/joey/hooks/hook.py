@@ -3,6 +3,18 @@
 Names, settings and JSON are those of Claude Code, so that a script that was written for it works here. A matcher of
 letters, digits, `_`, `-`, spaces, `|` and `,` is a list of exact names; any other is a regular expression, found
 anywhere in the name. An empty one and `*` match everything.
+
+`joey.hook` makes one of a Python function, for programs that Joey is part of:
+
+    @joey.hook("PreToolUse", matcher="Bash")
+    def no_sudo(event):
+        if "sudo" in event["tool_input"]["command"]:
+            return {"decision": "block", "reason": "Work without sudo."}
+
+    joey.run("…", hooks=[no_sudo])
+
+The function gets the object that a command gets on its standard input, and returns the object that a command prints, a
+text, or nothing. It may be async. What it raises is reported, and changes nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from joey.bounded.regexes import PatternError, finds
+from joey.errors import UsageError
 
 HookEvent: TypeAlias = Literal[
     "SessionStart",
@@ -68,3 +81,16 @@ class Hook:
 
     def __str__(self) -> str:
         return f"{self.event}{f' ({self.matcher})' if self.matcher else ''}: {self.command}"
+
+
+def hook(event: str, *, matcher: str = "", timeout: float = DEFAULT_TIMEOUT) -> Callable[[HookFunction], Hook]:
+    """Make a hook of a function. `matcher` names the tools (or other words of the event) that it is for."""
+    known = next((each for each in HOOK_EVENTS if each == event), None)
+    if known is None:
+        raise UsageError(f"there is no hook event {event!r}; there are: {', '.join(HOOK_EVENTS)}")
+
+    def made(function: HookFunction) -> Hook:
+        name = getattr(function, "__name__", None) or repr(function)
+        return Hook(known, name, matcher, timeout, "program", function=function)
+
+    return made

@@ -7,7 +7,11 @@
 
 A file holds one mode, or several in a list under `customModes`, with the keys that Roo Code's mode files have. Of two
 modes with one slug the later place in the table wins, and within a file the first. One bad entry is reported with its
-file and line, and the others still load. The modes of a project that is not trusted may only add: see `untrusted`.
+file and line, and the others still load. The modes of a project that the user has not trusted may add, and neither
+replace nor widen. Such a mode is used only if it is new, by slug and by name (letter case does not count: `Code` would
+pass for `code`), and only with groups that the mode `code` has here, under the same restrictions. So choosing it, or
+switching to it, never permits more than the user's own everyday mode does, and the built-in and the user's own modes
+stay what they are.
 """
 
 from __future__ import annotations
@@ -15,16 +19,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from joey.bounded.formats import Problem
 from joey.modes.agents import read_agent_file
-from joey.modes.builtin import BUILTIN_MODES
+from joey.modes.builtin import BUILTIN_MODES, DEFAULT_MODE
 from joey.modes.documents import ModeEntry, ModeFileError, read_entries
 from joey.modes.mode import MODE_GROUPS, GroupRule, Mode, Origin, is_pattern
-from joey.modes.untrusted import admit
 from joey.system.folders import project_folder
 from joey.wire import JsonValue
 
@@ -246,3 +249,33 @@ def _named(value: JsonValue) -> str:
         type(None): "nothing",
     }
     return kinds.get(type(value), f"{value!r}")
+
+
+_TRUST = "this folder is not trusted (`joey tools --trust` trusts it)"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The mode as it may be used, if it may be; and what was refused, in words."""
+
+    mode: Mode | None
+    refused: str = ""
+
+
+def admit(mode: Mode, modes: Mapping[str, Mode]) -> Admitted:
+    """An untrusted mode beside those that are not the project's."""
+    taken = {text.casefold() for each in modes.values() for text in (each.slug, each.name)}
+    if {mode.slug.casefold(), mode.name.casefold()} & taken:
+        return Admitted(None, f"the mode {mode.slug!r} would replace another; not used, because {_TRUST}")
+    limit = {rule.group: rule for rule in modes[DEFAULT_MODE].groups}
+    kept = tuple(rule for each in mode.groups if (rule := _within(each, limit.get(each.group))) is not None)
+    lost = [each.group for each in mode.groups if each not in kept]
+    wider = f"the mode {mode.slug!r} would permit more than {DEFAULT_MODE!r} does ({', '.join(lost)})"
+    return Admitted(replace(mode, groups=kept), f"{wider}; not used, because {_TRUST}" if lost else "")
+
+
+def _within(rule: GroupRule, limit: GroupRule | None) -> GroupRule | None:
+    """The rule, no wider than the other. Two different patterns are not compared: then the group is left out."""
+    if limit is None or rule.file_regex == limit.file_regex or limit.file_regex is None:
+        return None if limit is None else rule
+    return limit if rule.file_regex is None else None

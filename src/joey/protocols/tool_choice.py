@@ -23,8 +23,7 @@ from joey.protocols.base import BaseParser, OnError, Protocol
 from joey.protocols.buffer import Pieces
 from joey.protocols.grammar.gbnf import GrammarRules, callable_tools
 from joey.protocols.json.relaxed import RelaxedJsonError, loads
-from joey.protocols.json_mix.grammar import call_rule
-from joey.protocols.json_mix.protocol import encode_results
+from joey.protocols.json_mix.protocol import call_rule, encode_results
 from joey.toolspec import ToolChoice, ToolSpec
 from joey.wire import JsonObject, JsonValue
 

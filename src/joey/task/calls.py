@@ -28,9 +28,9 @@ from joey.commands import Answer
 from joey.events import ToolCallFinished
 from joey.messages import ToolResult, ToolUseBlock
 from joey.modes.mode import Mode
-from joey.policy.guarded import is_guarded
 from joey.policy.judge import judge as judge_actions
 from joey.policy.paths import Workspace
+from joey.policy.protected import is_guarded
 from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict, combine
 from joey.task.unexpected import write_down

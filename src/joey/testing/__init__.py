@@ -1,7 +1,16 @@
 """The fakes and checks that Joey's own tests use, for yours."""
 
-from joey.testing.script import Failure, Faults, RawAnswer, Recording, Scripted, ScriptedReply, reply, same_reply
-from joey.testing.scripted import ScriptedProvider
+from joey.testing.script import (
+    Failure,
+    Faults,
+    RawAnswer,
+    Recording,
+    Scripted,
+    ScriptedProvider,
+    ScriptedReply,
+    reply,
+    same_reply,
+)
 from joey.testing.server import LocalServer, ReceivedRequest
 from joey.testing.streams import (
     Cutting,

@@ -33,7 +33,7 @@ from joey.actions import Action
 from joey.effects import Effect, Todo
 from joey.messages import ResultBlock, Shown, ToolResult
 from joey.messages import TextBlock as _TextBlock
-from joey.schema.tidy import tidy
+from joey.schema.normalise import tidy
 from joey.system.filenames import unquoted
 from joey.system.processes import ProcessGroup
 from joey.tools.display import Display, flat

@@ -27,9 +27,8 @@ from pydantic_core import ErrorDetails
 from joey.events import ToolCallFinished
 from joey.frames import original
 from joey.messages import ToolResult, ToolUseBlock
-from joey.schema.describe import expected, got
 from joey.schema.references import Schema, members, properties, resolve
-from joey.schema.repair import ArgumentRepair
+from joey.schema.repair import ArgumentRepair, expected, got
 from joey.tools.base import Tool, failed
 from joey.tools.toolset import Offered, Toolset, Withheld
 from joey.wire import JsonObject, JsonValue

@@ -31,15 +31,13 @@ from joey.system.filenames import quoted
 from joey.tools.builtin import builtin_display, builtin_tools
 from joey.web.answers import ConflictError, Handler, answering, body_of, flag_in, place_in, text_in, whole_in
 from joey.web.export import export_page
-from joey.web.fleet_api import FleetApi
-from joey.web.fleets import Fleets
-from joey.web.history import piece_before, whole_result
+from joey.web.fleets import FleetApi, Fleets
+from joey.web.history import piece_before, timeline, whole_result
 from joey.web.hub import Hub
 from joey.web.index import read_between
 from joey.web.playground import play, protocol_names
 from joey.web.runner import Runner, Wanted
 from joey.web.table import Listed, TaskTable
-from joey.web.timeline import timeline
 
 VERSION = 1
 STEPS: tuple[Step, ...] = ("undo", "redo")

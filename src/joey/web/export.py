@@ -17,10 +17,9 @@ from joey.errors import UsageError
 from joey.journal.store import TaskStore
 from joey.tools.builtin import builtin_display, builtin_tools
 from joey.web.assets import assets
-from joey.web.history import piece_before
+from joey.web.history import piece_before, timeline
 from joey.web.index import JournalIndex, read_between
 from joey.web.table import Listed
-from joey.web.timeline import timeline
 
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _SOURCES = re.compile(r'^import [^;]*from "\./([\w-]+\.js)";$', re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The fleet on the page: what its database has, looked at now and then while somebody watches.
+"""The fleet on the page and in the API: what its database has, looked at now and then while somebody watches.
 
 Front ends do not know each other, so the page knows a fleet as a `FleetPort`; `joey.cli` connects one. Databases are
 slow or away: everything here happens in threads, and what is wrong with a database is words on the page.
@@ -12,8 +12,12 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
 from joey.errors import JoeyError, UsageError
 from joey.journal.store import TaskStore
+from joey.web.answers import ConflictError, Handler, body_of, flag_in, place_in, text_in, whole_in
 from joey.web.follow import frame
 from joey.web.history import piece_before
 from joey.web.hub import Hub
@@ -121,3 +125,62 @@ def _recorded(port: FleetPort, task_id: str, journal: str, before: int | None) -
         return {"events": [], "older": None}
     piece = piece_before(index, journal, index.size if before is None else min(before, index.size))
     return {"events": piece.events, "older": piece.older}
+
+
+class FleetApi:
+    """The routes below /api/v1/fleet."""
+
+    def __init__(self, fleets: Fleets) -> None:
+        self.fleets = fleets
+
+    @property
+    def table(self) -> list[tuple[str, str, Handler]]:
+        return [
+            ("GET", "/fleet", self.overview),
+            ("GET", "/fleet/batches/{name}", self.batch),
+            ("GET", "/fleet/tasks/{id}", self.task),
+            ("GET", "/fleet/tasks/{id}/journals/{journal}", self.history),
+            ("POST", "/fleet/tasks/{id}/answer", self.answer),
+            ("POST", "/fleet/cancel", self.cancel),
+            ("POST", "/fleet/retry", self.retry),
+        ]
+
+    async def overview(self, _request: Request) -> Response:
+        return JSONResponse(await self.fleets.overview())
+
+    async def batch(self, request: Request) -> Response:
+        return JSONResponse(await self.fleets.tasks(request.path_params["name"]))
+
+    async def task(self, request: Request) -> Response:
+        return JSONResponse(await self.fleets.task(request.path_params["id"]))
+
+    async def history(self, request: Request) -> Response:
+        before = request.query_params.get("before")
+        place = None if before is None else place_in(before, 0)
+        return JSONResponse(await self.fleets.history(request.path_params["id"], request.path_params["journal"], place))
+
+    async def answer(self, request: Request) -> Response:
+        body = await body_of(request)
+        part, yes, text = whole_in(body, "part", 1), flag_in(body, "yes"), text_in(body, "text")
+        if part is None:
+            raise UsageError("part is missing; it is a field of the task")
+        port = await self.fleets.port()
+        if not await asyncio.to_thread(port.answer, request.path_params["id"], part, yes=yes, text=text):
+            raise ConflictError("somebody else was first, or nothing waits for this any more")
+        return JSONResponse({"sent": True}, 202)
+
+    async def cancel(self, request: Request) -> Response:
+        name, port = await _name(request), await self.fleets.port()
+        return JSONResponse({"tasks": await asyncio.to_thread(port.cancel, name)})
+
+    async def retry(self, request: Request) -> Response:
+        name, port = await _name(request), await self.fleets.port()
+        return JSONResponse({"tasks": await asyncio.to_thread(port.retry, name)})
+
+
+async def _name(request: Request) -> str:
+    """The task or batch that is named. Nothing is no name for all of them."""
+    name = text_in(await body_of(request), "name")
+    if not name:
+        raise UsageError("name is missing: a task, or a batch")
+    return name

@@ -1,4 +1,5 @@
-"""A piece of a task's past, as the events that it showed: the same that a running task sends.
+"""A piece of a task's past, as the events that it showed: the same that a running task sends. And a task over time,
+from the times in its journal: how long the model took, what ran, and what was waited for.
 
 Results can be megabytes, and people open a task to see its end. So a piece is some turns long, long texts are cut in
 the middle (`cut` says by how much), and the whole result of a call is had with a request of its own.
@@ -13,7 +14,7 @@ from typing import Any
 
 from joey.app.history import UserWords, as_it_reads, events_of
 from joey.events import Event, TaskFinished, ToolRunFinished, TurnFinished, TurnStarted
-from joey.journal.records import MessageAdded, Record, RunEnded, TaskEnded, UserSaid, UserTookBack
+from joey.journal.records import MessageAdded, Record, RunBegan, RunEnded, TaskEnded, TurnEnded, UserSaid, UserTookBack
 from joey.messages import ToolResult, ToolResultBlock
 from joey.web.index import JournalIndex, read_between
 from joey.wire import encode
@@ -104,3 +105,37 @@ def whole_result(path: Path, end: int, call_id: str) -> dict[str, Any] | None:
         if isinstance(record, RunEnded) and record.call_id == call_id:
             found = record.result
     return encode(found) if found is not None else None
+
+
+def timeline(timed: Iterable[tuple[float, Record]]) -> list[dict[str, Any]]:
+    """The turns, each with its calls. `waited` is the time before a call that nothing ran: for approval, mostly."""
+    turns: list[dict[str, Any]] = []
+    sent, last = 0.0, 0.0
+    calls: dict[str, dict[str, Any]] = {}
+    for at, record in timed:
+        match record:
+            case MessageAdded(message) if message.role == "user":
+                sent = last = at
+            case TurnEnded(usage, cost):
+                context = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+                turns.append(
+                    {
+                        "start": sent or at,
+                        "end": at,
+                        "usage": encode(usage),
+                        "context": context,
+                        "cost": cost,
+                        "calls": [],
+                    }
+                )
+                calls, last = {}, at
+            case RunBegan(call_id, name) if turns:
+                calls[call_id] = {"name": name, "waited": max(0.0, at - last), "start": at, "end": None, "error": False}
+                turns[-1]["calls"].append(calls[call_id])
+                last = at
+            case RunEnded(call_id, _, result) if call_id in calls:
+                calls[call_id] |= {"end": at, "error": result.is_error}
+                last = at
+            case _:
+                pass
+    return turns

@@ -32,8 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from joey.bounded.attributes import take_over
-from joey.bounded.files import NotRegularError, read_resolved
+from joey.bounded.files import NotRegularError, read_resolved, take_over
 from joey.bounded.folders import LinkInPathError, Place, flush_folder, is_still, open_folder
 from joey.errors import JoeyError
 from joey.system.filenames import quoted

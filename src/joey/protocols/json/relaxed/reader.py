@@ -19,8 +19,7 @@ import math
 from typing import Any, NamedTuple
 
 from joey.events import ArgumentPath
-from joey.protocols.json.relaxed.strings import StringReader
-from joey.protocols.json.relaxed.tokens import (
+from joey.protocols.json.relaxed.strings import (
     ATOM,
     FENCE_RUN,
     JSON_ATOM,
@@ -28,6 +27,7 @@ from joey.protocols.json.relaxed.tokens import (
     LINE_END,
     SPACES,
     WORD_RUN,
+    StringReader,
     atom_value,
     copy_of,
     match_end,
