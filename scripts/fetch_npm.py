@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-_TIMEOUT = 180
+_TIMEOUT = 600
 
 
 def main(target: Path, *packages: str) -> int:
