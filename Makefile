@@ -152,8 +152,9 @@ eval: .venv/.installed $(PEER_NAMES:%=evals/.cache/%/.installed) ## small tasks 
 evals/.cache/%/.installed: | .venv/.installed
 	@$(BIN)/python scripts/install_peer.py $*
 
-fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long; prints how many inputs were tried (JOEY_FUZZ=N for N each)
-	@$(BIN)/python scripts/fuzz.py
+fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long (JOEY_FUZZ=N for N inputs each), and random inputs until the ledger holds ten million (FUZZ="--seconds 600")
+	@$(BIN)/python -m fuzz.property_tests
+	@$(BIN)/python -m fuzz $(FUZZ)
 
 # CHAOS="kills --kills 1000 --seed 7" chooses; `python -m chaos --help` has the options.
 chaos: .venv/.installed .venv/.bubblewrap .venv/.strace .venv/.postgresql ## kill, fill, close and damage real runs, and compare with what happened (CHAOS=… chooses)

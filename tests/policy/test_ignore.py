@@ -35,6 +35,7 @@ def test_letter_case_does_not_count() -> None:
 def test_a_file_that_says_something_hides_itself_and_an_empty_one_hides_nothing() -> None:
     assert IgnoreRules.read({".joeyignore": "x\n"}).hiding("sub/.joeyignore") == ".joeyignore"
     assert IgnoreRules.read({".joeyignore": " \n"}).hiding(".joeyignore") is None
+    assert IgnoreRules.read({".joeyignore": "!*\n"}).hiding(".joeyignore") == ".joeyignore"
     assert IgnoreRules.read({}).hiding("anything") is None
 
 

@@ -62,6 +62,13 @@ def test_wildcards_may_stand_where_no_option_can_come_of_them() -> None:
     assert [word.glob for word in command.words] == [False, True, True, True]
 
 
+@pytest.mark.parametrize("line", ["cat a\\ ", "cat a\\\t", "cat a\\\\", "cat a \\\n"])
+def test_a_blank_behind_a_backslash_belongs_to_the_source(line: str) -> None:
+    (command,) = read_plain(f" {line} \t")
+    assert command.source == line
+    assert read_plain(command.source) == (command,)
+
+
 @pytest.mark.parametrize(
     ("line", "construct"),
     [

@@ -44,7 +44,7 @@ TOOLS = (
 FUZZ = int(os.environ.get("JOEY_FUZZ") or 0)
 EXAMPLES = FUZZ // 100 or 4
 INPUTS = FUZZ // 50 or 9
-"""The first of the endless row of inputs; `make fuzz` reads a million of them (`scripts/fuzz_dialects.py`)."""
+"""The first of the endless row of inputs; `python -m fuzz dialects` reads as many as one likes."""
 TYPED_BY_TEXT = ("minicpm5", "functiongemma")
 """Dialects in which the text "null" of a parameter that may be null can only be null."""
 

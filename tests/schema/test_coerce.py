@@ -146,6 +146,11 @@ def test_what_has_been_coerced_stays_as_it_is(value: Any) -> None:
         assert coerce(once, schema) == once
 
 
+@pytest.mark.parametrize("kind", [True, 3, {}])
+def test_a_member_of_a_union_whose_type_is_no_type_takes_any_value_as_it_is(kind: Any) -> None:
+    assert coerce("5", {"anyOf": [{"type": kind}, {"type": "integer"}]}) == "5"
+
+
 def test_what_matches_a_member_of_a_union_is_not_changed_for_an_earlier_one() -> None:
     schema = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "object", "properties": {"a": {}}}]}
     assert coerce({"a": 1}, schema) == {"a": 1}

@@ -44,7 +44,8 @@ NOTHING_IGNORED = IgnoreRules()
 
 def _spec(text: str, name: str) -> GitIgnoreSpec:
     lines = text.casefold().splitlines()
-    return git_patterns([name, *(form for line in lines for form in dict.fromkeys((line, visible(line).casefold())))])
+    forms = (form for line in lines for form in dict.fromkeys((line, visible(line).casefold())))
+    return git_patterns([*forms, name])  # the last, so that no line takes it back
 
 
 def _hides(spec: GitIgnoreSpec, path: str) -> bool:

@@ -250,7 +250,7 @@ def _is_of_type(value: JsonValue, schema: Mapping[str, Any]) -> bool:
 def _takes_strings(schema: Schema) -> bool:
     if schema is True or (isinstance(schema, Mapping) and schema.get("type") is None):
         return not members(schema) and type_of(schema) is None
-    return isinstance(schema, Mapping) and (schema["type"] == "string" or "string" in schema["type"])
+    return "string" in named_kinds(schema)
 
 
 # Scalars

@@ -152,7 +152,7 @@ class _Reader:
         draft.start = self._at
 
     def _finished(self, draft: _Draft, joint: Joint | None) -> Command:
-        source = self._text[draft.start : self._at - (len(joint) if joint else 0)].strip(" \t\n")
+        source = _trimmed(self._text[draft.start : self._at - (len(joint) if joint else 0)])
         if not draft.words:
             raise NotPlainError("it sets a variable" if draft.assignments else "it opens a file without a command")
         first = draft.words[0]
@@ -338,6 +338,13 @@ _NOT_PLAIN_REDIRECTS = {
     "<&": "a duplicated file descriptor",
     "<>": "a file opened for reading and writing",
 }
+
+
+def _trimmed(text: str) -> str:
+    """Without the blanks around it; one behind a backslash belongs to its word."""
+    trimmed = text.rstrip(" \t\n")
+    backslashes = len(trimmed) - len(trimmed.rstrip("\\"))
+    return text[: len(trimmed) + backslashes % 2].lstrip(" \t\n")
 
 
 def _expansion(char: str, following: str, third: str) -> str:
