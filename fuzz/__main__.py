@@ -56,7 +56,7 @@ def run(ledger: Ledger, names: list[str], goal: int, end: float) -> None:
             inputs, failed = _turn(name, tried[name])
             ledger.add(name, inputs, failed)
             tried[name] += inputs
-        ledger.save()
+            ledger.save()
 
 
 def _turn(name: str, first: int) -> tuple[int, dict[str, str]]:

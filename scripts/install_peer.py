@@ -19,10 +19,10 @@ PIP = {
     "smolagents": ("smolagents[openai]==1.26.0",),
     "mini-swe-agent": ("mini-swe-agent==2.4.6",),
     "gptme": ("gptme==0.35.1",),
-    "litellm": ("litellm[proxy]==1.108.4",),
+    "litellm": ("litellm[proxy]==1.106.7",),
 }
 NPM = {
-    "pi": ("@earendil-works/pi-coding-agent@1.5.0", "node@24"),
+    "pi": ("@earendil-works/pi-coding-agent@0.87.1", "node@24"),
     "opencode": ("opencode-ai@1.18.33", "node@24"),
     "codex": ("@openai/codex@0.166.0", "node@24"),
     "claude": ("@anthropic-ai/claude-code@2.1.325", "node@24"),
