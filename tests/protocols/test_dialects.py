@@ -89,12 +89,123 @@ def test_arguments_may_have_any_name_that_a_schema_declares(name: str) -> None:
             "<tool_call>\n<function=save>\n<path>\na\n</path>\n<text>\n</text>\n<b>\n</text>\n</function>\n</tool_call>",
             [("save", {"path": "a", "text": "</text>\n<b>"})],
         ),
+        (
+            "lfm2",
+            '<|tool_call_start|>[get_weather(city="Paris"); ping()]<|tool_call_end|>',
+            [("get_weather", {"city": "Paris"}), ("ping", {})],
+        ),
+        (
+            "step3",
+            '<｜tool_call_begin｜><steptml:invoke name="save"></steptml:invoke><｜tool_call_end｜>',
+            [("save", {})],
+        ),
+        (
+            "apertus",
+            '<|tools_prefix|>[{"name": "get_weather", "arguments": {"city": "Paris"}}]<|tools_suffix|>',
+            [("get_weather", {"city": "Paris"})],
+        ),
     ],
 )
 def test_forms_that_models_drift_to_are_read(name: str, text: str, calls: list[tuple[str, JsonObject]]) -> None:
     for pieces in ([text], list(text)):
         reply = collect(read(get(name).parser([WRITE, *TOOLS]), pieces))
         assert [(call.name, call.arguments) for call in reply.calls] == calls and not reply.text
+
+
+JSON_CALL = '{"name": "get_weather", "arguments": {"city": "</tool_call>"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ("mistral_v11", "[TOOL_CALLS][{}]"),
+        ("kimi_k2", "<|tool_calls_section_begin|><|tool_call_begin|>{}<|tool_call_end|><|tool_calls_section_end|>"),
+        ("deepseek_v31", "<｜tool▁calls▁begin｜>{}<｜tool▁calls▁end｜>"),
+        ("lfm2", "<|tool_call_start|>[{}]<|tool_call_end|>"),
+        ("gemma4", "<|tool_call>{}<tool_call|>"),
+        ("qwen3_coder", "<tool_call>\n{}\n</tool_call>"),
+        ("hy_v3", "<tool_calls>\n<tool_call>{}</tool_call>\n</tool_calls>"),
+    ],
+)
+def test_json_that_names_a_tool_is_read_between_the_markers_of_another_grammar(text: tuple[str, str]) -> None:
+    name, around = text
+    reply = parse(around.replace("{}", JSON_CALL), protocol=name, tools=TOOLS)
+    assert [(call.name, call.arguments) for call in reply.calls] == [("get_weather", {"city": "</tool_call>"})]
+    assert reply.calls[0].repairs == ("JSON in place of the dialect's own grammar",) and not reply.text
+
+
+def test_a_prompt_of_python_is_no_opener_of_json() -> None:
+    text = f"Try this:\n>>> {JSON_CALL}"
+    assert parse(text, protocol="functionary_v32", tools=TOOLS) == Reply((TextBlock(text),))
+
+
+@pytest.mark.parametrize(
+    ("name", "around"),
+    [
+        ("qwen3_coder", ("<tool_call>\n<function=get_weather>\n", "\n</function>\n</tool_call>")),
+        ("minimax_m2", ('<minimax:tool_call>\n<invoke name="get_weather">\n', "\n</invoke>\n</minimax:tool_call>")),
+        ("glm45", ("<tool_call>get_weather\n", "\n</tool_call>")),
+        ("beam", (" to=get_weather<|channel|>analysis <|constrain|>xml<|message|>", "<|call|>")),
+    ],
+)
+def test_arguments_may_be_json_where_elements_should_be(name: str, around: tuple[str, str]) -> None:
+    before, after = around
+    inside = '{"city": "</function></invoke>", "days": 3}'
+    (call,) = parse(before + inside + after, protocol=name, tools=TOOLS).calls
+    assert call.arguments == {"city": "</function></invoke>", "days": 3} and call.repairs == ("the arguments as JSON",)
+    for end in range(len(before) + 1, len(before + inside)):
+        assert not parse((before + inside)[:end], protocol=name, tools=TOOLS).calls
+
+
+@pytest.mark.parametrize("key", ["args", "input", "params"])
+def test_arguments_under_another_key_are_not_lost(key: str) -> None:
+    text = f'<tool_call>\n{{"name": "get_weather", "{key}": {{"city": "Paris"}}}}\n</tool_call>'
+    (call,) = parse(text, protocol="hermes", tools=TOOLS).calls
+    assert call.arguments == {"city": "Paris"} and call.repairs == (f"the arguments stand under {key!r}",)
+    deltas = [event for event in read(get("hermes").parser(TOOLS), [text]) if isinstance(event, ToolCallDelta)]
+    assert "".join(delta.text for delta in deltas if delta.path == ("city",)) == "Paris"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("hermes", '<tool_call>\n{"name": "get_weather", "city": "Paris"}\n</tool_call>'),
+        ("llama3_json", '{"name": "get_weather", "city": "Paris"}'),
+        ("hermes", '<tool_call>\n{"name": "unheard_of", "x": 1}\n</tool_call>'),
+        ("apertus", '<|tools_prefix|>[{"get_weather": {"city": "Paris"}, "ping": {}}]<|tools_suffix|>'),
+    ],
+)
+def test_a_call_with_something_else_than_arguments_does_not_run_without_it(name: str, text: str) -> None:
+    reply = parse(text, protocol=name, tools=TOOLS)
+    assert not reply.calls and "expected a name and its arguments" in reply.malformed[0].message
+
+
+def test_a_call_without_arguments_may_have_an_id_and_a_type() -> None:
+    text = '<tool_calls>[{"name": "ping", "type": "function", "id": "x1"}, {"name": "ping", "note": 1}]</tool_calls>'
+    assert [call.arguments for call in parse(text, protocol="jamba", tools=TOOLS).calls] == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [
+        ("[ping() for city in cities]", 0),
+        ("[get_weather(city) for city in cities]", 0),
+        ('[ping(), get_weather(city="Paris") if late else ping()]', 1),
+        ('[get_weather(city="Paris")', 1),
+    ],
+)
+def test_a_list_that_continues_with_something_else_is_no_list_of_calls(text: str, finished: int) -> None:
+    for pieces in ([text], list(text)):
+        assert len(collect(read(get("pythonic").parser(TOOLS), pieces)).calls) == finished
+
+
+@pytest.mark.parametrize("json", ["{'city': 'Paris'}", '{city: "Paris"}', '{"city": Paris}', '{"city": "Paris",}'])
+def test_what_is_not_quite_json_is_read_and_noted(json: str) -> None:
+    hermes = f'<tool_call>\n{{"name": "get_weather", "arguments": {json}}}\n</tool_call>'
+    kimi = f"<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{json}<|tool_call_end|>"
+    for name, text in (("hermes", hermes), ("kimi_k2", kimi)):
+        (call,) = parse(text, protocol=name, tools=TOOLS).calls
+        assert call.arguments == {"city": "Paris"} and call.repairs
 
 
 @pytest.mark.parametrize(
@@ -149,7 +260,10 @@ def test_what_was_repaired_is_reported() -> None:
         ("kimi_k2", "The token <|tool_call_begin|> begins a call."),
         ("minimax_m2", 'It is <invoke name="x"> in <minimax:tool_call>.'),
         ("llama3_json", 'The answer is {"name": "Bob", "age": 3}, or [{"name": 1}].'),
+        ("qwen3_coder", "First <function=get_weather> and then the rest."),
         ("pythonic", "See [1] and [f(x)]."),
+        ("pythonic", "[line.strip() for line in lines]"),
+        ("pythonic", "[a.b.ping()]"),
     ],
 )
 def test_markers_that_are_mentioned_in_prose_are_text(name: str, text: str) -> None:

@@ -4,7 +4,8 @@ Calls stand in a list, on lines, or each between its own markers. A call is comp
 are literals (`literals`); where every value is written as text (`escaped`), the schema says what it is.
 
 Without an opener (`bare`) a bracket begins calls only if a name and a parenthesis follow, and the name is one of the
-tools; at the very beginning of a reply any name will do.
+tools; at the very beginning of a reply another plain name with keyword arguments will do. A list that continues with
+something else than calls, as a comprehension does, is none: its call is malformed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from joey.wire import JsonValue
 
 _MAX_NAME = 120
 _BARE = re.compile(r"\[\s*([A-Za-z_][\w.-]*)\(")
+_UNKNOWN = re.compile(r"\[\s*[A-Za-z_][\w-]*\(\s*(?:\)|[A-Za-z_]\w*\s*=(?!=))")
 
 
 class FunctionReader:
@@ -52,7 +54,7 @@ class FunctionReader:
         self._source.unread(first)
         ahead = yield from self._source.peek(_MAX_NAME)
         match = _BARE.match(ahead)
-        if not match or not (blank or known(self._sink, match[1])):
+        if not match or not (known(self._sink, match[1]) or (blank and _UNKNOWN.match(ahead))):
             self._sink.text(self._source.take(len(first)))
             return False
         yield from self._calls(self._source.take(1), True)
@@ -71,12 +73,20 @@ class FunctionReader:
             arguments = yield from self._call(call)
             if arguments is None:
                 return
-            following, tail = yield from self._after(listed)
+            following, tail = yield from self._after(call, listed)
             call.markup(tail)
+            if listed and following is None and not tail and (fault := (yield from self._continues())):
+                yield from self._skip(call, fault)
+                return
             call.finish(arguments)
             if following is None:
                 return
             lead = following
+
+    def _continues(self) -> Wait[str]:
+        """What is wrong with a list that does not end behind a call; nothing if the reply does."""
+        sign = yield from self._source.peek(1, (yield from self._source.space()))
+        return f"expected ',' or ']' after a call, got {sign!r}" if sign else ""
 
     def _call(self, call: OpenCall) -> Wait[JsonValue]:
         """One call up to its closing bracket; None if it cannot be read."""
@@ -110,12 +120,14 @@ class FunctionReader:
             for key, value in arguments.items()
         }
 
-    def _after(self, listed: bool) -> Wait[tuple[str | None, str]]:
+    def _after(self, call: OpenCall, listed: bool) -> Wait[tuple[str | None, str]]:
         """What stands between this call and the next, or, with None, behind the last."""
         source, spec = self._source, self._spec
         start = yield from source.space()
         sign = yield from source.peek(1, start)
-        if sign == "," and (listed or spec.list or spec.lines):
+        if sign in (",", ";") and (listed or spec.list or spec.lines):
+            if sign == ";":
+                call.repair("a semicolon between calls")
             end = yield from source.space(start + 1)
             if (yield from source.peek(1, end)) != "]":
                 return source.take(start + 1), ""

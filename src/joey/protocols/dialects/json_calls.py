@@ -4,7 +4,8 @@
 
 What stands behind an opener is read as it comes: one object, an array, objects one after another, in a code fence or
 not. A value ends where JSON ends, so markers in strings are text, and a missing closer costs nothing: at the end of a
-reply that was not cut by its length, complete JSON is a call.
+reply that was not cut by its length, complete JSON is a call. A call that holds something else where its arguments
+should be is malformed: without them it would be another call.
 
 Without an opener (`bare`) a brace or bracket begins a call only if the first key may be one of a call, and the name is
 one of the tools; at the very beginning of a reply an unknown name will do, if arguments follow. Everything else is
@@ -16,15 +17,18 @@ from __future__ import annotations
 import re
 
 from joey.events import ArgumentPath
-from joey.protocols.dialects.calls import OpenCall, Sink, known, skip_broken
+from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of, skip_broken
 from joey.protocols.dialects.source import Markers, Source, Wait
 from joey.protocols.dialects.spec import Json
 from joey.protocols.json.relaxed.reader import RelaxedPiece, RelaxedReader
-from joey.wire import JsonValue
+from joey.schema.references import properties
+from joey.wire import JsonObject, JsonValue
 
 FENCES = ("```json\n", "```json\r\n", "```\n", "```JSON\n", "```tool_call\n", "```")
 _BEGINS = Markers(("{", "[", *FENCES))
 _MAX_PEEK, _MAX_NAMED = 48, 160
+_OTHER_ARGUMENTS = ("arguments", "parameters", "args", "input", "params")
+_NO_ARGUMENTS = {"type", "id", "index", "function", "call_id", "tool_call_id"}
 _NAMELESS = "the call has no name"
 
 
@@ -54,12 +58,15 @@ class JsonCallReader:
         del opener
         return (yield from self._body_start()) is not None
 
-    def names_a_call(self) -> Wait[bool]:
+    def names_a_call(self, offset: int = 0) -> Wait[bool]:
         """Whether JSON follows that names a tool on offer. Nothing is taken."""
-        start = yield from self._source.space()
-        if (yield from self._source.peek(1, start)) not in ("{", "["):
+        source = self._source
+        start = inner = yield from source.space(offset)
+        if (yield from source.peek(1, start)) == "[":
+            inner = yield from source.space(start + 1)
+        if (yield from source.peek(1, inner)) != "{":
             return False
-        ahead = yield from self._source.peek(_MAX_NAMED, start)
+        ahead = yield from source.peek(_MAX_NAMED, start)
         match = self._first_key.match(ahead)
         name = re.match(r'\s*"([^"]+)"', ahead[match.end() :]) if match else None
         return name is not None and known(self._sink, name[1])
@@ -147,6 +154,7 @@ class _Value:
     ) -> None:
         self._sink, self._source, self._spec, self._repair = sink, source, spec, repair
         self._bare, self._blank = bare, blank
+        self._argument_keys = (*spec.arguments, *_OTHER_ARGUMENTS)
         self._reader = RelaxedReader(duplicates=True, repair=True, stops="")
         self._reader.python = True
         self._reader.pause_after_string = True  # until it is named: of two names the first counts
@@ -226,8 +234,13 @@ class _Value:
 
     def _argument_path(self, path: ArgumentPath) -> ArgumentPath:
         inside = path[1:] if isinstance(self._reader.value, list) else path
-        named = self._spec.keyed or (inside and inside[0] in self._spec.arguments)
+        named = inside and (inside[0] in self._argument_keys or self._is_name(inside[0]))
         return inside[1:] if named else ()
+
+    def _is_name(self, key: str | int) -> bool:
+        """Whether a key is the name of the tool."""
+        plain = key in self._spec.names or key in self._argument_keys
+        return self._spec.keyed and isinstance(key, str) and (not plain or known(self._sink, key))
 
     def _start_if_named(self, call: OpenCall) -> None:
         given = self._call_value
@@ -244,8 +257,9 @@ class _Value:
         call.snapshot = self._snapshot
 
     def _name_in(self, given: JsonValue) -> str | None:
-        if self._spec.keyed:
-            return next(iter(given), None) or None
+        first = next(iter(given), "")
+        if self._is_name(first):
+            return first or None
         name = next((given[key] for key in self._spec.names if key in given), None)
         return name if isinstance(name, str) and name else None
 
@@ -258,11 +272,20 @@ class _Value:
         return self._arguments_in(value[-1] if isinstance(value, list) and value else value) or {}
 
     def _arguments_in(self, given: JsonValue) -> JsonValue:
-        if not isinstance(given, dict):
-            return None
-        if self._spec.keyed:
-            return next(iter(given.values()), None)
-        return next((given[key] for key in self._spec.arguments if key in given), None)
+        return given.get(self._arguments_key(given)) if isinstance(given, dict) else None
+
+    def _arguments_key(self, given: JsonObject) -> str | None:
+        first = next(iter(given), "")
+        return first if self._is_name(first) else next((key for key in self._argument_keys if key in given), None)
+
+    def _strays(self, name: str, given: JsonObject) -> list[str]:
+        """What stands where the arguments of a call should be, if there are none."""
+        if self._is_name(next(iter(given), "")):
+            return list(given)[1:]
+        takes_none = known(self._sink, name) and not properties(schema_of(self._sink, name))
+        if takes_none or self._arguments_key(given) is not None:
+            return []
+        return [key for key in given if key not in (*self._spec.names, *self._spec.id, *_NO_ARGUMENTS)]
 
     # Ends
 
@@ -294,7 +317,12 @@ class _Value:
                 call.given_id = str(given[key])
         if call.name is None:
             call.fail(_NAMELESS)
+        elif strays := self._strays(call.name, given):
+            call.fail(f"the call cannot be read: expected a name and its arguments, got {strays[0]!r}")
         else:
+            under = self._arguments_key(given)
+            if under in _OTHER_ARGUMENTS and under not in self._spec.arguments:
+                call.repair(f"the arguments stand under {under!r}")
             arguments = self._arguments_in(given)
             call.finish({} if arguments is None else arguments)
 

@@ -100,20 +100,33 @@ class DialectParser(SteppedParser):
         opener = self._marks.call_open[found]
         if not found.endswith(opener):
             opener = found
-        if not (yield from self._json_call(found)):
-            yield from self._call_reader.read(opener, found.removesuffix(opener))
+        yield from self._call(opener, found.removesuffix(opener))
+
+    def _call(self, opener: str, lead: str = "", *, in_section: bool = False) -> Wait[bool]:
+        """A call behind an opener that was taken, with the space before it. False if it was none: then it is text."""
+        if (yield from self._json_call(lead + opener)):
+            return True
+        if isinstance(self._call_reader, TaggedReader):
+            return (yield from self._call_reader.read(opener, lead, in_section=in_section))
+        return (yield from self._call_reader.read(opener, lead))
 
     def _bare_call(self, found: str) -> Wait[None]:
         assert isinstance(self._call_reader, (JsonCallReader, FunctionReader))
         yield from self._call_reader.read_bare(found, self._blank or self._behind_call)
 
     def _json_call(self, opener: str) -> Wait[bool]:
-        """JSON where the dialect has tags: a model that fell back into the form that is the most common."""
-        if not isinstance(self._dialect.calls, Tagged):
+        """JSON where the dialect has another grammar: a model that fell back into the form that is the most common."""
+        return (yield from self._json_follows()) and (yield from self._json_reader(opener).read(opener))
+
+    def _json_follows(self, offset: int = 0) -> Wait[bool]:
+        calls = self._dialect.calls
+        if isinstance(calls, Json) or (isinstance(calls, NamedJson) and calls.prompt_opens):
             return False
+        return (yield from self._json_reader("").names_a_call(offset))
+
+    def _json_reader(self, opener: str) -> JsonCallReader:
         spec = Json(open=(opener,), close=tuple(self._marks.closers))
-        reader = JsonCallReader(self, self._source, spec, repair="JSON in place of tags")
-        return (yield from reader.names_a_call()) and (yield from reader.read(opener))
+        return JsonCallReader(self, self._source, spec, repair="JSON in place of the dialect's own grammar")
 
     def _section(self, found: str) -> Wait[None]:
         """Calls one after another, up to the section's close or to what is no call."""
@@ -124,6 +137,7 @@ class DialectParser(SteppedParser):
             first in marks.call_openers
             and isinstance(reader, TaggedReader)
             and not (yield from reader.reads(first, end))
+            and not (yield from self._json_follows(end))
         ):
             self.text(found)
             return
@@ -143,11 +157,7 @@ class DialectParser(SteppedParser):
                 self.markup(marker)
                 self._behind_call = True
                 return
-            if isinstance(self._call_reader, TaggedReader):
-                went = yield from self._call_reader.read(marker, in_section=True)
-            else:
-                went = yield from self._call_reader.read(marker)
-            if not went:
+            if not (yield from self._call(marker, in_section=True)):
                 return
 
     def _reasoning_block(self, marks: ReasoningMarks) -> Wait[None]:

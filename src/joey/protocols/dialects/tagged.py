@@ -26,8 +26,9 @@ from dataclasses import dataclass, field, replace
 from joey.protocols.dialects import nested
 from joey.protocols.dialects.calls import OpenCall, Sink, known, schema_of
 from joey.protocols.dialects.headers import Header, read_header
+from joey.protocols.dialects.named_json import NamedJsonReader
 from joey.protocols.dialects.source import Markers, Source, Wait
-from joey.protocols.dialects.spec import Tagged
+from joey.protocols.dialects.spec import NamedJson, Tagged
 from joey.protocols.dialects.values import any_value, is_text, parameter_kinds, typed
 from joey.protocols.xml.values import leaves
 from joey.schema.references import properties
@@ -125,11 +126,14 @@ class TaggedReader:
         return True
 
     def _is_certain(self, header: Header, length: int) -> Wait[bool]:
-        """Whether a header that may stand in prose begins a call: it names a tool, or a key or the close follows."""
-        if known(self._sink, header.name) or not header.name:
-            return bool(header.name)
-        found, _ = yield from self._source.after_space(self._next, length)
-        return found in self._spec.key or found in self._spec.close
+        """Whether a header that may stand in prose begins a call: arguments follow, or the close; or, if it names a
+        tool, arguments in another form, or nothing more."""
+        source = self._source
+        found, _ = yield from source.after_space(self._next, length)
+        opens = found in self._spec.key or found in self._spec.close
+        if opens or not known(self._sink, header.name):
+            return opens and bool(header.name)
+        return (yield from source.peek(1, (yield from source.space(length)))) in ("", "{", "<")
 
     def follows(self, opener: str) -> Wait[bool]:
         """Whether a call follows an opener that was taken. Nothing more is taken."""
@@ -194,9 +198,7 @@ class TaggedReader:
                 yield from self._close_wrapper(call)
                 call.finish(arguments)
                 return
-            if found is None and not arguments and (yield from self._own_tags()):
-                call.repair("arguments under tags of their own names")
-                yield from self._in_own_tags().body(call, wrapped)
+            if found is None and not arguments and (yield from self._other_form(call, wrapped)):
                 return
             if found is not None:
                 call.repair("the call's close is missing")
@@ -210,6 +212,19 @@ class TaggedReader:
                 return
             yield from self._skip(call, "expected an argument or the call's close")
             return
+
+    def _other_form(self, call: OpenCall, wrapped: bool) -> Wait[bool]:
+        """Arguments that are not written in the dialect's elements: under tags of their own names, or as JSON."""
+        source, spec = self._source, self._spec
+        if (yield from self._own_tags()):
+            call.repair("arguments under tags of their own names")
+            yield from self._in_own_tags().body(call, wrapped)
+            return True
+        if (yield from source.peek(1, (yield from source.space()))) != "{":
+            return False
+        call.repair("the arguments as JSON")
+        yield from NamedJsonReader(self._sink, source, NamedJson(spec.open, "", (), spec.close)).arguments(call)
+        return True
 
     def _has_elements(self) -> Wait[bool]:
         key = self._spec.key[0]

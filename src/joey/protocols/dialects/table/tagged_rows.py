@@ -251,7 +251,10 @@ TAGGED = (
     ),
     Dialect(
         "step3",
-        replace(invoke("steptml:"), wrap=(("<｜tool_call_begin｜>function<｜tool_sep｜>",), ("<｜tool_call_end｜>",))),
+        replace(
+            invoke("steptml:"),
+            wrap=(("<｜tool_call_begin｜>function<｜tool_sep｜>", "<｜tool_call_begin｜>"), ("<｜tool_call_end｜>",)),
+        ),
         Frame(
             think=THINK_LINE,
             think_in_prompt=True,

@@ -105,7 +105,8 @@ class RelaxedReader:
         self._space = space_without(stops) if relaxed else JSON_SPACE
         self.pause_after_string = False
         self.python = False
-        """Whether True, False and None are what Python means by them, and not words."""
+        """Whether True, False and None are what Python means by them, and not words. What is not JSON is noted then:
+        the text is supposed to be."""
         self.fault: str | None = None
         self.repairs: list[str] = []  # in no order: a piece is looked through for one fault after another
         self.value: JsonValue = None
@@ -273,6 +274,7 @@ class RelaxedReader:
             trailing = place in (_KEY, _ITEM)
             matches = place in ((_FIRST_KEY, _KEY) if char == "}" else (_FIRST_ITEM, _ITEM))
             if matches and (self.relaxed or not trailing):
+                self._note_relaxed("a comma too many" if trailing else "")
                 self._close()
                 return True
             return False
@@ -340,6 +342,7 @@ class RelaxedReader:
 
     def _begin_string(self, quote: str, position: int) -> None:
         self._token = _STRING
+        self._note_relaxed("single quotes" if quote == "'" else "")
         self._string.begin(quote)
         if self._place not in (_FIRST_KEY, _KEY):
             self._growing = True
@@ -398,6 +401,7 @@ class RelaxedReader:
         if (atom and (is_key or atom.end() < len(word))) or not (atom or self.relaxed):
             self._refuse(word, position - len(word))
         elif is_key:
+            self._note_relaxed("a word without quotes")
             self._put_key(word, position)
         elif atom:
             self._put_atom(word, position)
@@ -405,6 +409,7 @@ class RelaxedReader:
             self._put_atom(_PYTHON[word], position)
             self._note("constants as Python writes them")
         else:
+            self._note_relaxed("a word without quotes")
             self.paused = self.pause_after_string
             self.found.append((tuple(self._path), word, False, position))
             self._put(word)
@@ -422,6 +427,7 @@ class RelaxedReader:
 
     def _read_slash(self, text: str, position: int) -> int:
         if text[position] in "/*":
+            self._note_relaxed("a comment")
             self._token = _LINE if text[position] == "/" else _BLOCK
             self._star = False
             return position + 1
@@ -462,6 +468,10 @@ class RelaxedReader:
     def _note(self, what: str) -> None:
         if what not in self.repairs:
             self.repairs.append(what)
+
+    def _note_relaxed(self, what: str) -> None:
+        if what and self.python:
+            self._note(what)
 
     def _share_out(self, text: str, start: int, stopped: int, shift: int) -> list[RelaxedPiece]:
         """Each thing found takes the text that leads up to it; the last takes what follows as well."""
