@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,6 +55,54 @@ def test_turns_travel_to_another_machine_as_packs(tmp_path: Path) -> None:
     assert (elsewhere / "a.txt").read_text() == "two\n"
     assert other.patch(base, second.sha) == mirror.patch(base, second.sha)
     assert other.commit(elsewhere, second.sha, "the same", "refs/joey/t") is None
+
+
+def test_what_a_killed_worker_left_half_made_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    source = repository(tmp_path / "source", {"a.txt": "one\n"})
+    mirror, base, work = clone(tmp_path, source)
+    half, locked = work.parent / "new-half", work.parent / "index-of-another.lock"
+    half.mkdir()
+    locked.touch()
+    (work / ".git" / "HEAD").unlink()
+    (work / "left.txt").write_text("over")
+    mirror.clone(base, base, work)
+    assert [path.name for path in work.iterdir() if path.name != ".git"] == ["a.txt"]
+    assert not half.exists()
+    (work / "a.txt").write_text("two\n")
+    assert mirror.commit(work, base, "turn 1", "refs/joey/t") is not None
+
+
+def test_git_that_outlives_its_worker_does_not_touch_the_next_clone(tmp_path: Path) -> None:
+    source = repository(tmp_path / "source", {"a.txt": "one\n"})
+    mirror, base, work = clone(tmp_path, source)
+    begun, go, ended = tmp_path / "begun", tmp_path / "go", tmp_path / "ended"
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    wait = f"touch {begun}; until [ -e {go} ]; do sleep 0.02; done"
+    cleanup = 'for place in "$@"; do :; done; rm -rf "$place"'  # as git does when a clone fails on its way
+    slow.write_text(f'#!/bin/sh\ncase " $* " in *" clone "*) {wait}; {cleanup}; touch {ended};; esac\n')
+    slow.chmod(0o755)
+    script = (
+        "import sys, pathlib; from joey.fleet.repositories import Mirror; "
+        "Mirror('', pathlib.Path(sys.argv[1])).clone(sys.argv[2], sys.argv[2], pathlib.Path(sys.argv[3]))"
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-c", script, str(mirror.folder), base, str(work)],
+        env={**os.environ, "PATH": f"{slow.parent}{os.pathsep}{os.environ['PATH']}"},
+    )
+    _until(begun.exists)
+    worker.kill()
+    worker.wait()
+    mirror.clone(base, base, work)
+    go.touch()
+    _until(ended.exists)
+    assert git(work, "status", "--porcelain") == ""
+    assert git(work, "remote") == ""
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        time.sleep(0.01)
 
 
 def test_nothing_that_the_clone_names_is_run(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ async def test_a_task_that_asks_again_gets_no_answer_to_what_it_asked_before(tmp
     kit = FleetKit(tmp_path)
     with kit.open() as fleet:
         filled(kit, fleet)
-        app = WatchApp(fleet)
+        app = WatchApp(fleet, every=3600)
         async with app.run_test() as pilot:
             await app.workers.wait_for_complete()
             await pilot.press(*"yes")

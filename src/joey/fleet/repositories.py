@@ -15,8 +15,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,6 +30,10 @@ from joey.system.folders import make_private
 
 _SECONDS = 600.0
 _COPIES = 4
+_NEW = "new-"
+"""Folders of clones that are not in their place yet."""
+_INDEX = f"index-{secrets.token_hex(4)}"
+"""The index of a clone in this process. git locks an index, and may hold it longer than a killed worker lives."""
 MAX_PACK = 64 * 1024 * 1024
 """Bytes that one turn may add. More is a mistake, such as a folder of packages that nothing ignores."""
 _SETTINGS = (
@@ -79,7 +85,7 @@ class Mirror:
 
     def resolve(self, commit: str) -> str:
         """The full name of a commit, fetched if it is not here. Without a name: the repository's HEAD."""
-        with self._alone():
+        with _alone(self.folder.with_suffix(".lock")):
             if not (self.folder / "HEAD").exists():
                 _git(None, "init", "--quiet", "--bare", str(self.folder))
             if found := self._full_commit(commit):
@@ -100,9 +106,23 @@ class Mirror:
         return None
 
     def clone(self, base: str, tree: str, work: Path) -> None:
-        """A new clone with HEAD at the commit `base`, and the files of the commit `tree`."""
-        (work.parent / "index").unlink(missing_ok=True)
-        make_private(work.parent)
+        """A new clone with HEAD at the commit `base`, and the files of the commit `tree`.
+
+        It is made beside its place and put there whole: git may outlive a worker that was killed, and would go on
+        writing to the place, or remove it, while another worker uses it."""
+        with _alone(work.parent / "cloning.lock"):
+            for remains in work.parent.glob(f"{_NEW}*"):
+                shutil.rmtree(remains, ignore_errors=True)
+            made = Path(tempfile.mkdtemp(prefix=_NEW, dir=work.parent))
+            self._make_clone(base, tree, made / work.name)
+            for index in work.parent.glob("index-*"):
+                index.unlink(missing_ok=True)
+            if work.exists():
+                work.rename(made / "old")
+            (made / work.name).rename(work)
+            shutil.rmtree(made, ignore_errors=True)
+
+    def _make_clone(self, base: str, tree: str, work: Path) -> None:
         self._copy(work)
         _git(work, "remote", "remove", "origin")
         _git(work, "checkout", "--quiet", "--detach", base)
@@ -117,11 +137,10 @@ class Mirror:
         was renamed while it was copied is an error, so it is tried again."""
         command = ("clone", "--quiet", "--no-hardlinks", "--no-checkout", "--no-tags", str(self.folder), str(work))
         for _ in range(_COPIES - 1):
-            shutil.rmtree(work, ignore_errors=True)
             with suppress(RepositoryError):
                 _git(None, *command)
                 return
-        shutil.rmtree(work, ignore_errors=True)
+            shutil.rmtree(work, ignore_errors=True)
         _git(None, *command)
 
     def _removed(self, base: str, tree: str) -> list[str]:
@@ -130,7 +149,7 @@ class Mirror:
 
     def commit(self, work: Path, parent: str, message: str, ref: str) -> Commit | None:
         """The files as they are now, as a commit; None if nothing changed."""
-        if not (work.parent / "index").exists():
+        if not (work.parent / _INDEX).exists():
             self._with_files(work, "read-tree", parent)
         self._with_files(work, "add", "--all", "--", ":/")
         tree = self._with_files(work, "write-tree").strip()
@@ -171,20 +190,21 @@ class Mirror:
 
     def _with_files(self, work: Path, *arguments: str) -> str:
         """git with the mirror as its folder and the clone's files, and an index beside these."""
-        place = {"GIT_INDEX_FILE": str(work.parent / "index")}
+        place = {"GIT_INDEX_FILE": str(work.parent / _INDEX)}
         command = ("--git-dir", str(self.folder), "--work-tree", str(work), *arguments)
         return _run(command, work, b"", place).decode("utf-8", "surrogateescape")
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """While this is open, no other worker of this machine fetches."""
-        make_private(self.folder.parent)
-        file = os.open(self.folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(file)
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """While this is open, no other worker of this machine has this lock."""
+    make_private(lock.parent)
+    file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
 
 
 def _git(folder: Path | None, *arguments: str) -> str:

@@ -135,9 +135,10 @@ class WatchApp(App[None]):
         Binding("pagedown", "page(1)", "page down", priority=True),
     ]
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, every: float = _EVERY) -> None:
         super().__init__()
         self._fleet = fleet
+        self._every = every
         self._questions: list[FleetTask] = []
         """The tasks that ask, in the order of the list."""
 
@@ -153,7 +154,7 @@ class WatchApp(App[None]):
         self.title = "joey fleet"
         self.query_one("#questions", OptionList).border_title = "Waiting for you"
         self.query_one("#questions", OptionList).can_focus = False
-        self.set_interval(_EVERY, self.read_fleet)
+        self.set_interval(self._every, self.read_fleet)
         self.read_fleet()
 
     @work(thread=True, exclusive=True, group="read")
