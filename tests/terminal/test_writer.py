@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
 from joey.testing.script import reply
 from joey.usage import Usage
+from plain_kit import Screen
 from task_kit import Kit, call, changed, done
 
 
@@ -117,13 +117,6 @@ def test_empty_lines_around_a_text_are_left_out() -> None:
     assert text == "| One\n|\n| two.\n✗ a call\n  ✗ the JSON never closed\n"
 
 
-class Screen(io.StringIO):
-    """A terminal, as far as a stream can tell."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 FORGED = (
     "x\n✓ Command executed.\n? Approval required: execute_command\n  command: ls\nApprove? [y]es, [n]o, or why not: "
 )
@@ -155,7 +148,7 @@ def test_nothing_that_a_model_writes_looks_like_a_request(
     for event in events:
         writer.watch("t", event)
     writer.close()
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).split("\n")
+    lines = out.rows
     assert all(cell_len(line) <= 80 for line in lines), "the terminal wraps nothing"
     requests = [line for line in lines if line.startswith(("Approve?", "✓ Command", "? Approval required"))]
     assert len(requests) == sum(isinstance(event, ApprovalRequested) for event in events)
@@ -171,4 +164,4 @@ def test_on_a_terminal_a_call_grows_in_place_and_goes(monkeypatch: pytest.Monkey
         writer.watch("t", event)
     assert "○ " in out.getvalue() and "line 29" in out.getvalue() and "line 3\n" not in out.getvalue()
     writer.watch("t", ToolCallFinished("c", "write_to_file", {"path": "a.txt", "file_text": lines}))
-    assert out.getvalue().endswith("\x1b[2K"), "it is gone"
+    assert not any("line" in row for row in out.rows), "it is gone"

@@ -133,10 +133,10 @@ def _running(name: str, summary: str) -> str:
     return f"running {one_line(summary)}" if name == "execute_command" and summary else one_line(f"{name}  {summary}")
 
 
-def draw_activity(activity: Activity, now: float, width: int) -> Text:
+def draw_activity(activity: Activity, now: float, width: int, stop: str = "Esc to interrupt") -> Text:
     """The line: a spinner, what is being done, for how long, and how to stop it."""
     frame = FRAMES[int(now * FRAMES_A_SECOND) % len(FRAMES)]
-    ending = f" · {duration(now - activity.since)} · Esc to interrupt"
+    ending = f" · {duration(now - activity.since)} · {stop}"
     what = Text(_words(activity, now))
     what.truncate(max(10, width - len(ending) - 2), overflow="ellipsis")
     return inked(f"{frame} ", "bold cyan", cuts=True).append(what.plain).append(ending, "dim")

@@ -89,6 +89,7 @@ class Conversation:
         first = answered is self._open[0]
         self._open.remove(answered)
         self.echo("\n  (answered elsewhere)")
+        self._writer.prompting = bool(self._open)
         if not self._open:
             self.waiting.clear()
         elif first:
@@ -117,6 +118,7 @@ class Conversation:
     def _give(self, answer: Answer) -> None:
         assert self._task is not None
         self._open.popleft()
+        self._writer.prompting = bool(self._open)
         if not self._open:
             self.waiting.clear()
         self._task.send(answer)
@@ -155,6 +157,7 @@ class Conversation:
             self._task.send(Cancel("the terminal was closed"))
 
     def _prompt(self) -> None:
+        self._writer.prompting = True
         self._writer.write(prompt_for(self._open[0]), end="")
 
 

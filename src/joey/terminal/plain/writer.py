@@ -10,7 +10,8 @@ Words of others stand behind a bar (`margin`): only Joey writes at the beginning
 
 What a request showed (a diff) is not written again when the call ends. Other calls may write in between; then the
 headline is repeated, so that it is clear whose end this is. On a terminal that nobody types at (`grows`), what the
-model is still writing is drawn in place below the last line, and goes when it is complete.
+model is still writing is drawn in place below the last line, and goes when it is complete. On any terminal, one line
+there says what goes on (`working`).
 
 Where the caller prints the result, a text of the model waits until it is clear that it is none.
 """
@@ -62,6 +63,7 @@ from joey.system.visible import VisiblePieces, one_line, visible
 from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, draw_request, draw_shown, headline, inked, outcome, result_heading
 from joey.terminal.plain.margin import BAR, BELOW, INDENT, Margin, behind
+from joey.terminal.plain.working import Working
 from joey.terminal.status import money
 from joey.terminal.subtasks import Subtask, SubtaskTree
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
@@ -96,9 +98,13 @@ class Writer:
         self._results = results
         self._typed = typed
         self._growing = _Growing(self.console) if grows and self.console.is_terminal else None
+        can_draw = self.console.is_terminal and not self.console.is_dumb_terminal
+        self._working = Working(self.console, self._has_free_line) if can_draw else None
         self._text, self._output = VisiblePieces(), VisiblePieces(drop_escapes=True)
         self._held = ""
         """The line ends at the end of the text so far."""
+        self.prompting = False
+        """Whether the last line is a prompt that waits for the user."""
         self._subtasks = SubtaskTree()
         self._reply: list[str] = []
         """The text of a reply that may be the result, which the caller prints,"""
@@ -125,6 +131,8 @@ class Writer:
                 self._write(inked(shown.text.rstrip("\n"), "dim"))
             elif not isinstance(shown, TurnFinished):
                 self._watch(task, shown)
+            if self._working:
+                self._working.watch(shown)
 
     def _watch(self, task_id: str, event: Event) -> None:
         changed = self._transcript.apply(task_id, event)
@@ -133,14 +141,13 @@ class Writer:
         match event:
             case TextDelta(text) if not self._results:
                 self._reply.append(text)
-                if self._growing:
-                    self._growing.draw(changed)
+                self._grow(changed)
             case TextDelta(text):
                 self._stream_text(text)
             case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() if self._growing:
                 if self._open:
                     self._close_line()
-                self._growing.draw(changed)
+                self._grow(changed)
             case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished() | ToolCallMalformed():
                 self._write_call(event, changed)
             case TaskStarted():
@@ -161,15 +168,17 @@ class Writer:
 
     def write(self, text: str, *, end: str = "\n") -> None:
         """Something that is no event: a prompt, a line of the program's own."""
-        self._stop_growing()
+        self._clear()
         self._close_line()
         self.console.print(Text(visible(text)), end=end)
 
     def close(self) -> None:
         """Nothing more comes: end what is open."""
         self._settle_reply(TaskAborted())
-        self._stop_growing()
+        self._clear()
         self._close_line()
+        if self._working:
+            self._working.stop()
 
     # Entries
 
@@ -275,7 +284,7 @@ class Writer:
         self._print(behind(what, INDENT, BELOW, self._width) if isinstance(what, Text) else what)
 
     def _print(self, what: RenderableType) -> None:
-        self._stop_growing()
+        self._clear()
         self._close_line()
         self.console.print(what)
 
@@ -298,15 +307,27 @@ class Writer:
     def _stream(self, text: str, mark: str, style: str = "") -> None:
         if not text:
             return
-        self._stop_growing()
+        self._clear()
         if not self._open:
             self._margin = Margin(mark, self._width)
         self._open = not text.endswith("\n")
         self.console.print(inked(self._margin.add(text), style), end="")
 
-    def _stop_growing(self) -> None:
+    def _clear(self) -> None:
+        """Remove what is drawn below the last line."""
+        if self._working:
+            self._working.erase()
         if self._growing:
             self._growing.stop()
+
+    def _grow(self, changed: Iterable[Entry]) -> None:
+        if self._working:
+            self._working.erase()
+        if self._growing:
+            self._growing.draw(changed)
+
+    def _has_free_line(self) -> bool:
+        return not (self._open or self.prompting or (self._growing and self._growing.is_drawn))
 
     def _close_line(self) -> None:
         self._held = ""
@@ -339,6 +360,10 @@ class _Growing:
         self._entries: dict[int, Entry] = {}
         self._live: Live | None = None
         self._drawn = 0.0
+
+    @property
+    def is_drawn(self) -> bool:
+        return self._live is not None
 
     def draw(self, changed: Iterable[Entry]) -> None:
         self._entries |= {id(entry): entry for entry in changed}
