@@ -13,10 +13,18 @@ from joey.messages import Message, TextBlock
 from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.task.profiles.small import Small
-from joey.task.profiles.small.beside import readable
+from joey.task.profiles.small.beside import Beside, FileBeside, readable
 from joey.task.profiles.small.intent import Intent, intent_of
-from joey.task.profiles.small.problems import collateral, missing_colour, missing_imports, problem_in, weakened
+from joey.task.profiles.small.problems import (
+    collateral,
+    miscount,
+    missing_colour,
+    missing_imports,
+    problem_in,
+    weakened,
+)
 from joey.task.profiles.small.runaway import runs_away
+from joey.task.profiles.small.steps import Steps
 from joey.task.settings import TaskLimits
 from joey.testing.script import Scripted, ScriptedProvider, reply
 from joey.tools.options import BuiltinOptions
@@ -178,6 +186,38 @@ async def test_what_no_longer_goes_together_is_to_be_put_right(tmp_path: Path) -
     assert "main.py imports vat from lib, but lib.py has no vat" in answers(kit)["c1"]
 
 
+RENAMES = {
+    "api.py": "from users import get_user\n\nprint(get_user(1))\n",
+    "users.py": "def get_user(number):\n    return number\n",
+    "test_users.py": "from users import get_user\n\n\ndef test_it():\n    assert get_user(1) == 1\n",
+}
+
+
+async def test_a_name_is_changed_in_every_file(tmp_path: Path) -> None:
+    new = {path: text.replace("get_user", "fetch_user") for path, text in RENAMES.items()}
+    script = [write(path, path, text) for path, text in new.items()]
+    kit = small(tmp_path, *script, run("r", "python3 -m unittest test_users.py"), done("d"), files=RENAMES)
+    assert (await kit.run("Rename the function get_user to fetch_user everywhere.")).outcome == "completed"
+    assert answers(kit)["api.py"].endswith("users.py still has get_user. Write it with fetch_user in its place.")
+    assert answers(kit)["users.py"].endswith("test_users.py still has get_user. Write it with fetch_user in its place.")
+    assert "have to stay" not in answers(kit)["test_users.py"], "a test with the new name is the same test"
+
+
+async def test_what_is_imported_and_not_there_yet_is_written_where_it_belongs(tmp_path: Path) -> None:
+    files = {"main.py": "print(1)\n", "lib.py": "A = 1\n"}
+    kit = small(tmp_path, files=files, protocol="xml")
+    xml = "<write_to_file>\n<path>{}</path>\n<file_text>\n{}\n</file_text>\n</write_to_file>"
+    main, lib = xml.format("main.py", "from lib import B\n\nprint(B)"), xml.format("lib.py", "A = 1\nB = 2")
+    ended = "<attempt_completion>\n<result>Done.</result>\n</attempt_completion>"
+    tried = "<execute_command>\n<command>python3 main.py</command>\n</execute_command>"
+    provider = ScriptedProvider([*map(reply, (main, lib, tried, ended))], takes_grammar=True)
+    kit.change(provider=provider)
+    assert (await kit.run("Let main.py print a new constant B of lib.py.")).outcome == "completed"
+    assert '"lib.py"' in (provider.requests[1].grammar or "") and '"main.py"' not in (
+        provider.requests[1].grammar or ""
+    )
+
+
 async def test_each_file_that_the_request_changes_is_changed(tmp_path: Path) -> None:
     files = {"a.py": "VERSION = 1\n", "b.py": "VERSION = 1\n", "c.py": "import a\n"}
     script = [write("w1", "a.py", "VERSION = 2\n"), done("c"), write("w2", "b.py", "VERSION = 2\n"), done("d")]
@@ -287,7 +327,8 @@ async def test_where_the_user_does_not_approve_nothing_is_demanded(tmp_path: Pat
 
 
 async def test_that_a_call_failed_is_no_answer(tmp_path: Path) -> None:
-    kit = small(tmp_path, run("r", "echo 391 | bc"), done("c", "The tool failed: no rule."), done("d", "It is 391."))
+    script = [run("r", "echo 391 | bc"), done("c", "The tool failed: no rule."), done("d", "It is 391.")]
+    kit = small(tmp_path, *script, files={"a.txt": "x\n"})
     kit.change(approvals=Settings.for_profile("edits"))
     assert (await kit.run("What is 17 times 23?")).message == "It is 391."
     assert "That is no result" in answers(kit)["c"]
@@ -402,6 +443,11 @@ def test_a_file_for_the_output_of_a_command_is_not_written_by_the_model() -> Non
         ("a.yaml", "a: [1\n", "not valid"),
         ("a.yml", "a: 1\n", None),
         ("a.txt", "{", None),
+        ("Makefile", "all: a\n    echo hello\n", "spaces before `echo hello`: a tab"),
+        ("Makefile", "all: a\n\techo hello\n", None),
+        ("Makefile", "X := 1\nall:\n  Y = 2\n", None),
+        ("count.sh", "ls -l | wc -l\n", "counts wrongly"),
+        ("count.sh", "ls | wc -l\n", None),
     ],
 )
 def test_what_is_wrong_with_a_file(path: str, text: str, problem: str | None) -> None:
@@ -411,7 +457,7 @@ def test_what_is_wrong_with_a_file(path: str, text: str, problem: str | None) ->
 
 def test_imports_are_held_against_what_there_is() -> None:
     files = {"p/__init__.py": "", "p/a.py": "A = 1\n", "b.py": "from p.a import A, B\nfrom p import a\nimport os\n"}
-    assert list(missing_imports(files)) == ["b.py imports B from p.a, but p/a.py has no B"]
+    assert list(missing_imports(files)) == [("b.py", "p/a.py", "b.py imports B from p.a, but p/a.py has no B")]
 
 
 def test_tests_are_weakened_by_losing_a_test_or_an_assertion() -> None:
@@ -439,7 +485,28 @@ async def test_what_may_not_be_run_as_a_command_may_be_written_as_a_script(tmp_p
                 run("s", "python3 sum.py"), done("d", "It is 42."))  # fmt: skip
     kit.change(approvals=Settings.for_profile("edits").changed(allow=("python3",)))
     assert (await kit.run("Calculate 6 times 7 and tell me the result.")).message == "It is 42."
-    assert "denied" in answers(kit)["r"]
+    assert "denied" in answers(kit)["r"] and "It was not run" in answers(kit)["w"]
+
+
+async def test_under_a_grammar_a_calculation_that_may_not_be_run_is_written_and_run(tmp_path: Path) -> None:
+    kit = small(tmp_path, protocol="xml")
+    denied = "<execute_command>\n<command>echo '6 * 7' | bc</command>\n</execute_command>"
+    script = "<write_to_file>\n<path>calculate.py</path>\n<file_text>\nprint(6 * 7)\n</file_text>\n</write_to_file>"
+    command = "<execute_command>\n<command>python3 calculate.py</command>\n</execute_command>"
+    ended = "<attempt_completion>\n<result>It is 42.</result>\n</attempt_completion>"
+    provider = ScriptedProvider([*map(reply, (denied, script, command, ended))], takes_grammar=True)
+    kit.change(provider=provider, approvals=Settings.for_profile("edits").changed(allow=("python3",)))
+    assert (await kit.run("What is 6 times 7?")).message == "It is 42."
+    second, third = (request.grammar or "" for request in provider.requests[1:3])
+    assert second.startswith('root ::= "<write_to_file>"') and '"calculate.py"' in second
+    assert third.startswith('root ::= "<execute_command>"') and '"python3 calculate.py"' in third
+
+
+async def test_a_model_that_insists_answers_without_the_script(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "echo 391 | bc"), done("c", "It is 391."), done("d", "It is 391."))
+    kit.change(approvals=Settings.for_profile("edits"))
+    assert (await kit.run("What is 17 times 23?")).message == "It is 391."
+    assert answers(kit)["c"] == "Write calculate.py, which prints the result, and run it."
 
 
 async def test_each_request_begins_with_all_of_the_one_before_so_that_a_server_reads_only_what_is_new(
@@ -476,3 +543,112 @@ def test_only_what_the_model_may_see_is_readable(tmp_path: Path) -> None:
     paths = Workspace.of(tmp_path)
     assert readable(tmp_path / "a.txt", paths) == (tmp_path / "a.txt").resolve()
     assert readable(tmp_path / "key.txt", paths) is readable(tmp_path.parent / "b.txt", paths) is None
+
+
+async def test_what_is_to_be_explained_and_is_shown_is_neither_read_again_nor_run(tmp_path: Path) -> None:
+    kit = small(tmp_path, files={"a.py": "import sys\n\nprint(sys.argv[1])\n"}, protocol="xml")
+    ended = "<attempt_completion>\n<result>It prints its argument.</result>\n</attempt_completion>"
+    kit.change(provider=(provider := ScriptedProvider([reply(ended)], takes_grammar=True)))
+    assert (await kit.run("explain this script")).outcome == "completed"
+    assert (provider.requests[0].grammar or "").startswith('root ::= "<attempt_completion>"')
+
+
+@pytest.mark.parametrize(("size", "can_read"), [(10, False), (3_000, True)])
+async def test_only_what_was_not_shown_can_be_read(tmp_path: Path, size: int, can_read: bool) -> None:
+    kit = small(tmp_path, files={"a.txt": "one\n", "b.txt": "b" * size}, protocol="xml")
+    ended = "<attempt_completion>\n<result>One.</result>\n</attempt_completion>"
+    kit.change(provider=(provider := ScriptedProvider([reply(ended)], takes_grammar=True)))
+    await kit.run("What is in a.txt?")
+    assert ("<read_file>" in (provider.requests[0].grammar or "")) is can_read
+
+
+async def test_a_file_in_another_format_is_a_new_file(tmp_path: Path) -> None:
+    kit = small(tmp_path, done("c"), write("w", "data.json", '[{"a": 1}]\n'), done("d"), files={"data.csv": "a\n1\n"})
+    assert (await kit.run("Convert data.csv to JSON")).outcome == "completed"
+    assert "data.json does not exist yet" in answers(kit)["c"]
+    assert (kit.workspace / "data.csv").read_text() == "a\n1\n"
+
+
+async def test_what_something_new_is_made_from_is_not_to_be_changed(tmp_path: Path) -> None:
+    script = [write("w", "sum.py", "print(sum(map(int, open('n.txt'))))\n"), done("d")]
+    kit = small(tmp_path, *script, files={"n.txt": "1\n2\n"})
+    assert (await kit.run("Write sum.py, which prints the sum of the numbers in n.txt.")).outcome == "completed"
+    assert "as it was" not in answers(kit)["w"]
+
+
+async def test_a_script_that_counts_one_too_many_is_to_be_put_right(tmp_path: Path) -> None:
+    wrong, right = "#!/bin/bash\necho $(ls -l | wc -l)\n", "#!/bin/bash\nls | wc -l\n"
+    kit = small(tmp_path, write("w1", "count.sh", wrong), write("w2", "count.sh", right), done("d"))
+    assert (await kit.run("write a bash script that counts the files in a folder")).outcome == "completed"
+    assert "count.sh counts wrongly: the first line that ls -l prints is a total" in answers(kit)["w1"]
+
+
+async def test_a_command_that_counts_one_too_many_is_answered_with_that(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r1", "ls -l | wc -l"), run("r2", "ls | wc -l"), done("d", "There is 1 file."),
+                files={"a.txt": "x\n"})  # fmt: skip
+    assert (await kit.run("How many files are here?")).message == "There is 1 file."
+    assert (
+        "one too many. This counts the files: find . -maxdepth 1" in answers(kit)["r1"]
+        and "too many" not in answers(kit)["r2"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ("ls -la src | wc -l", True),
+        ("find . | wc -l", True),
+        ("find src/ -type f | wc -l", False),
+        ("ls -1 | wc -l", False),
+        ("ls *.py | wc -l", False),
+        ("wc -l a.txt; ls -l", False),
+    ],
+)
+def test_what_counts_one_too_many(command: str, wrong: bool) -> None:
+    assert (miscount(command) is not None) is wrong
+
+
+async def test_an_output_that_is_in_the_result_in_other_words_is_not_added(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "printf '1\n1\n2\n'"), done("d", "It printed 1, 1 and 2: no; 1, 1, 2."))
+    assert (await kit.run("Run it and show me the output.")).message == "It printed 1, 1 and 2: no; 1, 1, 2."
+
+
+async def test_what_was_to_be_put_right_and_still_fails_is_not_called_done(tmp_path: Path) -> None:
+    tests = "import unittest\n\nimport a\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n"
+    tests += "        self.assertEqual(a.A, 3)\n"
+    check = "python3 -m unittest test_a.py"
+    script = [each for n in range(4, 9) for each in (write(f"w{n}", "a.py", f"A = {n}\n"), run(f"r{n}", check))]
+    kit = small(tmp_path, *script, *(done(f"d{n}", "It is fixed.") for n in range(4)),
+                files={"a.py": "A = 1\n", "test_a.py": tests})  # fmt: skip
+    assert (await kit.run("test_a.py fails. Fix a.py.")).outcome == "limit"
+    assert answers(kit)["d0"] == f"That is not done: {check} still fails." and not kit.of(TaskCompleted)
+
+
+async def test_a_number_that_stands_nowhere_is_to_be_worked_out(tmp_path: Path) -> None:
+    kit = small(tmp_path, done("c", "It is 381."), run("r", "echo $((17 * 23))"), done("d", "It is 391."))
+    assert (await kit.run("What is 17 times 23?")).message == "It is 391."
+    assert answers(kit)["c"] == "381 stands nowhere. Run a command that works it out, and print it."
+
+
+@pytest.mark.parametrize("claim", ["It is 627121885.", "It is 627,121,885.", "It prints 627 and 627121885."])
+async def test_numbers_may_be_written_with_commas(tmp_path: Path, claim: str) -> None:
+    kit = small(tmp_path, run("r", "echo 627121885; echo 627"), done("d", claim))
+    assert (await kit.run("Calculate it.")).message == claim
+
+
+async def test_what_a_program_does_wrong_is_put_right_in_code_and_not_in_its_data(tmp_path: Path) -> None:
+    files = {"total.py": "print(sum(map(int, list(open('n.txt'))[:-1])))\n", "n.txt": "1\n2\n"}
+    kit = small(tmp_path, files=files, protocol="xml")
+    xml = "<write_to_file>\n<path>total.py</path>\n<file_text>\nprint(3)\n</file_text>\n</write_to_file>"
+    ended = "<attempt_completion>\n<result>Done.</result>\n</attempt_completion>"
+    provider = ScriptedProvider([reply(xml), reply(ended)], takes_grammar=True)
+    kit.change(provider=provider)
+    assert (await kit.run("The total is too low: the last number is missing. Fix that.")).outcome == "completed"
+    assert '"total.py"' in (provider.requests[0].grammar or "") and '"n.txt"' not in (
+        provider.requests[0].grammar or ""
+    )
+    steps = Steps("Fix the order of n.txt: it is wrong.", tmp_path, files.get)
+    steps.beside = Beside(tuple(FileBeside(path, text, path == "n.txt") for path, text in files.items()))
+    assert steps.next is not None and "n.txt" in steps.next.calls["write_to_file"]["path"], (
+        "where it is named, it is meant"
+    )

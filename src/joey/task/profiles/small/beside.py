@@ -62,7 +62,8 @@ class Beside:
         parts = [f"{quoted(each.path)}:\n```\n{each.text.rstrip()}\n```" for each in self.files]
         texts = {each.path: each.text for each in self.files}
         found = [problem for path, text in texts.items() if (problem := problem_in(path, text))]
-        return "\n\n".join([*parts, *(f"Note: {problem}." for problem in (*found, *missing_imports(texts)))])
+        found += [problem for _, _, problem in missing_imports(texts)]
+        return "\n\n".join([*parts, *(f"Note: {problem}." for problem in found)])
 
 
 def files_beside(request: str, context: ToolContext, paths: Workspace, room: int) -> Beside:

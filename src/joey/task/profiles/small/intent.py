@@ -22,6 +22,10 @@ _ASKS = re.compile(
     r"|name|give me|state|answer|look|check whether|find (?!out why|the (?:mistake|bug|error|problem)))\b",
     re.IGNORECASE,
 )
+_EXPLAINS = re.compile(
+    r"(?:explain|describe|summari[sz]e)\b|what (?:is|are) \S+ (?:for|about)\b|what (?:does|do) (?:[\w./-]+ ){1,3}do\b",
+    re.IGNORECASE,
+)
 _MAY_ASK = re.compile(r"(when|is|are|was|were|does|do|did|has|have|should)\b", re.IGNORECASE)
 """Begins a question if a question mark ends it, and else a statement."""
 _SHOWS = re.compile(r"(show|print|display|output)\b", re.IGNORECASE)
@@ -35,6 +39,8 @@ _WRITES = re.compile(
     r"|wrap|write|move (?=the (?:function|class|method|code|constant|test)))\b",
     re.IGNORECASE,
 )
+_CREATES = re.compile(r"(build|code|convert|create|draft|generate|make|translate|turn|write)\b", re.IGNORECASE)
+"""Makes something new. Files that are there and named with it are what it is made from."""
 _MOVES = re.compile(
     r"\b(delete|move(?! the (?:function|class|method|code|constant|test))|copy|duplicate)\b"
     r"|\b(rename|remove)\b[^.]{0,40}\b(file|folder|director|module|package)"
@@ -64,6 +70,8 @@ class Intent:
 
     asks: bool = False
     """An answer is wanted, in words."""
+    explains: bool = False
+    """What is there is to be put into words: nothing need be run for it."""
     runs: bool = False
     """Something is to be run."""
     writes: bool = False
@@ -75,7 +83,9 @@ class Intent:
     outputs: tuple[str, ...] = ()
     """Files that the output of a command goes to."""
     changes: str = ""
-    """The sentences that want something written."""
+    """The sentences that want something written,"""
+    edits: str = ""
+    """and those of them that want something changed that is there."""
 
     @property
     def is_question(self) -> bool:
@@ -100,8 +110,17 @@ def intent_of(request: str) -> Intent:
     asks = "ask" in kinds or ("show" in kinds and not runs)
     outputs = tuple(_OUTPUT_FILE.findall(request)) if runs else ()
     changes = " ".join(text for text, kind in zip(sentences, kinds, strict=True) if kind == "write")
-    everything = re.search(r"\bboth\b", request, re.IGNORECASE)
-    return Intent(asks, runs, writes, moves, shows, outputs, request if everything else changes)
+    edits = " ".join(
+        text
+        for text, kind in zip(sentences, kinds, strict=True)
+        if kind == "write" and not _CREATES.match(_POLITE.sub("", text))
+    )
+    if re.search(r"\bboth\b", request, re.IGNORECASE):
+        changes = edits = request
+    questions = [text for text, kind in zip(sentences, kinds, strict=True) if kind == "ask"]
+    explains = bool(questions) and all(_EXPLAINS.match(_POLITE.sub("", text)) for text in questions)
+    explains = explains and not (runs or writes or moves)
+    return Intent(asks, explains, runs, writes, moves, shows, outputs, changes, edits)
 
 
 def _other_writes(sentences: list[str], kinds: list[str]) -> bool:

@@ -31,6 +31,16 @@ _COLOUR = re.compile(
 )
 _CODED_COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgb|hsl)a?\(")
 _ASSERTION = re.compile(r"\bassert\w*")
+_SHELL = (".sh", ".bash", "Makefile")
+_SPACES = re.compile(
+    r"^[\w./% -]+:(?!=)[^\n\\]*\n +((?!#|ifn?eq|ifn?def|else|endif|include)[^\s=][^\n=]*)$", re.MULTILINE
+)
+"""The first command of a rule in a Makefile, after spaces, which make does not take."""
+_COUNT = "find . -maxdepth 1 -type f | wc -l"
+_MISCOUNTS = (
+    (re.compile(r"\bls(?: -\w+)* -\w*l\w*[^|;&\n)]*\|\s*wc -l"), "the first line that ls -l prints is a total"),
+    (re.compile(r"\bfind(?: [^-|;&\s)][^|;&\s)]*)?\s*\|\s*wc -l"), "find prints the folder itself as well"),
+)
 
 
 def problem_in(path: str, text: str) -> str | None:
@@ -38,6 +48,10 @@ def problem_in(path: str, text: str) -> str | None:
     try:
         if path.endswith(".py"):
             return _unbound(path, ast.parse(text))
+        if path.endswith(_SHELL) and (problem := miscount(text)):
+            return f"{quoted(path)} counts wrongly: {problem}"
+        if path.endswith("Makefile") and (found := _SPACES.search(text)):
+            return f"{quoted(path)} has spaces before `{found[1].strip()}`: a tab has to stand there"
         if reader := _READERS.get(path.rpartition(".")[2]):
             reader(text)
     except SyntaxError as error:
@@ -45,6 +59,12 @@ def problem_in(path: str, text: str) -> str | None:
     except (FormatError, ValueError, RecursionError, MemoryError) as error:
         return f"{quoted(path)} is not valid: {error}"
     return None
+
+
+def miscount(code: str) -> str | None:
+    """Why a shell command counts one line more than there are files; None if nothing is known against it."""
+    why = next((why for pattern, why in _MISCOUNTS if pattern.search(code)), None)
+    return None if why is None else f"{why}, so it is one too many. This counts the files: {_COUNT}"
 
 
 def is_test(path: str) -> bool:
@@ -118,8 +138,8 @@ def missing_colour(path: str, text: str, request: str) -> str | None:
     return None if absent is None else f"The request says {absent}, and nothing in {quoted(path)} is {absent}."
 
 
-def missing_imports(files: Mapping[str, str]) -> Iterator[str]:
-    """What these files, by path, import from each other although it is not there."""
+def missing_imports(files: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """What these files, by path, import from each other although it is not there: where, from where, and in words."""
     trees = {path: tree for path, text in files.items() if (tree := _parsed(path, text)) is not None}
     modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in trees}
     for path, tree in trees.items():
@@ -131,7 +151,8 @@ def missing_imports(files: Mapping[str, str]) -> Iterator[str]:
             for alias in node.names:
                 if alias.name != "*" and alias.name not in known and f"{node.module}.{alias.name}" not in modules:
                     here, there = quoted(path), quoted(source)
-                    yield f"{here} imports {alias.name} from {node.module}, but {there} has no {alias.name}"
+                    words = f"{here} imports {alias.name} from {node.module}, but {there} has no {alias.name}"
+                    yield path, source, words
 
 
 def imports_of(text: str) -> set[str]:

@@ -1,7 +1,8 @@
 """What a result states, against what was seen.
 
-A small model recites what a program should print, whatever it printed. So a number in a result that stands nowhere, in
-no output and in no file, is not believed; and where the output was asked for, it is shown as it was.
+A small model recites what a program should print, whatever it printed, and calculates in its head. So a number in a
+result that stands nowhere, in no output and in no file, is not believed; and where the output was asked for, it is
+shown as it was.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterable
 from joey.task.profiles.small.steps import CommandRun, Steps
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_WORD = re.compile(r"\w+(?:\.\w+)*")
 _MAX_LINES = 20
 _MAX_SMALL = 10
 """Numbers up to this one are counts that anybody makes."""
@@ -19,10 +22,31 @@ _MAX_SMALL = 10
 
 def is_contradicted(claim: str, steps: Steps, texts: Iterable[str]) -> bool:
     """Whether a result after a command states numbers that it did not print, and that stand nowhere else either."""
-    if not steps.runs:
-        return False
-    seen = {float(number) for text in (steps.request, *texts, *_outputs(steps)) for number in _NUMBER.findall(text)}
-    return any(number not in seen and number > _MAX_SMALL for number in map(float, _NUMBER.findall(claim)))
+    return bool(steps.runs) and _unseen(claim, steps, texts) is not None
+
+
+def unfounded(claim: str, steps: Steps, texts: Iterable[str]) -> str | None:
+    """A number that answers a question about numbers or files, and stands nowhere, although nothing was run."""
+    texts = list(texts)
+    if steps.runs or not steps.intent.asks or not (texts or _NUMBER.search(steps.request)):
+        return None
+    return _unseen(claim, steps, texts)
+
+
+def _unseen(claim: str, steps: Steps, texts: Iterable[str]) -> str | None:
+    """The first number of a claim that stands nowhere. A comma in it may be one between thousands, or between two."""
+    known = (steps.request, *texts, *(run.output for run in steps.runs))
+    seen = {float(number) for text in known for each in _readings(text) for number in _NUMBER.findall(each)}
+    unseen = [[each for each in _NUMBER.findall(text) if _is_new(each, seen)] for text in _readings(claim)]
+    return unseen[0][0] if all(unseen) else None
+
+
+def _readings(text: str) -> tuple[str, str]:
+    return _THOUSANDS.sub("", text), text
+
+
+def _is_new(number: str, seen: set[float]) -> bool:
+    return float(number) > _MAX_SMALL and float(number) not in seen
 
 
 def with_output(claim: str, steps: Steps) -> str:
@@ -41,9 +65,9 @@ def printed(run: CommandRun) -> str:
     return "\n".join([f"`{run.command}` printed{how}:", *shown]) if lines else f"`{run.command}` printed nothing{how}."
 
 
-def _outputs(steps: Steps) -> Iterable[str]:
-    return (run.output for run in steps.runs)
-
-
 def _states(claim: str, output: str) -> bool:
-    return " ".join(output.split()) in " ".join(claim.split())
+    """Whether the output is in the claim: word for word, or all its words in their order, whatever is between them."""
+    words = _WORD.findall(output)
+    return " ".join(output.split()) in " ".join(claim.split()) or (
+        bool(words) and f" {' '.join(words)} " in f" {' '.join(_WORD.findall(claim))} "
+    )

@@ -39,20 +39,44 @@ _RUNNING = re.compile(r"\b(run\w*|prints?|printed|works?|fails?|python3?|crash\w
 _GONE = re.compile(
     r"\b(?:delete|remove|rename|move)\s+(?:the\s+)?(?:file\s+|module\s+|script\s+)?([\w./-]+\.\w+)", re.IGNORECASE
 )
+_FORMATS = {
+    "csv": "csv", "html": "html", "json": "json", "markdown": "md", "toml": "toml", "tsv": "tsv", "xml": "xml",
+    "yaml": "yaml",
+}  # fmt: skip
+_CONVERTED = re.compile(
+    r"\b(?:convert|translate|turn) (?:the )?(?:file )?([\w./-]+)\.\w+ (?:in)?to (?:an? )?"
+    rf"({'|'.join(_FORMATS)})\b(?!\.\w)",
+    re.IGNORECASE,
+)
+"""A file that is to be had in another format, under a name that is not given."""
+_RENAMED = re.compile(
+    r"\brename\s+(?:the\s+)?(?:\w+\s+)?[`'\"]?(?!(?:it|this|that|them|file|folder)\b)([A-Za-z_]\w*)(?:\(\))?[`'\"]?\s+"
+    r"(?:to|into|as)\s+[`'\"]?([A-Za-z_]\w*)(?![\w.]*\.\w)",
+    re.IGNORECASE,
+)
+"""A name in code, and its new one."""
 _NO_TESTS = re.compile(r"\b(do not|don't|without)\b[^.]*\btests?\b", re.IGNORECASE)
 _NEW_TESTS = re.compile(r"\b(add|write|extend|create)\b[^.]*\btests?\b", re.IGNORECASE)
 _WITH_TESTS = re.compile(r"\bunit ?tests?\b|\b(?:with|and|add|write) (?:an? |some |its |the )?tests?\b", re.IGNORECASE)
 _SCRIPT = re.compile(r"\b(script|program)\b", re.IGNORECASE)
+_CODE = (".py", ".js", ".ts", ".sh", ".rb", ".go", ".rs", ".java", ".c", ".cpp")
+_DATA = (".txt", ".csv", ".tsv", ".log", ".md")
 _RUNNABLE = (".py", ".sh", ".bash", ".js", ".rb", ".pl")
 _RUN_IT = re.compile(r"\b(run|execute|start) (it|them|the tests?|the script|the program)\b", re.IGNORECASE)
 _TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
+_NO_TEST_RAN = re.compile(r"^Ran 0 tests|^NO TESTS RAN|No module named '?pytest", re.MULTILINE)
+"""Says nothing about the code."""
+_REPAIR = re.compile(r"\b(fix|repair|put right|fails?|failing|crash\w*|bug|broken)\b", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+_OWN_SCRIPT = "calculate.py"
 _MAX_WHOLE = 6_000
 """Characters of a file that is written again as a whole; in longer ones parts are replaced."""
-_MAX_ROUNDS = 2
+_MAX_ROUNDS, _MAX_REPAIRS = 2, 4
 _MAX_OUTPUT = 600
 _AGAIN = "It fails. Put it right: write the file again."
 _SILENT = "It printed nothing. Have it print what is to be shown, and run it again."
-WRITE, EDIT, RUN, DONE = "write_to_file", "edit_file", "execute_command", "attempt_completion"
+READ, WRITE, EDIT = "read_file", "write_to_file", "edit_file"
+RUN, DONE = "execute_command", "attempt_completion"
 WRITERS = frozenset({WRITE, EDIT})
 Calls: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Tools that may be called, each with the values that some of its arguments are limited to."""
@@ -66,6 +90,8 @@ class Step:
     text: str = ""
     note: str = ""
     """The same for a model that has just seen why."""
+    optional: bool = False
+    """Whether a model that insists may leave it out."""
 
     @property
     def is_open(self) -> bool:
@@ -81,7 +107,7 @@ class CommandRun:
 
     @property
     def failed(self) -> bool:
-        return bool(self.code)
+        return bool(self.code) and not _NO_TEST_RAN.search(self.output)
 
 
 @dataclass(slots=True)
@@ -113,6 +139,8 @@ class Steps:
         named = dict.fromkeys(_FILE_NAME.findall(self.request))
         self._there = [name for name in named if (self.folder / name).exists()]
         self._awaited = [name for name in named if name not in (*self._there, *self.intent.outputs)]
+        if self.intent.writes and not self._awaited:
+            self._awaited = [f"{stem}.{_FORMATS[name.lower()]}" for stem, name in _CONVERTED.findall(self.request)]
         self._gone = [name for name in _GONE.findall(self.request) if name in self._there]
 
     # What happened
@@ -124,6 +152,9 @@ class Steps:
     def waive(self, tool: str) -> None:
         """The user does not approve what this tool would do: it is no longer demanded."""
         self._waived.add(tool)
+
+    def is_waived(self, tool: str) -> bool:
+        return tool in self._waived
 
     def tries(self, tool: str) -> None:
         """A call of this tool is made, whatever comes of it."""
@@ -139,6 +170,7 @@ class Steps:
                     self._fixes += path in self.written
                     self.written[path] = None
                     self._checked = False
+                    self._waived -= {RUN} if path == self._own_script else set()
                 case RunCommand(command):
                     code = result.exit.code if result.exit is not None else None
                     self.runs.append(CommandRun(command, _output(result.text), code))
@@ -154,24 +186,53 @@ class Steps:
     def next(self) -> Step | None:
         """The next step; None where the model decides."""
         intent = self.intent
+        if intent.explains and self.beside.files:
+            return Step({DONE: {}})
         if intent.writes and WRITE not in self._waived:
             return self._writing() or self._moving() or self._running() or self._ending()
         if intent.moves:
             return self._moving()
-        return self._running()
+        return self._by_script() or self._running()
+
+    def _by_script(self) -> Step | None:
+        """What may not be run as a command may be written as a script and run, where there is nothing to be spoilt."""
+        calculates = self.intent.runs or _DIGIT.search(self.request)
+        if RUN not in self._waived or self.written or not calculates or not self._may_write_script:
+            return None
+        text = f"Write {_OWN_SCRIPT}, which prints the result, and run it."
+        return Step({WRITE: {"path": (_OWN_SCRIPT,)}}, text, optional=True)
+
+    @property
+    def _own_script(self) -> str | None:
+        """The script that was written in place of a command."""
+        return next((path for path in self.written if path.endswith(".py")), None) if self.intent.keeps_files else None
+
+    @property
+    def _may_write_script(self) -> bool:
+        return (
+            self.intent.keeps_files and not self.intent.moves and not self.beside.entries and WRITE not in self._waived
+        )
 
     @property
     def forbidden(self) -> frozenset[str]:
-        """Tools that this request has no use for. What may not be run as a command may be written as a script, where
-        there is nothing that could be spoilt."""
-        by_script = RUN in self._waived and not self.beside.entries
-        return WRITERS if self.intent.keeps_files and not by_script else frozenset()
+        """Tools that this request has no use for: those that write, where nothing is to be written, and the one that
+        reads, as long as the model has seen all files there are."""
+        by_script = RUN in self._waived and self._may_write_script
+        seen = {each.path for each in self.beside.files}
+        knows_all = bool(seen) and not self.runs and seen >= set(self.beside.entries)
+        writers = WRITERS if self.intent.keeps_files and not by_script else frozenset[str]()
+        return writers | ({READ} if knows_all else frozenset())
 
     def _writing(self) -> Step | None:
         moving: Calls = {RUN: {}} if self.intent.moves and not self._moved else {}
         if missing := [name for name in self._awaited if not (self.folder / name).exists()]:
             text = "\n".join(f"{name} does not exist yet. Write it now." for name in missing)
             return Step({WRITE: {"path": tuple(missing)}, **moving}, text)
+        if left := next(self._with_old_name(), None):
+            path, old, new = left
+            return Step(
+                {**self._editable(path), **moving}, f"{path} still has {old}. Write it with {new} in its place."
+            )
         if broken := list(self._broken()):
             files = self._editable(broken[0][0])
             return Step(files, "\n".join(problem for _, problem in broken) + "\nPut it right.")
@@ -184,6 +245,21 @@ class Steps:
         if rest := self._required():
             return Step(self._editable(rest[0]), f"{rest[0]} is as it was. Change it as well, as the request says.")
         return None
+
+    def _with_old_name(self) -> Iterator[tuple[str, str, str]]:
+        """Files in which a name still stands that is to be another: the one that defines it first. Where the request
+        names files, only these are meant; what else imports the name is found as broken."""
+        named = any(each.named for each in self.beside.files)
+        for old, new in self._renames:
+            files = [each for each in self.beside.files if each.named or not named]
+            for each in sorted(files, key=lambda file: f" {old}(" not in file.text and f"class {old}" not in file.text):
+                now = self.text_of(each.path)
+                if now and each.path not in self._settled and re.search(rf"\b{old}\b", now):
+                    yield each.path, old, new
+
+    @property
+    def _renames(self) -> list[tuple[str, str]]:
+        return _RENAMED.findall(self.request) if self.intent.writes else []
 
     @property
     def _lacks_script(self) -> bool:
@@ -205,10 +281,9 @@ class Steps:
 
     def _required(self) -> list[str]:
         """Files that are to be changed by the words of the request, and were not."""
+        words = self.intent.edits if self._awaited else self.intent.changes
         files = [
-            each
-            for each in self.beside.files
-            if each.named and re.search(rf"(?<![\w/]){re.escape(each.path)}", self.intent.changes)
+            each for each in self.beside.files if each.named and re.search(rf"(?<![\w/]){re.escape(each.path)}", words)
         ]
         tests = self._tests_wanted
         rest = [each.path for each in files if each.path not in self._settled and (tests or not is_test(each.path))]
@@ -234,13 +309,22 @@ class Steps:
         )
 
     def _first_change(self, moving: Calls) -> Step | None:
-        files = self._editable(*(each.path for each in self.beside.files))
+        files = self._editable(*self._suspects)
         text = "That is not done: nothing was changed. Write the new file now."
         if files:
             return Step({**files, **moving}, text)
-        looking: Calls = {"read_file": {}, "search_files": {}} if self.beside.entries or self._there else {}
+        looking: Calls = {READ: {}, "search_files": {}} if self.beside.entries or self._there else {}
         writing: Calls = {} if self._there else {WRITE: {}}
         return Step({**writing, **looking, **moving, **({EDIT: {}} if self._there else {})}, text)
+
+    @property
+    def _suspects(self) -> list[str]:
+        """The shown files that may have to be changed. What a program does wrong is put right in its code, not in the
+        texts and tables that it reads, unless these are named."""
+        files = self.beside.files
+        with_code = any(each.path.endswith(_CODE) and not is_test(each.path) for each in files)
+        spared = _DATA if with_code and _REPAIR.search(self.request) else ()
+        return [each.path for each in files if each.named or not each.path.endswith(spared)]
 
     def _moving(self) -> Step | None:
         if not self.intent.moves or RUN in self._waived:
@@ -258,15 +342,31 @@ class Steps:
     def _running(self) -> Step | None:
         if RUN in self._waived:
             return None
-        if self.intent.runs and not self._checked:
+        if (self.intent.runs or self._own_script) and not self._checked:
             return Step({RUN: self._commands()}, "It was not run. Run it now, then say what it printed.")
         if self.intent.writes and not self._checked and (check := self._check()):
             return Step({RUN: {"command": (check,)}}, f"Run {check} first.")
-        if self.intent.writes and self.runs and self.runs[-1].failed and self._rounds < _MAX_ROUNDS and self._checked:
+        if (
+            self.intent.writes
+            and self.runs
+            and self.runs[-1].failed
+            and self._rounds < self._max_rounds
+            and self._checked
+        ):
             return Step(
                 self._editable(*self.written, *(each.path for each in self.beside.files)), self._failure(), _AGAIN
             )
         return self._printing()
+
+    @property
+    def _max_rounds(self) -> int:
+        return _MAX_REPAIRS if self.still_fails else _MAX_ROUNDS
+
+    @property
+    def still_fails(self) -> bool:
+        """Whether something is to be put right, and the command that shows it failed to the last."""
+        shows = self.intent.writes and self._checked and bool(self.runs) and self.runs[-1].failed
+        return shows and bool(_REPAIR.search(self.request)) and self.runs[-1].command == self._check()
 
     def _printing(self) -> Step | None:
         """What was to be shown, and was not printed: another command, or a line more in what was written."""
@@ -309,12 +409,14 @@ class Steps:
             if problem := problem_in(path, text) or self._spoilt(path, before.get(path, ""), text):
                 yield path, problem
         now = {**before, **texts}
-        known = set(missing_imports(before))
-        for problem in missing_imports(now):
+        known = {problem for _, _, problem in missing_imports(before)}
+        for importer, source, problem in missing_imports(now):
             if problem not in known and texts:
-                yield problem.split(" imports ")[0], problem
+                yield (source if importer in texts and source not in texts else importer), problem
 
     def _spoilt(self, path: str, before: str, text: str) -> str | None:
+        for old, new in self._renames:
+            before = re.sub(rf"\b{old}\b", new, before)
         spoilt = weakened(path, before, text) or collateral(path, before, text, self.request)
         return spoilt or missing_colour(path, text, self.request)
 
@@ -322,6 +424,8 @@ class Steps:
 
     def _commands(self) -> Mapping[str, tuple[str, ...]]:
         """The commands that run what was just written; no limit where that is not clear."""
+        if self._own_script:
+            return {"command": (f"python3 {quoted(self._own_script)}",)}
         if not self.intent.writes or re.search(r"\bargument|\bwith\b \S+ as\b", self.request):
             return {}
         found = [command for path in reversed(self.written) if (command := _command_for(path))]

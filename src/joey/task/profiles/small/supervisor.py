@@ -13,16 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from joey.actions import Action
+from joey.actions import Action, RunCommand
 from joey.bounded.files import read_resolved
 from joey.messages import Message, TextBlock, ToolResult
 from joey.policy.paths import Workspace
 from joey.task.profiles.base import Objection, Supervisor, changes_something
 from joey.task.profiles.small.beside import files_beside, readable
 from joey.task.profiles.small.completion_checks import CompletionChecks
+from joey.task.profiles.small.problems import miscount
 from joey.task.profiles.small.runaway import runs_away
-from joey.task.profiles.small.statements import is_contradicted, printed, with_output
-from joey.task.profiles.small.steps import WRITERS, Step, Steps
+from joey.task.profiles.small.statements import is_contradicted, printed, unfounded, with_output
+from joey.task.profiles.small.steps import RUN, WRITERS, Step, Steps
 from joey.task.repetition import Repetition
 from joey.tools.base import Plan, ToolContext, failed
 from joey.tools.textfile import NotTextError, read_text
@@ -134,7 +135,7 @@ class SmallSupervisor(Supervisor):
 
     def before(self, tool: str, name: str, arguments: JsonValue) -> str | None:
         self._steps.tries(tool)
-        if tool in self._steps.forbidden:
+        if tool in self._steps.forbidden & WRITERS:
             return self._noted("Nothing is to be written here. Call attempt_completion with the result.")
         refusal = super().before(tool, name, arguments)
         if refusal is None:
@@ -166,8 +167,12 @@ class SmallSupervisor(Supervisor):
             self._checks.ran(actions)
             self._steps.ran(actions, result)
         super().after(name, arguments, actions, result)
-        step = self._steps.next if changes_something(actions) and not result.is_error else None
-        return self._noted(step.note or step.text) if step is not None and step.is_open else ""
+        if result.is_error or not changes_something(actions):
+            return ""
+        step = self._steps.next
+        notes = [f"Note: {problem}" for action in actions if (problem := _miscount(action))]
+        notes += [step.note or step.text] if step is not None and step.is_open else []
+        return self._noted("\n".join(notes)) if notes else ""
 
     def _failed(self, note: str) -> None:
         """An attempt led nowhere. As long as nothing was done or seen, nothing is lost by forgetting it."""
@@ -184,7 +189,8 @@ class SmallSupervisor(Supervisor):
     def completion(self, claim: str) -> str | Objection:
         self._unsuccessful.clear()
         claim = self._checks.claimed(claim)
-        objection = self._open_step() or self._echo(claim) or self._checks.objection(claim) or self._untrue(claim)
+        objection = self._open_step() or self._unfixed() or self._echo(claim)
+        objection = objection or self._checks.objection(claim) or self._untrue(claim)
         if objection is None:
             return self._stated(claim)
         self._noted(objection.text)
@@ -198,9 +204,18 @@ class SmallSupervisor(Supervisor):
         if step is None or not step.is_open:
             return None
         again = step.text in self._raised
+        if again and step.optional:
+            return None
         self._raised.add(step.text)
         self._tries += 1
         return Objection(step.text, tuple(step.calls), is_error=again)
+
+    def _unfixed(self) -> Objection | None:
+        """What was to be put right still fails: that is not done, however it is claimed."""
+        if not self._steps.still_fails:
+            return None
+        run = self._steps.runs[-1]
+        return Objection(f"That is not done: {run.command} still fails.", is_error=True)
 
     def _echo(self, claim: str) -> Objection | None:
         """A result that only repeats what we wrote to the model is none, and neither is that a call failed."""
@@ -215,6 +230,10 @@ class SmallSupervisor(Supervisor):
 
     def _untrue(self, claim: str) -> Objection | None:
         """A result that states what nothing printed, once. If it is insisted on, the user sees the output instead."""
+        number = unfounded(claim, self._steps, self._seen_texts())
+        if number is not None and "unfounded" not in self._raised and not self._steps.is_waived(RUN):
+            self._raised.add("unfounded")
+            return Objection(f"{number} stands nowhere. Run a command that works it out, and print it.", (RUN,))
         if "untrue" in self._raised or not is_contradicted(claim, self._steps, self._seen_texts()):
             return None
         self._tries += 1
@@ -252,6 +271,10 @@ class SmallSupervisor(Supervisor):
         yield from super()._disabled(tools)
         yield from self._checks.too_early
         yield from self._steps.forbidden
+
+
+def _miscount(action: Action) -> str | None:
+    return miscount(action.command) if isinstance(action, RunCommand) else None
 
 
 def _path_in(arguments: JsonValue) -> str:
