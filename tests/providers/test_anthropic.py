@@ -33,7 +33,7 @@ READ = ToolSpec("read_file", "Read it.", {"type": "object", "properties": {"path
 
 def body(request: ModelRequest, abilities: Abilities = USUAL) -> Any:
     """What goes over the wire."""
-    return json.loads(AnthropicEncoder(abilities).body(request))
+    return json.loads(bytes(AnthropicEncoder(abilities).body(request)))
 
 
 async def ask(provider: AnthropicProvider, request: ModelRequest) -> list[Chunk]:
@@ -235,4 +235,4 @@ def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
     encoder = AnthropicEncoder(USUAL)
     for length in range(1, len(TURNS) + 1):
         request = ModelRequest("claude", TURNS[:length], "S", (READ,))
-        assert json.loads(encoder.body(request)) == body(request)
+        assert json.loads(bytes(encoder.body(request))) == body(request)

@@ -44,7 +44,7 @@ OTHERWISE = {
 
 def body(request: ModelRequest, abilities: Abilities = USUAL) -> Any:
     """What goes over the wire."""
-    return json.loads(ChatEncoder(abilities).body(request))
+    return json.loads(bytes(ChatEncoder(abilities).body(request)))
 
 
 async def ask(provider: OpenAIProvider, request: ModelRequest) -> list[Chunk]:
@@ -294,7 +294,7 @@ def test_a_growing_conversation_is_encoded_as_a_fresh_one() -> None:
     encoder = ChatEncoder(USUAL)
     for length in range(1, len(TURNS) + 1):
         request = ModelRequest("gpt", TURNS[:length], "S", (READ,))
-        assert json.loads(encoder.body(request)) == body(request)
+        assert json.loads(bytes(encoder.body(request))) == body(request)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ PATCH = ApplyPatch().spec
 
 def body(request: ModelRequest, abilities: Abilities = GPT, **options: Any) -> Any:
     """What goes over the wire."""
-    return json.loads(ResponsesEncoder(abilities, options.pop("custom", None)).body(request, **options))
+    return json.loads(bytes(ResponsesEncoder(abilities, options.pop("custom", None)).body(request, **options)))
 
 
 def kinds(made: Any) -> list[str]:
@@ -102,7 +102,8 @@ def test_the_request_keeps_nothing_on_the_server() -> None:
 def test_reasoning_goes_back_byte_for_byte_and_in_place() -> None:
     signature = '{"type": "reasoning",  "id":"rs_1", "summary":[], "encrypted_content":"x"}'
     content = (ReasoningBlock("a", signature), TextBlock("Look."), ReasoningBlock("b", signature), CALL)
-    made = ResponsesEncoder(GPT).body(ModelRequest("gpt", (TASK, Message("assistant", content), RESULT), tools=(READ,)))
+    request = ModelRequest("gpt", (TASK, Message("assistant", content), RESULT), tools=(READ,))
+    made = bytes(ResponsesEncoder(GPT).body(request))
     assert made.count(signature.encode()) == 2
     assert kinds(json.loads(made))[1:] == ["reasoning", "message", "reasoning", "function_call", "function_call_output"]
 

@@ -123,7 +123,7 @@ async def test_a_connection_is_used_again_and_asked_once_more_if_it_had_ended() 
     async with raw_server(two_each) as url:
         client = PlainClient(url, {}, 5)
         for _ in range(6):
-            response = await client.post("/v1/x", b"{}", 100)
+            response = await client.post("/v1/x", [b"{}"], 100)
             await response.read(100)
             assert response.content == b"ok"
         client.close()
@@ -137,7 +137,7 @@ async def test_a_redirect_is_an_error_and_takes_the_key_nowhere() -> None:
 
     async with raw_server(redirect) as url:
         with pytest.raises(PlainStatusError):
-            await PlainClient(url, {}, 5).post("/v1/x", b"{}", 100)
+            await PlainClient(url, {}, 5).post("/v1/x", [b"{}"], 100)
         with pytest.raises(ProviderError):
             await read(PlainChatProvider(url, api_key="secret"))
 
@@ -152,7 +152,7 @@ async def test_a_header_cannot_be_ended_by_its_value() -> None:
 
     async with raw_server(keep) as url:
         client = PlainClient(url, {"Authorization": "Bearer a\r\nX-Evil: b"}, 5)
-        await (await client.post("/v1/x", b"{}", 100)).aclose()
+        await (await client.post("/v1/x", [b"{}"], 100)).aclose()
         client.close()
     assert b"\r\nX-Evil" not in seen and b"Authorization: Bearer a X-Evil: b\r\n" in seen
 
@@ -255,7 +255,7 @@ async def test_what_is_not_read_waits_at_the_server() -> None:
 
     async with raw_server(flood) as url:
         client = PlainClient(url, {}, 5)
-        response = await client.post("/v1/x", b"{}", 100)
+        response = await client.post("/v1/x", [b"{}"], 100)
         before = -1
         while sent != before:
             before = sent

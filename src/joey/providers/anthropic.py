@@ -33,9 +33,9 @@ from joey.providers.decoding.decoder import ReplyLimits
 from joey.providers.decoding.messages import REDACTED, MessagesReader
 from joey.providers.decoding.reader import ReplyReader
 from joey.providers.encoding import ids
-from joey.providers.encoding.body import to_json, with_messages
+from joey.providers.encoding.body import Body, BodyEncoder, entry
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
-from joey.providers.encoding.memo import Memo, Remembered
+from joey.providers.encoding.memo import Memo
 from joey.providers.http import TIMEOUT, HttpErrors
 from joey.providers.sdk import SdkProvider, errors_of
 from joey.schema.normalise import normalise
@@ -64,6 +64,7 @@ class AnthropicProvider(SdkProvider):
     http_errors: ClassVar[HttpErrors] = errors_of(
         anthropic.AnthropicError, anthropic.APIStatusError, anthropic.APIConnectionError
     )
+    _stream_class: ClassVar[Any] = anthropic.AsyncStream[Any]
 
     def __init__(
         self,
@@ -94,17 +95,7 @@ class AnthropicProvider(SdkProvider):
     async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
         stream = abilities.streaming
         headers = {"anthropic-beta": ",".join(betas)} if (betas := self._betas_for(request, stream)) else {}
-        post: Any = self._client.post
-        response: httpx2.Response = await post(
-            "/v1/messages",
-            cast_to=httpx2.Response,
-            # The SDK copies what it is given, part by part, unless it is what goes over the wire.
-            content=self._encoder(abilities).body(request, stream=stream),
-            options={"headers": headers},
-            stream=True,
-            stream_cls=anthropic.AsyncStream[Any],
-        )
-        return response
+        return await self._send("/v1/messages", self._encoder(abilities).body(request, stream=stream), headers)
 
     def _reader(self) -> ReplyReader:
         return MessagesReader()
@@ -133,16 +124,15 @@ class AnthropicEncoder:
     def __init__(self, abilities: Abilities) -> None:
         self._abilities = abilities
         self._preparation = Preparation(abilities)
-        self._messages: Remembered[Message, bytes] = Remembered(lambda message: to_json(_message(message)))
+        self._body = BodyEncoder(lambda message: entry(_message(message)))
         self._tool = Memo(_tool)
 
-    def body(self, request: ModelRequest, **options: Any) -> bytes:
+    def body(self, request: ModelRequest, **options: Any) -> Body:
         """The request as JSON, with the transport's options."""
         conversation = self._preparation.prepare(request)
-        messages = list(self._messages(conversation.messages))
-        for place in _marked_for_cache(conversation.messages):
-            messages[place] = to_json(_with_cache_mark(_message(conversation.messages[place])))
-        return with_messages({**self._parameters(request, conversation), **options}, messages)
+        messages = conversation.messages
+        marked = {place: entry(_with_cache_mark(_message(messages[place]))) for place in _marked_for_cache(messages)}
+        return self._body({**self._parameters(request, conversation), **options}, messages, own=marked)
 
     def _parameters(self, request: ModelRequest, conversation: PreparedConversation) -> dict[str, Any]:
         self._tool.next_round()

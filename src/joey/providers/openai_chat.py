@@ -46,7 +46,7 @@ class OpenAIProvider(OpenAISdkProvider):
         return self._requests.takes_grammar
 
     async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
-        return await self._post_body("/chat/completions", self._requests.body(request, abilities))
+        return await self._send("/chat/completions", self._requests.body(request, abilities))
 
     def _reader(self) -> ReplyReader:
         return ChatReader()

@@ -41,9 +41,9 @@ from joey.providers.catalogue import Abilities
 from joey.providers.decoding.reader import ReplyReader
 from joey.providers.decoding.responses import ResponsesReader
 from joey.providers.encoding import ids
-from joey.providers.encoding.body import to_json, with_messages
+from joey.providers.encoding.body import Body, BodyEncoder, entry
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
-from joey.providers.encoding.memo import Memo, Remembered
+from joey.providers.encoding.memo import Memo
 from joey.providers.openai_sdk import KEY_VARIABLE, OpenAIOptions, OpenAISdkProvider
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolChoice, ToolSpec
@@ -94,17 +94,17 @@ class ResponsesProvider(OpenAISdkProvider):
     async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
         while True:
             try:
-                return await self._send(request, abilities)
+                return await self._send_once(request, abilities)
             except openai.BadRequestError as error:
                 refused = next((name for name in OPTIONAL if self._names(name, error)), None)
                 if refused is None:
                     raise
                 self._refused.add(refused)
 
-    async def _send(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
+    async def _send_once(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
         options = {"stream": abilities.streaming, **self._fields}
         body = self._encoder(abilities).body(request, frozenset(self._refused), **options)
-        return await self._post_body("/responses", body)
+        return await self._send("/responses", body)
 
     def _names(self, field: str, error: openai.BadRequestError) -> bool:
         """Whether an error is about this field, and the field was sent."""
@@ -130,16 +130,14 @@ class ResponsesEncoder:
         self._custom_calls: set[str] = set()
         self._namespaces: dict[str, str] = {}
         self._preparation = Preparation(abilities)
-        self._items: Remembered[Message, bytes] = Remembered(
-            lambda message: b",".join(each if isinstance(each, bytes) else to_json(each) for each in self._of(message))
-        )
+        self._body = BodyEncoder(lambda message: b"".join(map(_entry, self._of(message))), "input")
         self._tool = Memo(self._tool_entry)
 
-    def body(self, request: ModelRequest, without: frozenset[str] = frozenset(), **options: Any) -> bytes:
+    def body(self, request: ModelRequest, without: frozenset[str] = frozenset(), **options: Any) -> Body:
         """The request as JSON, with the transport's options, and without fields that the server refuses."""
         conversation = self._preparation.prepare(request)
         parameters = {**self._parameters(request, conversation, without), **options}
-        return with_messages(parameters, filter(None, self._items(conversation.messages)), "input")
+        return self._body(parameters, conversation.messages)
 
     def _parameters(
         self, request: ModelRequest, conversation: PreparedConversation, without: frozenset[str]
@@ -237,6 +235,10 @@ class ResponsesEncoder:
 
 def _length(request: ModelRequest) -> int:
     return max(_MIN_TOKENS, request.max_tokens)
+
+
+def _entry(item: dict[str, Any] | bytes) -> bytes:
+    return b"," + item if isinstance(item, bytes) else entry(item)
 
 
 def _kept(signature: str | None) -> bytes | None:

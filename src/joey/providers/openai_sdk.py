@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypedDict, Unpack
 
-import httpx2
 import openai
 
 from joey.providers import errors
@@ -36,6 +35,7 @@ class OpenAISdkProvider(SdkProvider):
 
     name: ClassVar[str] = "openai"
     http_errors: ClassVar[HttpErrors] = errors_of(openai.OpenAIError, openai.APIStatusError, openai.APIConnectionError)
+    _stream_class: ClassVar[Any] = openai.AsyncStream[Any]
 
     def __init__(self, **options: Unpack[OpenAIOptions]) -> None:
         super().__init__(
@@ -55,11 +55,3 @@ class OpenAISdkProvider(SdkProvider):
             timeout=self._http_timeout,
             http_client=openai.DefaultAsyncHttpxClient(**self._http_options(base_url)),
         )
-
-    async def _post_body(self, path: str, body: bytes) -> httpx2.Response:
-        """Send a body as it is: the SDK copies what it is given, part by part, unless it is what goes over the wire."""
-        post: Any = self._client.post
-        response: httpx2.Response = await post(
-            path, cast_to=httpx2.Response, content=body, stream=True, stream_cls=openai.AsyncStream[Any]
-        )
-        return response

@@ -76,7 +76,7 @@ class PlainChatProvider(HttpProvider):
 
     async def _post(self, request: ModelRequest, abilities: Abilities) -> PlainResponse:
         path = self._client.below("/chat/completions")
-        return await self._client.post(path, self._requests.body(request, abilities), self._limits.error)
+        return await self._client.post(path, self._requests.body(request, abilities).pieces, self._limits.error)
 
     def _reader(self) -> ReplyReader:
         return ChatReader()
@@ -108,6 +108,6 @@ class PlainChatProvider(HttpProvider):
 
     async def _own(self, path: str, body: dict[str, Any]) -> Any:
         """What the server answers at a path of its own, beside the API."""
-        response = await self._client.post(self._client.beside(path), to_json(body), self._limits.error)
+        response = await self._client.post(self._client.beside(path), [to_json(body)], self._limits.error)
         await response.read(_MAX_COUNTED)
         return json.loads(response.content)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -210,11 +210,12 @@ class _Connection(asyncio.Protocol):
                 self._problem = error
         self._wake()
 
-    def send(self, data: bytes) -> None:
+    def send(self, *pieces: bytes) -> None:
         assert self._transport is not None
         self.reader = ResponseReader()
         self._problem = None
-        self._transport.write(data)
+        for piece in pieces:
+            self._transport.write(piece)
 
     async def head(self) -> None:
         while not self.reader.status:
@@ -314,9 +315,10 @@ class PlainClient:
         self._head = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in given.items())
         self._idle: list[_Connection] = []
 
-    async def post(self, path: str, body: bytes, max_error: int) -> PlainResponse:
-        """The answer, its body not read yet. Raises PlainStatusError for a refusal."""
-        request = f"POST {path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
+    async def post(self, path: str, body: Sequence[bytes], max_error: int) -> PlainResponse:
+        """The answer to a body in these pieces, its own body not read yet. Raises PlainStatusError for a refusal."""
+        head = f"POST {path} HTTP/1.1\r\n{self._head}Content-Length: {sum(map(len, body))}\r\n\r\n".encode("latin-1")
+        request = (head + body[0], *body[1:])
         connection = self._take()
         if connection is not None:
             try:
@@ -336,9 +338,9 @@ class PlainClient:
         """A path of the server's own, beside the API."""
         return f"{self._path.removesuffix('/v1')}{path}"
 
-    async def _answer(self, connection: _Connection, request: bytes, max_error: int) -> PlainResponse:
+    async def _answer(self, connection: _Connection, request: Sequence[bytes], max_error: int) -> PlainResponse:
         try:
-            connection.send(request)
+            connection.send(*request)
             await connection.head()
         except BaseException:
             connection.close()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, ClassVar
 
 import httpx2
 
 from joey.providers.base import CONNECT_TIMEOUT, ModelRequest
 from joey.providers.catalogue import Abilities
+from joey.providers.encoding.body import Body
 from joey.providers.http import HttpErrors, HttpProvider
 from joey.system.hosts import host_of, is_this_machine
 
@@ -25,6 +26,8 @@ class SdkProvider(HttpProvider):
 
     _client: Any
     """The SDK's client. A wire format makes it, with `_http_options`."""
+    _stream_class: ClassVar[Any]
+    """What the SDK makes of a stream, which it is not asked to read."""
 
     @abstractmethod
     async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
@@ -38,6 +41,19 @@ class SdkProvider(HttpProvider):
     def _key(self) -> str | None:
         key: str | None = self._client.api_key
         return key
+
+    async def _send(self, path: str, body: Body, headers: Mapping[str, str] | None = None) -> httpx2.Response:
+        """Send a body as it is: the SDK copies what it is given, part by part, unless it is what goes over the wire.
+        Its length makes it one that servers of every kind take; they need not know that it comes in pieces."""
+        response: httpx2.Response = await self._client.post(
+            path,
+            cast_to=httpx2.Response,
+            content=body,
+            options={"headers": {"Content-Length": str(len(body)), **(headers or {})}},
+            stream=True,
+            stream_cls=self._stream_class,
+        )
+        return response
 
     def _http_options(self, base_url: str | None) -> dict[str, Any]:
         """Options for the SDK's HTTP client. A proxy cannot reach this machine's own servers, and text for them is

@@ -16,9 +16,9 @@ from joey.messages import ImageBlock, Message, ReasoningBlock, TextBlock, ToolRe
 from joey.providers.base import ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding import ids
-from joey.providers.encoding.body import to_json, with_messages
+from joey.providers.encoding.body import Body, BodyEncoder, entry
 from joey.providers.encoding.conversation import Preparation, PreparedConversation
-from joey.providers.encoding.memo import Memo, Remembered
+from joey.providers.encoding.memo import Memo
 from joey.providers.encoding.reasoning import ReasoningDetails
 from joey.schema.normalise import normalise
 from joey.toolspec import ToolSpec
@@ -57,7 +57,7 @@ class ChatRequests:
     def takes_grammar(self) -> bool:
         return self._grammar_form is not None
 
-    def body(self, request: ModelRequest, abilities: Abilities) -> bytes:
+    def body(self, request: ModelRequest, abilities: Abilities) -> Body:
         counts = {"stream_options": {"include_usage": True}} if abilities.streaming and abilities.stream_usage else {}
         grammar = self._grammar_form(request.grammar) if request.grammar is not None and self._grammar_form else {}
         options = {"stream": abilities.streaming, **counts, **self._fields, **grammar}
@@ -70,7 +70,7 @@ class ChatRequests:
         answers at a path of its own."""
         if not self._counts:
             return None
-        body = json.loads(self._encoder(abilities).body(request))
+        body = json.loads(bytes(self._encoder(abilities).body(request)))
         shown = {name: body[name] for name in ("messages", "tools") if name in body}
         try:
             prompt = (await ask("/apply-template", shown))["prompt"]
@@ -86,18 +86,15 @@ class ChatEncoder:
     def __init__(self, abilities: Abilities) -> None:
         self._abilities = abilities
         self._preparation = Preparation(abilities)
-        self._messages: Remembered[Message, bytes] = Remembered(
-            lambda message: b",".join(map(to_json, chat_messages(message, abilities)))
-        )
+        self._body = BodyEncoder(lambda message: b"".join(map(entry, chat_messages(message, abilities))))
         self._tool = Memo(_tool)
 
-    def body(self, request: ModelRequest, **options: Any) -> bytes:
+    def body(self, request: ModelRequest, **options: Any) -> Body:
         """The request as JSON, with the transport's options."""
         conversation = self._preparation.prepare(request)
-        messages = list(filter(None, self._messages(conversation.messages)))
-        if conversation.system:
-            messages.insert(0, to_json({"role": self._abilities.system, "content": conversation.system}))
-        return with_messages({**self._parameters(request, conversation), **options}, messages)
+        system = conversation.system and entry({"role": self._abilities.system, "content": conversation.system})
+        parameters = {**self._parameters(request, conversation), **options}
+        return self._body(parameters, conversation.messages, opening=system or b"")
 
     def _parameters(self, request: ModelRequest, conversation: PreparedConversation) -> dict[str, Any]:
         abilities = self._abilities
