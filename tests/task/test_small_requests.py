@@ -652,3 +652,50 @@ async def test_what_a_program_does_wrong_is_put_right_in_code_and_not_in_its_dat
     assert steps.next is not None and "n.txt" in steps.next.calls["write_to_file"]["path"], (
         "where it is named, it is meant"
     )
+
+
+STACK_TESTS = "import unittest\n\nimport a\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n"
+STACK_TESTS += "        self.assertEqual(a.A, 3)\n"
+FILE = "<write_to_file>\n<path>{}</path>\n<file_text>\n{}\n</file_text>\n</write_to_file>"
+COMMAND = "<execute_command>\n<command>{}</command>\n</execute_command>"
+ENDED = "<attempt_completion>\n<result>{}</result>\n</attempt_completion>"
+
+
+async def test_a_model_that_sees_nothing_wrong_is_shown_what_goes_wrong(tmp_path: Path) -> None:
+    files = {"a.py": "A = 1\n", "test_a.py": STACK_TESTS}
+    check = COMMAND.format("python3 -m unittest test_a.py")
+    replies = (FILE.format("a.py", "A = 1"), check, FILE.format("a.py", "A = 3"), check, ENDED.format("A is 3 now."))
+    kit = small(tmp_path, files=files, protocol="xml")
+    kit.change(provider=(provider := ScriptedProvider([*map(reply, replies)], takes_grammar=True)))
+    assert (await kit.run("test_a.py fails. Find out why and fix it.")).outcome == "completed"
+    second, third = (request.grammar or "" for request in provider.requests[1:3])
+    assert second.startswith('root ::= "<execute_command>"') and '"python3 -m unittest test_a.py"' in second
+    assert third.startswith('root ::= "<write_to_file>"') and "AssertionError" in text_of(
+        provider.requests[2].messages[-1]
+    )
+
+
+async def test_after_a_file_was_written_back_as_it_was_the_others_come_first(tmp_path: Path) -> None:
+    files = {"show.py": "from b import B\n\nprint(B)\n", "b.py": "B = 1\n", "c.py": "C = 1\n"}
+    replies = (FILE.format("c.py", "C = 1"), COMMAND.format("python3 show.py"), FILE.format("b.py", "B = 2"))
+    kit = small(tmp_path, files=files, protocol="xml")
+    provider = ScriptedProvider([*map(reply, (*replies, ENDED.format("It is 2 now.")))], takes_grammar=True)
+    kit.change(provider=provider)
+    assert (await kit.run("The number is wrong, there is a bug. Fix it.")).outcome == "completed"
+    first, second, third = (request.grammar or "" for request in provider.requests[:3])
+    assert '"c.py"' in first and '"python3 show.py"' in second and '"b.py"' in third and '"c.py"' not in third
+
+
+@pytest.mark.parametrize(
+    ("tests", "command"),
+    [
+        (STACK_TESTS, "python3 -m unittest test_a.py"),
+        ("import a\n\n\ndef test_a():\n    assert a.A\n", "python3 -m pytest -q test_a.py"),
+    ],
+)
+async def test_the_tests_are_run_as_tests(tmp_path: Path, tests: str, command: str) -> None:
+    kit = small(tmp_path, files={"a.py": "A = 1\n", "test_a.py": tests}, protocol="xml")
+    replies = (COMMAND.format(command), ENDED.format("test_a fails."))
+    kit.change(provider=(provider := ScriptedProvider([*map(reply, replies)], takes_grammar=True)))
+    await kit.run("Run the tests and tell me which one fails and why.")
+    assert f'"{command}"' in (provider.requests[0].grammar or "")

@@ -64,6 +64,8 @@ _DATA = (".txt", ".csv", ".tsv", ".log", ".md")
 _RUNNABLE = (".py", ".sh", ".bash", ".js", ".rb", ".pl")
 _RUN_IT = re.compile(r"\b(run|execute|start) (it|them|the tests?|the script|the program)\b", re.IGNORECASE)
 _TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
+_TEST_FUNCTION = re.compile(r"^(?:async )?def test", re.MULTILINE)
+_RUN_TESTS = re.compile(r"\brun (?:the |all |my |its |our )*(?:unit ?)?tests\b", re.IGNORECASE)
 _NO_TEST_RAN = re.compile(r"^Ran 0 tests|^NO TESTS RAN|No module named '?pytest", re.MULTILINE)
 """Says nothing about the code."""
 _REPAIR = re.compile(r"\b(fix|repair|put right|fails?|failing|crash\w*|bug|broken)\b", re.IGNORECASE)
@@ -128,6 +130,8 @@ class Steps:
     _gone: list[str] = field(default_factory=list, init=False)
     _waived: set[str] = field(default_factory=set, init=False)
     _settled: set[str] = field(default_factory=set, init=False)
+    _unlikely: set[str] = field(default_factory=set, init=False)
+    """Files in which the model found nothing to change, before anything was changed."""
     _checked: bool = field(default=False, init=False)
     """Whether something ran since the last change."""
     _reopened: bool = field(default=False, init=False)
@@ -301,6 +305,11 @@ class Steps:
         if self._changed:
             self._settled.add(path)
 
+    def unchanged(self, path: str) -> None:
+        """The model wrote this file back as it was: it does not see what is wrong, and gets to see what goes wrong."""
+        if not self._changed:
+            self._unlikely.add(path)
+
     @property
     def _changed(self) -> bool:
         """Whether any file is new or other than it was, whatever did it."""
@@ -309,6 +318,8 @@ class Steps:
         )
 
     def _first_change(self, moving: Calls) -> Step | None:
+        if look := self.look:
+            return Step({RUN: {"command": (look,)}}, f"Run {look}, and see what goes wrong.")
         files = self._editable(*self._suspects)
         text = "That is not done: nothing was changed. Write the new file now."
         if files:
@@ -318,13 +329,20 @@ class Steps:
         return Step({**writing, **looking, **moving, **({EDIT: {}} if self._there else {})}, text)
 
     @property
+    def look(self) -> str | None:
+        """The command that shows a model what goes wrong, if it wrote back what there was and has not seen it yet."""
+        stuck = self._unlikely and not self.runs and not self._changed and RUN not in self._waived
+        return self._check(anything=True) if stuck else None
+
+    @property
     def _suspects(self) -> list[str]:
         """The shown files that may have to be changed. What a program does wrong is put right in its code, not in the
         texts and tables that it reads, unless these are named."""
         files = self.beside.files
         with_code = any(each.path.endswith(_CODE) and not is_test(each.path) for each in files)
         spared = _DATA if with_code and _REPAIR.search(self.request) else ()
-        return [each.path for each in files if each.named or not each.path.endswith(spared)]
+        found = [each.path for each in files if each.named or not each.path.endswith(spared)]
+        return [path for path in found if path not in self._unlikely] or found
 
     def _moving(self) -> Step | None:
         if not self.intent.moves or RUN in self._waived:
@@ -426,6 +444,8 @@ class Steps:
         """The commands that run what was just written; no limit where that is not clear."""
         if self._own_script:
             return {"command": (f"python3 {quoted(self._own_script)}",)}
+        if not self.intent.writes and _RUN_TESTS.search(self.request) and (every := self._tests_command):
+            return {"command": (every,)}
         if not self.intent.writes or re.search(r"\bargument|\bwith\b \S+ as\b", self.request):
             return {}
         found = [command for path in reversed(self.written) if (command := _command_for(path))]
@@ -438,18 +458,28 @@ class Steps:
         clear = named or _RUN_IT.search(self.request)
         return {"command": tuple(dict.fromkeys(found))} if found and clear else {}
 
-    def _check(self) -> str | None:
+    def _check(self, *, anything: bool = False) -> str | None:
         """The command that shows whether a change works: the one that the request names, tests, or the script that is
-        said to fail."""
+        said to fail. `anything`: before a change, to see what goes wrong, the only script will do."""
         if named := _COMMAND.findall(self.request):
             return str(named[0])
-        files = {each.path: each for each in self.beside.files}
-        if not any(path.endswith(".py") for path in self.written):
+        if not anything and not any(path.endswith(".py") for path in self.written):
             return None
-        if tests := [path for path in files if is_test(path)]:
-            return f"python3 -m unittest {' '.join(tests)}"
-        scripts = [path for path, each in files.items() if each.named and is_script(path, each.text)]
-        return f"python3 {scripts[0]}" if len(scripts) == 1 and _RUNNING.search(self.request) else None
+        if tests := self._tests_command:
+            return tests
+        scripts = [
+            each.path for each in self.beside.files if (each.named or anything) and is_script(each.path, each.text)
+        ]
+        is_clear = len(scripts) == 1 and (anything or _RUNNING.search(self.request))
+        return f"python3 {quoted(scripts[0])}" if is_clear else None
+
+    @property
+    def _tests_command(self) -> str | None:
+        """Runs the tests that were shown, whatever they are written for."""
+        tests = {each.path: each.text for each in self.beside.files if is_test(each.path)}
+        functions = all("unittest" not in text and _TEST_FUNCTION.search(text) for text in tests.values())
+        module = "pytest -q" if functions else "unittest"
+        return f"python3 -m {module} {' '.join(map(quoted, tests))}" if tests else None
 
     def _failure(self) -> str:
         run = self.runs[-1]

@@ -152,10 +152,12 @@ class SmallSupervisor(Supervisor):
         self._tries += 1
 
     def on_refusal(self, tool: str, name: str, arguments: JsonValue, plan: Plan, refusal: ToolResult) -> ToolResult:
-        self._unsuccessful.append((tool, self._suggested(plan.suggested)))
         if tool in WRITERS:
             self._failed(refusal.text)
-            self._steps.settle(_path_in(arguments))
+            self._steps.settle(path := _text_in(arguments, "path"))
+            if _text_in(arguments, "file_text").strip() == (self._text(path) or "").strip():
+                self._steps.unchanged(path)
+        self._unsuccessful.append((tool, () if self._steps.look else self._suggested(plan.suggested)))
         if tool in plan.suggested:
             refusal = failed(f"{refusal.text}{self._checks.reminder}")
         self._noted(refusal.text)
@@ -277,9 +279,9 @@ def _miscount(action: Action) -> str | None:
     return miscount(action.command) if isinstance(action, RunCommand) else None
 
 
-def _path_in(arguments: JsonValue) -> str:
-    path = arguments.get("path", "") if isinstance(arguments, dict) else ""
-    return path if isinstance(path, str) else ""
+def _text_in(arguments: JsonValue, name: str) -> str:
+    value = arguments.get(name, "") if isinstance(arguments, dict) else ""
+    return value if isinstance(value, str) else ""
 
 
 def _limited(tool: ToolSpec, values: Mapping[str, tuple[str, ...]]) -> ToolSpec:
