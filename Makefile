@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The versions that the tests pass with. `pip install .` outside of here takes what pyproject.toml permits.
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help run demo test check bench eval fuzz chaos fix clean docs screenshots snapshots site package release-check upgrade constraints
+.PHONY: help run demo test check bench calls eval fuzz chaos fix clean docs screenshots snapshots site package release-check upgrade constraints
 
 help: ## what can be run here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -140,6 +140,12 @@ check-rest:
 
 bench: .venv/.bench .venv/.bubblewrap ## benchmarks beside peers in one run: what is claimed first, then all tables
 	$(BIN)/python -m bench
+
+# Results add up in bench/calls.jsonl; `python -m bench.calls --help` has the options.
+calls: .venv/.bench .venv/.local .venv/.bfcl ## questions of a public benchmark to the local model, by several ways to call tools (MINUTES=30, CALLS=… chooses)
+	@$(BIN)/joey local install
+	@$(BIN)/python -m bench.calls --minutes $(or $(MINUTES),30) $(CALLS)
+	@$(BIN)/python scripts/docs.py
 
 # EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.
 # PEERS=aider has another agent do the same tasks on the same server.

@@ -15,6 +15,7 @@ from pathlib import Path
 
 WHEEL = "bfcl-eval==2026.3.23"
 CATEGORIES = ("simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple")
+WITHOUT_ANSWERS = ("irrelevance",)  # no function is of use: the right answer is no call
 LIVE_CATEGORIES = ("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple")
 
 
@@ -33,10 +34,11 @@ def main(folder: Path) -> int:
 def keep(wheel: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(wheel) as archive:
-        for category in (*CATEGORIES, *LIVE_CATEGORIES):
+        for category in (*CATEGORIES, *LIVE_CATEGORIES, *WITHOUT_ANSWERS):
             for kind, inside in (("questions", ""), ("answers", "possible_answer/")):
-                data = archive.read(f"bfcl_eval/data/{inside}BFCL_v4_{category}.json")
-                (folder / f"{category}.{kind}.jsonl").write_bytes(data)
+                if kind == "questions" or category not in WITHOUT_ANSWERS:
+                    data = archive.read(f"bfcl_eval/data/{inside}BFCL_v4_{category}.json")
+                    (folder / f"{category}.{kind}.jsonl").write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@ python scripts/mutation.py --minutes 30        as many as can be tried meanwhile
 python scripts/mutation.py --again             those in the ledger that were not caught, after tests were added
 python scripts/mutation.py --report            what the ledger holds
 
-The tests that name the fault's module run first; if they miss it, the rest of its package's, then those of the packages
-that use it. Each result is a line of `scripts/mutation.jsonl`, so that a run can be stopped and continued, on another
-day and on changed code too: a fault is known by its file and the text of its line. What no test can catch, because it
-changes nothing that can be seen, has its reason there (`equivalent`). The faults are planted in a clone of the last
-commit.
+The tests that name the fault's module run first; if they miss it, the rest of its package's, and with `--thorough`
+those of the packages that use it. Each result is a line of `scripts/mutation.jsonl`, so that a run can be stopped and
+continued, on another day and on changed code too: a fault is known by its file and the text of its line. What no test
+can catch, because it changes nothing that can be seen, has its reason there (`equivalent`). The faults are planted in a
+clone of the last commit.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def chosen(count: int, seed: int) -> list[Fault]:
     return picked
 
 
-def caught_by(fault: Fault, tree: Path) -> str | None:
+def caught_by(fault: Fault, tree: Path, *, thorough: bool = False) -> str | None:
     """The first test that fails with the fault planted; None if none does."""
     path = tree / fault.file
     source = path.read_text("utf-8")
@@ -169,7 +169,7 @@ def caught_by(fault: Fault, tree: Path) -> str | None:
         return _first_failure(tree, tests)
 
     try:
-        for tests in tests_for(fault.file, tree):
+        for tests in tests_for(fault.file, tree, thorough=thorough):
             others: list[str] = []
             while (failed := fails([*tests, *others], planted)) and len(others) < _MAX_UNSTEADY:
                 test = failed.partition(" ")[2]
@@ -181,15 +181,16 @@ def caught_by(fault: Fault, tree: Path) -> str | None:
         path.write_text(source, "utf-8")
 
 
-def tests_for(file: str, tree: Path) -> Iterator[list[str]]:
+def tests_for(file: str, tree: Path, *, thorough: bool) -> Iterator[list[str]]:
     """Those that name the module, the rest of the package's, those of the packages that use it."""
     package = file.split("/")[2]
     module = file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     parent, _, name = module.rpartition(".")
     named = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(parent)} import [^\n]*\b{name}\b")
-    paths = sorted((tree / "tests" / package).rglob("test_*.py"))
+    paths = [path for path in sorted((tree / "tests").rglob("test_*.py")) if ".cache" not in path.parts]
     own = [path for path in paths if named.search(path.read_text("utf-8")) or path.stem == f"test_{name}"]
-    for tests in (own, [path for path in paths if path not in own], [tree / each for each in NEIGHBOURS[package]]):
+    rest = [path for path in paths if path not in own and package in path.parts]
+    for tests in (own, rest, [tree / each for each in NEIGHBOURS[package]] if thorough else ()):
         there = [str(path.relative_to(tree)) for path in tests if path.exists()]
         if there:
             yield there
@@ -283,6 +284,7 @@ def main(arguments: list[str]) -> int:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--minutes", type=float, default=float("inf"), help="begin no other fault after this time")
     options.add_argument("--again", action="store_true", help="only those that were not caught")
+    options.add_argument("--thorough", action="store_true", help="also the tests of the packages that use it")
     options.add_argument("--report", action="store_true", help="try nothing")
     options.add_argument("--ledger", type=Path, default=ROOT / "scripts" / "mutation.jsonl")
     args = options.parse_args(arguments)
@@ -303,7 +305,7 @@ def _try(rows: list[dict[str, Any]], tree: Path, args: argparse.Namespace) -> No
             continue
         if row.get("day"):
             row["missed_on"] = row["day"]
-        row["caught_by"] = caught_by(fault_of(row), tree)
+        row["caught_by"] = caught_by(fault_of(row), tree, thorough=args.thorough)
         row["day"] = datetime.now(UTC).date().isoformat()
         print(f"{row['file']}: {row['line'].strip()}: {row['caught_by'] or 'NOT CAUGHT'}", flush=True)
         write(args.ledger, rows)

@@ -53,7 +53,8 @@ class Entry:
 
 def entries() -> Iterator[Entry]:
     for questions in sorted(FOLDER.glob("*.questions.jsonl")):
-        answers = {row["id"]: row for row in _rows(questions.with_name(questions.name.replace("questions", "answers")))}
+        path = questions.with_name(questions.name.replace("questions", "answers"))
+        answers = {row["id"]: row for row in _rows(path)} if path.exists() else {}
         for question in _rows(questions):
             if question["id"] in answers:
                 yield _entry(question, answers[question["id"]]["ground_truth"])

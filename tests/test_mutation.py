@@ -58,7 +58,7 @@ def test_of_lines_that_are_there_twice_none_is_chosen() -> None:
 
 
 def test_the_tests_that_name_the_module_come_first() -> None:
-    own, rest, others = mutation.tests_for("src/joey/policy/shell/plain.py", ROOT)
+    own, rest, others = mutation.tests_for("src/joey/policy/shell/plain.py", ROOT, thorough=True)
     assert "tests/policy/test_plain.py" in own and "tests/policy/test_rules.py" in rest
     assert not set(own) & set(rest) and all((ROOT / each).exists() for each in [*own, *rest, *others])
 
