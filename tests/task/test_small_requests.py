@@ -699,3 +699,12 @@ async def test_the_tests_are_run_as_tests(tmp_path: Path, tests: str, command: s
     kit.change(provider=(provider := ScriptedProvider([*map(reply, replies)], takes_grammar=True)))
     await kit.run("Run the tests and tell me which one fails and why.")
     assert f'"{command}"' in (provider.requests[0].grammar or "")
+
+
+async def test_what_a_model_cannot_write_is_done_by_a_command(tmp_path: Path) -> None:
+    replies = (FILE.format("names.txt", "b\na"), COMMAND.format("sort names.txt -o names.txt"), ENDED.format("Sorted."))
+    kit = small(tmp_path, files={"names.txt": "b\na\n"}, protocol="xml")
+    kit.change(provider=(provider := ScriptedProvider([*map(reply, replies)], takes_grammar=True)))
+    assert (await kit.run("sort the names in names.txt alphabetically")).outcome == "completed"
+    assert (provider.requests[1].grammar or "").startswith('root ::= "<execute_command>"')
+    assert (kit.workspace / "names.txt").read_text() == "a\nb\n"

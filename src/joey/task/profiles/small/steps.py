@@ -76,6 +76,7 @@ _MAX_WHOLE = 6_000
 _MAX_ROUNDS, _MAX_REPAIRS = 2, 4
 _MAX_OUTPUT = 600
 _AGAIN = "It fails. Put it right: write the file again."
+_BY_COMMAND = "Run a command that makes the change."
 _SILENT = "It printed nothing. Have it print what is to be shown, and run it again."
 READ, WRITE, EDIT = "read_file", "write_to_file", "edit_file"
 RUN, DONE = "execute_command", "attempt_completion"
@@ -318,8 +319,9 @@ class Steps:
         )
 
     def _first_change(self, moving: Calls) -> Step | None:
-        if look := self.look:
-            return Step({RUN: {"command": (look,)}}, f"Run {look}, and see what goes wrong.")
+        if self.needs_command:
+            look = self._check(anything=True)
+            return Step({RUN: {"command": (look,)}}, f"Run {look}.") if look else Step({RUN: {}}, _BY_COMMAND)
         files = self._editable(*self._suspects)
         text = "That is not done: nothing was changed. Write the new file now."
         if files:
@@ -329,10 +331,11 @@ class Steps:
         return Step({**writing, **looking, **moving, **({EDIT: {}} if self._there else {})}, text)
 
     @property
-    def look(self) -> str | None:
-        """The command that shows a model what goes wrong, if it wrote back what there was and has not seen it yet."""
+    def needs_command(self) -> bool:
+        """Whether the model wrote back what there was and ran nothing yet: a command shows what goes wrong, or, if it
+        was all there is, makes the change."""
         stuck = self._unlikely and not self.runs and not self._changed and RUN not in self._waived
-        return self._check(anything=True) if stuck else None
+        return bool(stuck) and (self._unlikely.issuperset(self._suspects) or self._check(anything=True) is not None)
 
     @property
     def _suspects(self) -> list[str]:

@@ -157,7 +157,7 @@ class SmallSupervisor(Supervisor):
             self._steps.settle(path := _text_in(arguments, "path"))
             if _text_in(arguments, "file_text").strip() == (self._text(path) or "").strip():
                 self._steps.unchanged(path)
-        self._unsuccessful.append((tool, () if self._steps.look else self._suggested(plan.suggested)))
+        self._unsuccessful.append((tool, () if self._steps.needs_command else self._suggested(plan.suggested)))
         if tool in plan.suggested:
             refusal = failed(f"{refusal.text}{self._checks.reminder}")
         self._noted(refusal.text)
