@@ -10,8 +10,9 @@ from typing import Any
 from rich.console import Console, RenderableType
 from textual.pilot import Pilot
 
+from joey.app.model_parts import input_expander
 from joey.app.services import Choices, Services
-from joey.app.tasks import TaskOptions, input_expander
+from joey.app.tasks import TaskOptions
 from joey.events import Event
 from joey.mcp.config import ServerConfig
 from joey.messages import ImageBlock

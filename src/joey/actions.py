@@ -80,9 +80,10 @@ class SwitchMode:
 
 @dataclass(frozen=True, slots=True)
 class StartSubtask:
-    """Hand a piece of the work to a task of its own."""
+    """Hand a piece of the work to a task of its own, which may work with another model."""
 
     mode: str
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,8 @@ class TaskStarted:
     protocol: str
     parent_id: str | None = None
     resumed: bool = False
+    window: int | None = None
+    """How many tokens its model takes; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,6 +474,8 @@ class SubtaskOpened:
     """Whether it runs at the same time as others: their events come mixed."""
     worktree: str = ""
     """The folder of its git worktree, if it works in one."""
+    model: str = ""
+    """The full name of the model that it works with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from joey.events import (
     ApprovalRequested,
     ContextShortened,
     Event,
+    ModelChanged,
     RetryScheduled,
     SubtaskOpened,
     TaskAborted,
@@ -268,3 +269,19 @@ def test_calls_of_subtasks_that_run_beside_each_other_belong_to_the_calls_that_s
     announced = [update for update in sent if update["sessionUpdate"] == "tool_call"]
     outer, inner = announced[:2], announced[2:]
     assert [each["_meta"]["parentToolCallId"] for each in inner] == [each["toolCallId"] for each in outer]
+
+
+def test_the_editor_shows_which_model_a_subtask_works_with_and_that_it_is_another() -> None:
+    projection = Projection("/work", Client(), window=1000)
+    events: list[tuple[str, Event]] = [
+        ("root", ToolCallFinished("n1", "new_task", {"mode": "ask", "message": "left"})),
+        ("root", ToolRunStarted("n1", "new_task", "left")),
+        ("root", TurnFinished(1, Usage(100, 10), 0.5)),
+        ("root", SubtaskOpened("one", "ask", "n1", model="p/small")),
+        ("one", ModelChanged("p/main", "no key")),
+        ("one", TurnFinished(1, Usage(3, 3), 0.25)),
+    ]
+    sent = [update for each in events for update in projection.apply(*each)]
+    assert [each["title"] for each in sent if "title" in each][-1] == "new_task ask, left (p/small)"
+    assert "Continuing with p/main: no key" in str(sent)
+    assert [(each["used"], each["cost"]["amount"]) for each in sent if "used" in each] == [(110, 0.5), (110, 0.75)]

@@ -113,3 +113,52 @@ def test_agents_as_they_are_published_load_unchanged(name: str, groups: list[str
     assert [rule.group for rule in mode.groups] == groups
     assert words in mode.when_to_use and "tools:" not in mode.when_to_use
     assert mode.only_reads == ("edit" not in groups) and mode.role.startswith("You are a")
+
+
+@pytest.mark.parametrize(
+    ("front", "model"),
+    [("model: sonnet", "sonnet"), ("model: ' openai/gpt-6 '", "openai/gpt-6"), ("model:", ""), ("name: a", "")],
+)
+def test_the_model_is_kept_as_it_is_written(tmp_path: Path, front: str, model: str) -> None:
+    (mode,), problems = read_agent_file(write(tmp_path / "a.md", f"---\n{front}\n---\nWork."), "user")
+    assert mode.model == model and problems == []
+
+
+def test_a_model_is_found_in_front_matter_that_is_no_yaml(tmp_path: Path) -> None:
+    text = "---\nname: a\ndescription: Use when: x: y\nmodel: opus\ncategory: dev\n---\nWork."
+    (mode,), _ = read_agent_file(write(tmp_path / "a.md", text), "user")
+    assert mode.model == "opus"
+
+
+@pytest.mark.parametrize("front", ["model: [a, b]", "model: 5", f"model: {'x' * 201}", 'model: "a\\nb"', "mode: {}"])
+def test_what_is_no_name_of_a_model_or_mode_is_reported(tmp_path: Path, front: str) -> None:
+    modes, (problem,) = read_agent_file(write(tmp_path / "a.md", f"---\n{front}\n---\nWork."), "user")
+    assert modes == [] and "are names" in str(problem)
+
+
+def test_an_agent_keeps_within_the_mode_that_it_names(tmp_path: Path) -> None:
+    write(tmp_path / ".joey/agents/a.md", "---\nmode: architect\ntools: Read, Edit, Bash\n---\nWork.")
+    write(tmp_path / ".joey/agents/b.md", "---\nmode: subagent\ntools: Read\n---\nWork.")
+    write(tmp_path / ".joey/agents/c.md", "---\nmode: nowhere\n---\nWork.")
+    loaded = load_modes(tmp_path, tmp_path / "user", trusted=True)
+    a, b = loaded.get("a"), loaded.get("b")
+    assert a is not None and [rule.group for rule in a.groups] == ["read", "edit"]
+    edit = a.rule("edit")
+    assert edit is not None and edit.permits("x.md") and not edit.permits("x.py")
+    assert b is not None and b.only_reads
+    assert loaded.get("c") is None and "there is no mode 'nowhere'" in str(loaded.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("tools", "groups"),
+    [
+        ("{write: false, edit: false, bash: false}", ["read", "browser", "mcp"]),
+        ("{'*': false, read: true}", ["read"]),
+        ("{'*': false}", []),
+        ("{bash: true}", ["read", "edit", "command", "browser", "mcp"]),
+        ("{bash: ask}", ["read", "edit", "browser", "mcp"]),
+    ],
+)
+def test_tools_may_be_switched_as_in_opencode(tmp_path: Path, tools: str, groups: list[str]) -> None:
+    (mode,), _ = read_agent_file(write(tmp_path / "a.md", f"---\ntools: {tools}\n---\nWork."), "user")
+    assert [rule.group for rule in mode.groups] == groups

@@ -120,3 +120,23 @@ def test_a_long_request_to_a_newer_model_costs_more() -> None:
 )
 def test_models_that_take_no_tools_in_chat_completions_are_known(model: str, api: str | None) -> None:
     assert abilities_of(model).api == api and abilities_of(model).tools
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "at_most"),
+    [
+        (Price(1, 5), Price(1, 5), True),
+        (Price(1, 5), Price(2, 5), True),
+        (Price(1, 6), Price(2, 5), False),
+        (Price(1, 5, cache_read=1), Price(2, 5, cache_read=0.5), False),
+        (Price(1, 5), Price(2, 5, cache_write=0.5), False),
+        (Price(1, 5, long_context=LongContext(1000, input=3)), Price(2, 5), False),
+        (Price(1, 5, long_context=LongContext(1000, input=2)), Price(2, 5), True),
+        (Price(1, 5, long_context=LongContext(1000, 3)), Price(2, 5, long_context=LongContext(2000, 2)), False),
+        (Price(1, 5, long_context=LongContext(2000, 3)), Price(2, 5, long_context=LongContext(1000, 2)), True),
+    ],
+)
+def test_a_price_is_at_most_another_if_no_token_costs_more_in_any_request(
+    one: Price, other: Price, at_most: bool
+) -> None:
+    assert one.is_at_most(other) == at_most

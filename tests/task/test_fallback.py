@@ -91,3 +91,17 @@ async def test_a_fallback_may_think_as_much_as_its_role_says() -> None:
         pass
     [sent] = second.requests
     assert sent.reasoning == ReasoningOptions(second.abilities("b").nearest_effort("low"))
+
+
+@pytest.mark.parametrize(
+    "failure", [Failure(404, "model: x", "not_found_error"), Failure(401, "no", "authentication_error")]
+)
+async def test_a_model_that_gives_up_is_replaced_where_its_server_refuses_it(tmp_path: Path, failure: Failure) -> None:
+    """And those behind the one that comes then are behind it still."""
+    last, (busy, good) = fallback([BUSY] * 5, [done()])
+    own = ScriptedProvider([failure])
+    behind = OpenedModel(last, "m0", "p/m0")
+    task = kit(tmp_path, FallbackProvider([OpenedModel(own, "own", "p/own"), behind], gives_up=True))
+    assert (await task.run("Do it.")).outcome == "completed"
+    assert [each.model for each in task.of(ModelChanged)] == ["p/m0", "p/m1"]
+    assert (len(own.requests), len(busy.requests), len(good.requests)) == (1, 3, 1)

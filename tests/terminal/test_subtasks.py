@@ -8,6 +8,7 @@ from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
     Event,
+    ModelChanged,
     SubtaskClosed,
     SubtaskOpened,
     TaskFinished,
@@ -19,9 +20,10 @@ from joey.events import (
     ToolRunStarted,
     TurnFinished,
 )
+from joey.terminal.notes import note_on
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
-from joey.terminal.status import Status, after
+from joey.terminal.status import Status, after, after_beside
 from joey.terminal.subtasks import SubtaskTree, step_lines
 from joey.terminal.transcript import Card, Transcript
 from joey.usage import Usage
@@ -81,8 +83,8 @@ def test_a_request_is_shown_whole_with_its_call() -> None:
 def test_the_tree_says_what_each_does_and_what_it_took() -> None:
     tree, _ = fold([*TWO, ("root", SubtaskClosed("child-bbbb", "…", "completed", 2, 0.1, beside=True))])
     first, second = tree.lines()
-    assert first.split() == ["1.", "ask", "aaaa", "read_file", "a.py", "(1", "turn,", "$0.2500)", "Left", "side"]
-    assert second.split() == ["2.", "ask", "bbbb", "completed", "(0", "turns)", "Right", "side"]
+    assert first.split() == ["1.", "ask", "aaaa", "read_file", "a.py", "(m,", "1", "turn,", "$0.2500)", "Left", "side"]
+    assert second.split() == ["2.", "ask", "bbbb", "completed", "(m,", "0", "turns)", "Right", "side"]
     subtask = tree.numbered(1)
     assert subtask is not None and step_lines(subtask)[1:] == [
         "  Its task: Left side",
@@ -136,3 +138,26 @@ def test_in_plain_lines_a_request_says_which_subtask_it_comes_from() -> None:
     lines = out.getvalue().split("\n")
     at = lines.index("? Approval required: fetch")
     assert lines[at - 2 : at] == ["Subtask ask aaaa, which is to:", "  | Left side"]
+
+
+def test_the_tree_and_the_conversation_say_which_model_a_subtask_works_with() -> None:
+    changed = ModelChanged("p/other", "The agent wants 'x', which is not used: no key")
+    tree, shown = fold([*TWO, ("child-aaaa", changed)])
+    assert "(p/other, 1 turn" in tree.lines()[0]
+    assert shown[-1] == ("child-aaaa", changed)
+    opened = SubtaskOpened("child-cccc", "ask", "n3", model="p/m")
+    assert note_on(opened) == ("Subtask child-cccc started in ask mode, with p/m.", "note")
+
+
+def test_the_status_shows_the_model_and_the_window_of_whoever_works() -> None:
+    child = TaskStarted("Part.", "ask", "p/small", "native", parent_id="root", window=8_000)
+    status = after(Status("code", "p/main", window=100_000), child)
+    assert (status.model, status.window) == ("p/small", 8_000)
+    status = after(status, SubtaskClosed("c", "Done."))
+    assert (status.mode, status.model, status.window) == ("code", "p/main", 100_000)
+
+
+def test_one_beside_others_changes_neither_the_model_nor_the_meter_of_the_status() -> None:
+    status = Status("code", "p/main", last=Usage(7, 7))
+    status = after_beside(after_beside(status, ModelChanged("p/x", "why")), TurnFinished(1, Usage(10, 5), 0.25))
+    assert (status.model, status.last, status.cost) == ("p/main", Usage(7, 7), 0.25)

@@ -186,3 +186,34 @@ async def test_a_page_whose_token_is_not_valid_any_more_says_what_to_do(kits: We
     await person.page.context.clear_cookies()  # as after a new start of the server with another token
     kit.api.hub.send_away()
     await person.says("#offline", "open the link that `joey web` printed last")
+
+
+async def test_the_tree_of_subtasks_says_which_model_each_has(kits: WebKits, browser: Any) -> None:
+    """Of two agents in a folder that nobody trusts, one may have its model, and the other reads why not."""
+    both = [call(n, "new_task", mode=n, message=f"{n} work") for n in ("small", "large")]
+
+    def answer(request: Any) -> Any:
+        messages = request.body["messages"]
+        return reply(*both) if len(messages) == 1 and "work" not in str(messages) else done("It is.")
+
+    kit = await kits.start(answer)
+    agents = kit.workspace / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    for name, model in (("small", "haiku"), ("large", "opus")):
+        (agents / f"{name}.md").write_text(f"---\nname: {name}\ntools: Read\nmodel: {model}\n---\nYou help.\n")
+    task_id = await kit.start()
+    person = await visit(browser, kit, f"#/task/{task_id}")
+    await person.says(".request .reason", "starting a subtask with anthropic/claude-haiku-5-5")
+    await person.button("Yes").click()
+    await person.says(".request .reason", "starting subtasks")
+    await person.button("Yes").click()
+    await kit.status(task_id, "completed")
+    small, large = "Subtask (small, anthropic/claude-haiku-5-5)", "Subtask (large, anthropic/claude-sonnet-5-5)"
+    for place in (".subtask > summary .who", ".tree button"):
+        await person.says(place, small)
+        await person.says(place, large)
+    await person.says(".subtask .note", "costs more than anthropic/claude-sonnet-5-5, and this folder is not trusted")
+    await person.page.reload()
+    await person.says(".subtask > summary .who", small)
+    assert {each.body["model"] for each in kit.model.requests} == {"claude-sonnet-5-5", "claude-haiku-5-5"}
+    assert not person.problems

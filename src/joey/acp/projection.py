@@ -36,6 +36,7 @@ from joey.events import (
     FilesLeftBehind,
     HookReported,
     ModeChanged,
+    ModelChanged,
     QuestionRequested,
     ReasoningDelta,
     ReasoningStarted,
@@ -121,6 +122,7 @@ class Projection:
         self._announced = 0
         self.window = window
         self.cost: float | None = None
+        self._used = 0
 
     def apply(self, task_id: str, event: Event) -> list[Update]:
         return [*self._updates(task_id, event)]
@@ -152,7 +154,7 @@ class Projection:
             case TodosChanged(todos):
                 yield updates.plan(todos)
             case TurnFinished():
-                yield from self._usage(event)
+                yield from self._usage(task_id, event)
             case QuestionRequested(_, question, suggestions):
                 choices = "".join(f"\n- {each.text}" for each in suggestions)
                 yield from self.say(f"{question}{choices}")
@@ -161,6 +163,8 @@ class Projection:
             case SubtaskOpened(child_id, _, call_id):
                 if call := self._calls.get((task_id, call_id)) or self._running.get(task_id):
                     self._parents[child_id] = call
+                    title = _title(call, call.display.summary(call.texts()))
+                    yield self._changed(call, title=f"{title} ({event.model})" if event.model else title)
             case TaskFinished() | TaskAborted():
                 yield from self._end(task_id, "The task ended before this call did.")
             case _:
@@ -171,6 +175,8 @@ class Projection:
             case RetryScheduled(_, seconds, reason):
                 yield from self._end(task_id, "This reply broke off and is requested again.")
                 yield from self.notice("warning", f"Trying again in {seconds:.0f} s", reason)
+            case ModelChanged(model, reason):
+                yield from self.notice("warning", f"Continuing with {model}", reason)
             case ContextShortened():
                 yield from self._compaction(event)
             case CommandLeftRunning(command, group):
@@ -372,12 +378,15 @@ class Projection:
 
     # The rest
 
-    def _usage(self, event: TurnFinished) -> Iterator[Update]:
+    def _usage(self, task_id: str, event: TurnFinished) -> Iterator[Update]:
+        """What fills the window of the task that a person started; what its subtasks cost counts with it."""
+        if task_id not in self._parents:
+            self._used = event.usage.total
         if event.cost is not None:
             self.cost = (self.cost or 0.0) + event.cost
         if self.window:
             cost = {} if self.cost is None else {"cost": {"amount": round(self.cost, 6), "currency": "USD"}}
-            yield {"sessionUpdate": "usage_update", "used": event.usage.total, "size": self.window, **cost}
+            yield {"sessionUpdate": "usage_update", "used": self._used, "size": self.window, **cost}
 
     def notice(self, severity: str, title: str, words: str) -> Iterator[Update]:
         """A word to the user that is not the model's."""

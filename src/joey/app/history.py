@@ -131,7 +131,8 @@ def events_of(record: Record) -> Iterator[Event | UserWords]:
         case MessagesHidden(count, summary):
             yield ContextShortened(count, summary)
         case ChildOpened(child_id, call_id):
-            yield SubtaskOpened(child_id, "", call_id)
+            mode = record.subtask.mode if record.subtask is not None else ""
+            yield SubtaskOpened(child_id, mode, call_id, model=record.model)
 
 
 def _message(message: Message) -> Iterator[Event | UserWords]:

@@ -25,10 +25,11 @@ def open_with_fallbacks(name: str, config: Config) -> tuple[Provider, str]:
 def open_configured(name: str, config: Config) -> tuple[Provider, str]:
     """The model of this name, at the address and with the key that are configured for it."""
     with located_at(config.settings["model"]):
-        return _opened(name, config)
+        return open_named(name, config)
 
 
-def _opened(name: str, config: Config) -> tuple[Provider, str]:
+def open_named(name: str, config: Config) -> tuple[Provider, str]:
+    """The same for a model that something else than the setting `model` names."""
     is_local = name.startswith(f"{LOCAL}/")
     return open_model(
         name,
@@ -51,7 +52,7 @@ def _grammar_for(name: str, config: Config) -> str | None:
 
 def _fallback(name: str, config: Config) -> OpenedModel:
     with located_at(config.settings["fallback_models"]):
-        return OpenedModel(*_opened(name, config), name, config.value("reasoning.fallback_effort"))
+        return OpenedModel(*open_named(name, config), name, config.value("reasoning.fallback_effort"))
 
 
 def open_fast(config: Config) -> FastModel | None:
@@ -60,7 +61,7 @@ def open_fast(config: Config) -> FastModel | None:
     if not name:
         return None
     with located_at(config.settings["fast_model"]):
-        provider, model = _opened(name, config)
+        provider, model = open_named(name, config)
     effort = config.value("reasoning.fast_effort")
     reasoning = ReasoningOptions(provider.abilities(model).nearest_effort(effort)) if effort else None
     return FastModel(provider, model, name, reasoning)

@@ -8,22 +8,22 @@ import contextlib
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from joey import protocols
+from joey.app.agent_models import ConfiguredAgentModels
 from joey.app.checks import check_settings
-from joey.app.dialects import choose_protocol, look_again
+from joey.app.dialects import look_again
 from joey.app.hooks import hook_settings, hooks_of
-from joey.app.models import catalogue
-from joey.app.opening import open_fast, open_with_fallbacks, reasoning_of, refuse_fallbacks_without_tools
+from joey.app.model_parts import PartsMaker
+from joey.app.opening import open_fast, open_with_fallbacks
 from joey.app.permissions import project_permissions
 from joey.app.sandbox import check_profile
 from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, located_at, sandbox_settings
-from joey.app.tools import discover, mcp_offers, tools_of
+from joey.app.tools import discover
 from joey.app.worktrees import keep_on_branch
 from joey.bounded.files import read_regular
 from joey.checkpoints import CheckpointLimits
@@ -36,28 +36,23 @@ from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
 from joey.journal.store import TaskEntry, TaskStore
 from joey.mcp.config import LoadedServers, ServerConfig, configured_servers
-from joey.mcp.prompts import ServerPrompts
-from joey.mcp.resources import ServerResources
 from joey.mcp.servers import McpServers
 from joey.messages import ImageBlock, TextBlock
 from joey.policy import Settings, Workspace
 from joey.policy.settings import CYCLE
 from joey.policy.verdict import Decision
-from joey.prompts import Library, UserInput, expand_input
+from joey.prompts import Library, UserInput
 from joey.prompts.instructions import InstructionFiles
-from joey.protocols import Parser, Protocol, debug
-from joey.providers import LOCAL, Prices, Provider
+from joey.protocols import Parser, debug
+from joey.providers import Provider
 from joey.system.filenames import quoted
 from joey.system.folders import close_to_others, make_private, state_folder
 from joey.system.visible import unfiltered
 from joey.system.worktrees import Worktrees
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace, new_task_id
 from joey.task.log import Watcher
-from joey.task.mentions import WorkspaceSources
-from joey.task.profiles import choose_profile
-from joey.task.profiles.base import Profile
 from joey.task.prompt import PromptContext
-from joey.task.settings import Replies, TaskLimits
+from joey.task.settings import TaskLimits
 from joey.task.task import TaskHandle
 from joey.tools.base import EditorFiles, Tool
 from joey.tools.shell.job import shell
@@ -258,7 +253,7 @@ async def open_task(
         ours = () if running else (servers.close(),)
         opened = () if setup.given.model else (config.model.provider.close(),)
         fast = (config.model.fast.provider.close(),) if config.model.fast else ()
-        await asyncio.gather(*ours, *opened, *fast)
+        await asyncio.gather(*ours, *opened, *fast, config.agent_models.close())
 
 
 def _profile(setup: TaskSetup) -> str:
@@ -272,68 +267,45 @@ def _profile(setup: TaskSetup) -> str:
 
 def make_config(setup: TaskSetup, watch: Watcher, servers: McpServers | None = None) -> TaskConfig:
     """The pieces of a task, as the settings choose them."""
-    config, workspace = setup.config, setup.workspace
-    provider, name, label = _chosen_model(setup)
-    known = catalogue(config)
-    abilities = provider.abilities(name)
+    config, workspace, given = setup.config, setup.workspace, setup.given
     around = discover(workspace, setup.sources)
     modes = {mode.slug: mode for mode in around.modes.modes}
-    paths = Workspace.of(workspace, setup.given.folders)
-    protocol = _protocol(config, provider, name, label)
-    refuse_fallbacks_without_tools(provider, protocol)
-    profile = choose_profile(config.value("task.prompt"), abilities.context_window)
-    prices = Prices(known.extended({label: {"price": _FREE}}) if provider.name == LOCAL else known)
-    reasoning = reasoning_of(config, label, known.facts(label), abilities)
-    budget = config.value("mcp.tool_budget")
-    mcp = mcp_offers(servers, in_text=protocol.in_text, budget=budget) if servers and servers.servers else None
-    sees, given = abilities.images, setup.given.tools
-    editor = setup.given.editor if config.value("editor.buffers") else None
+    paths = Workspace.of(workspace, given.folders)
+    editor = given.editor if config.value("editor.buffers") else None
+    maker = PartsMaker(around, paths, servers, editor, given.tools)
+    opened, label = _chosen_model(setup)
+    parts = maker.parts(opened, label, config, open_fast(config))
     return TaskConfig(
-        Model(
-            provider,
-            name,
-            protocol,
-            label,
-            prices,
-            replace(replies_of(config, profile, abilities.context_window), reasoning=reasoning),
-            _named_server(config, label),
-            open_fast(config),
-        ),
+        parts.model,
         TaskWorkspace(
             workspace,
             setup.store,
             paths,
             prompt_context(paths, modes, setup.sources),
-            project_permissions(workspace) if setup.given.config else None,
+            project_permissions(workspace) if given.config else None,
             editor,
             CheckpointLimits(),
             Worktrees(),
         ),
-        tools_of(around, label, config, sees_images=sees, mcp=mcp, profile=profile, given=given),
+        parts.tools,
         modes,
-        profile,
+        parts.profile,
         _approvals(setup),
         lambda profile: _approvals(setup, profile),
         TaskLimits(**config.part("limits")),
-        setup.given.connect(
+        given.connect(
             Hooks(
                 watch,
                 headless=setup.options.headless,
-                expand_input=input_expander(
-                    paths,
-                    around.library,
-                    sees_images=sees,
-                    check=config.value("check"),
-                    servers=servers,
-                    editor=editor,
-                ),
+                expand_input=parts.expand_input,
                 wrap_parser=parser_watcher(),
-                new_id=_ids(None if setup.entry else setup.given.task_id),
-                user_hooks=hook_settings(config, setup.sources, setup.given.hooks),
+                new_id=_ids(None if setup.entry else given.task_id),
+                user_hooks=hook_settings(config, setup.sources, given.hooks),
                 checks=check_settings(config, setup.sources),
             )
         ),
         servers=servers,
+        agent_models=ConfiguredAgentModels(config, maker, parts.model, resumed=setup.entry is not None),
     )
 
 
@@ -343,13 +315,12 @@ def _ids(first: str | None) -> Callable[[], str]:
     return lambda: next(given, None) or new_task_id()
 
 
-def _chosen_model(setup: TaskSetup) -> tuple[Provider, str, str]:
-    """The provider, its model, and the full name of that."""
-    if setup.given.model is not None:
-        provider, name = setup.given.model
-        return provider, name, f"{provider.name}/{name}"
+def _chosen_model(setup: TaskSetup) -> tuple[tuple[Provider, str], str]:
+    """The provider and its model, and the full name of that."""
+    if (given := setup.given.model) is not None:
+        return given, f"{given[0].name}/{given[1]}"
     label = _label(setup)
-    return (*open_with_fallbacks(label, setup.config), label)
+    return open_with_fallbacks(label, setup.config), label
 
 
 def _label(setup: TaskSetup) -> str:
@@ -357,32 +328,9 @@ def _label(setup: TaskSetup) -> str:
     return setup.options.flag("model") or before or setup.config.value("model") or default_model()
 
 
-def _named_server(config: Config, model: str) -> str | None:
-    """The server that was named with a flag or a variable, which may be gone when the task is resumed. What a file says
-    is still there then."""
-    return config.base_url_for(model) if config.settings["base_url"].origin in ("flag", "environment") else None
-
-
-def _protocol(config: Config, provider: Provider, model: str, label: str) -> Protocol:
-    """The protocol that the user chose, else the model's own dialect, else what it can do."""
-    with located_at(config.settings["protocol"]):
-        choice = choose_protocol(config, label, provider.abilities(model), provider.chat_template)
-        protocol = protocols.get(choice.name)
-    if config.value("grammar") not in (None, "off") and not protocol.in_text:
-        raise UsageError(f"a grammar needs a text protocol, not {protocol.name}; use --protocol xml or --grammar off")
-    return protocol
-
-
 def _approvals(setup: TaskSetup, profile: str = "") -> Settings:
     approvals = setup.given.approved(approvals_in_force(setup.config, profile).settings)
     return approvals.changed(mcp_allow=(*approvals.servers.allow, *setup.servers.allowed))
-
-
-def replies_of(config: Config, profile: Profile, context_window: int | None) -> Replies:
-    """How replies are requested: by the profile, unless the user decided."""
-    replies = profile.replies(Replies(context_window=context_window, **config.part("replies")))
-    chosen = {"tool_choice": config.value("task.tool_choice"), "plain_answers": config.value("task.plain_answers")}
-    return replace(replies, **{name: value for name, value in chosen.items() if value})
 
 
 def prompt_context(paths: Workspace, modes: Collection[str], sources: Sources | None = None) -> PromptContext:
@@ -422,27 +370,6 @@ async def expanded(text: str, config: TaskConfig, *, mode: str) -> UserInput:
             f"unknown mode {request.mode!r} in a slash command; available modes: {', '.join(config.modes)}"
         )
     return request
-
-
-def input_expander(
-    paths: Workspace,
-    library: Library,
-    *,
-    sees_images: bool,
-    check: str | None = None,
-    servers: McpServers | None = None,
-    editor: EditorFiles | None = None,
-) -> Callable[[str, str], Awaitable[UserInput]]:
-    """Finds the slash commands, skills, prompts of servers and mentions in what a person typed (joey.prompts). The
-    answers of tools never come here."""
-    prompts = ServerPrompts(servers) if servers else None
-    resources = ServerResources(servers, sees_images=sees_images) if servers else None
-
-    async def expand(text: str, mode: str) -> UserInput:
-        sources = WorkspaceSources(paths, sees_images, check, editor=editor, resources=resources)
-        return await expand_input(text, library, sources, mode, prompts)
-
-    return expand
 
 
 async def attached(path: Path, model: Model) -> ImageBlock:

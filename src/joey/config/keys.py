@@ -86,6 +86,11 @@ def _hooks(**about: str) -> tuple[Key, ...]:
     return tuple(Key(f"hooks.{name}", HOOKS, f"hooks that run {text}", ()) for name, text in about.items())
 
 
+def _agent_models(*names: str) -> tuple[Key, ...]:
+    about = "model that `model: {}` in the file of an agent stands for; if not set, the newest of Anthropic's"
+    return tuple(Key(f"agents.{name}", TEXT, about.format(name)) for name in names)
+
+
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """How much a model may think, from least to most."""
 
@@ -126,6 +131,7 @@ KEYS: tuple[Key, ...] = (
         variable="JOEY_FAST_MODEL",
         flag=Flag("--fast-model", ALL, "PROVIDER/MODEL"),
     ),
+    *_agent_models("haiku", "sonnet", "opus"),
     Key(
         "reasoning.effort",
         one_of(*EFFORTS),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -81,6 +81,11 @@ class Config:
         """The values for one part of the program, by the names of its fields (see `Key.sets`)."""
         fields = {key.sets.partition(".")[2]: key.name for key in KEYS if key.sets.startswith(f"{name}.")}
         return {field: self.value(setting) for field, setting in fields.items()}
+
+    def without(self, names: Iterable[str]) -> Config:
+        """The same, as if nobody had set these."""
+        reset = {name: Setting(name, BY_NAME[name].default) for name in names}
+        return replace(self, settings=MappingProxyType({**self.settings, **reset}))
 
     @property
     def renamed(self) -> tuple[str, ...]:

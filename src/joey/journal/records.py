@@ -265,6 +265,8 @@ class ChildOpened:
     placement: Placement = "alone"
     worktree: str = ""
     """The name of its worktree."""
+    model: str = ""
+    """The full name of the model that its agent has; empty: it works with that of its task."""
 
 
 @dataclass(frozen=True, slots=True)

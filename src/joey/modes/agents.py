@@ -4,18 +4,20 @@
     name: reviewer
     description: Reviews a change. Use it after code was written.
     tools: Read, Grep, Glob
+    model: haiku
     ---
     You review changes …
 
 The text is the role, the description says when to use it, and the tools decide which groups the mode has: a group is
-there if one of its tools is named, and all are where no tools are. What else stands in the front matter (`model`,
-`color` and so on) is left alone: a subtask works with the model of its task.
+there if one of its tools is named, and all are where no tools are. A `mode` is one whose groups and file patterns it
+keeps within. What `model` stands for, and whether it may be used, is decided when a subtask begins
+(`joey.app.agent_models`). What else stands in the front matter (`color` and so on) is left alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +29,20 @@ from joey.toolspec import Group
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEYS = (
-    "name|description|tools|disallowedTools|model|color|permissionMode|skills|hooks|memory|mcpServers|maxTurns|background"
+    "name|description|tools|disallowedTools|model|mode|color|permissionMode|skills|hooks|memory|mcpServers|maxTurns|background"
     "|effort|isolation|initialPrompt"
 )
 _LINE = re.compile(rf"^({_KEYS}):[ \t]*(.*?)(?=^(?:{_KEYS}):|\Z)", re.MULTILINE | re.DOTALL)
 _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _MAX_BYTES = 256 * 1024
+_MAX_NAME = 200
+_OPENCODES_MODES = ("primary", "subagent", "all")
+"""What opencode's agents have as `mode`: who may use them."""
 _GROUPS: dict[str, Group] = {
-    **dict.fromkeys(("Read", "Grep", "Glob", "LS", "NotebookRead"), "read"),
-    **dict.fromkeys(("Edit", "Write", "MultiEdit", "NotebookEdit"), "edit"),
-    **dict.fromkeys(("Bash", "Monitor"), "command"),  # BashOutput and KillShell alone run nothing
-    **dict.fromkeys(("WebFetch", "WebSearch"), "browser"),
+    **dict.fromkeys(("read", "grep", "glob", "ls", "list", "notebookread"), "read"),
+    **dict.fromkeys(("edit", "write", "multiedit", "patch", "notebookedit"), "edit"),
+    **dict.fromkeys(("bash", "monitor"), "command"),  # BashOutput and KillShell alone run nothing
+    **dict.fromkeys(("webfetch", "websearch"), "browser"),
 }
 
 
@@ -60,17 +65,28 @@ def read_agent_file(path: Path, origin: Origin) -> tuple[list[Mode], list[Proble
     if not role:
         return [], [Problem(str(path), 1, "an agent needs a text: what it is, and how it works")]
     words = " ".join(str(about.get("description") or "").split())
-    groups = _groups(_names(about.get("tools")), _names(about.get("disallowedTools")) or ())
-    return [Mode(slug, name, role, groups, when_to_use=words, origin=origin, file=str(path), line=1)], []
+    model, base = _word(about.get("model")), _word(about.get("mode"))
+    if model is None or base is None:
+        return [], [Problem(str(path), 1, "'model' and 'mode' are names, in one line")]
+    base = "" if base in _OPENCODES_MODES else base
+    mode = Mode(slug, name, role, _groups(about), words, origin=origin, file=str(path), line=1, model=model, base=base)
+    return [mode], []
+
+
+def _word(value: Any) -> str | None:
+    """A name; None for what cannot be one."""
+    word = "" if value is None else value.strip() if isinstance(value, str) else None
+    return word if word is not None and word.isprintable() and len(word) <= _MAX_NAME else None
 
 
 def _about(front: str) -> Mapping[str, Any]:
     """The front matter. Descriptions often hold colons, and examples in lines of their own, which YAML does not take:
-    then an entry goes from one known key to the next."""
+    then an entry goes from one known key to the next, and a name to the end of its line."""
     try:
         found = read_yaml(front)
     except FormatError:
         found = dict(_LINE.findall(front))
+        found |= {key: found[key].partition("\n")[0] for key in ("model", "mode") if key in found}
     return found if isinstance(found, Mapping) else {}
 
 
@@ -82,11 +98,17 @@ def _names(value: Any) -> list[str] | None:
     return [name for each in listed if (name := str(each).partition("(")[0].strip())]
 
 
-def _groups(tools: list[str] | None, without: Iterable[str]) -> tuple[GroupRule, ...]:
-    has = {*MODE_GROUPS} if tools is None or "*" in tools else {_group(name) for name in tools}
+def _groups(about: Mapping[str, Any]) -> tuple[GroupRule, ...]:
+    """The groups of the tools that are named. In opencode's form each tool is on or off, and `*` is the rest."""
+    tools, without = about.get("tools"), _names(about.get("disallowedTools")) or []
+    names = _names(tools)
+    if isinstance(tools, Mapping):
+        off = [str(each) for each, on in tools.items() if on is not True]
+        names, without = [str(each) for each in tools if str(each) not in off] if "*" in off else None, [*without, *off]
+    has = {*MODE_GROUPS} if names is None or "*" in names else {_group(name) for name in names}
     has -= {_group(name) for name in without}
     return tuple(GroupRule(group) for group in MODE_GROUPS if group in has)
 
 
 def _group(name: str) -> Group | None:
-    return "mcp" if name.startswith("mcp__") else _GROUPS.get(name)
+    return "mcp" if name.startswith("mcp__") else _GROUPS.get(name.lower())

@@ -72,7 +72,17 @@ def load_modes(workspace: Path, user: Path, *, trusted: bool = False) -> LoadedM
             own |= _admitted(found, modes, path, held_back)
         else:
             modes |= {mode.slug: mode for mode in found}
-    return LoadedModes(tuple((modes | own).values()), tuple(problems), tuple(held_back))
+    return LoadedModes(tuple(_within_bases(modes | own, problems)), tuple(problems), tuple(held_back))
+
+
+def _within_bases(modes: Mapping[str, Mode], problems: list[Problem]) -> Iterator[Mode]:
+    """The modes, each within the one it names as its base. One whose base there is not is left out."""
+    for mode in modes.values():
+        base = modes.get(mode.base)
+        if mode.base and (base is None or base.base):
+            problems.append(Problem(mode.file, mode.line, f"there is no mode {mode.base!r}, so this agent is not used"))
+        else:
+            yield mode if base is None else mode.within(base)
 
 
 def _admitted(
@@ -268,14 +278,7 @@ def admit(mode: Mode, modes: Mapping[str, Mode]) -> Admitted:
     if {mode.slug.casefold(), mode.name.casefold()} & taken:
         return Admitted(None, f"the mode {mode.slug!r} would replace another; not used, because {_TRUST}")
     limit = {rule.group: rule for rule in modes[DEFAULT_MODE].groups}
-    kept = tuple(rule for each in mode.groups if (rule := _within(each, limit.get(each.group))) is not None)
+    kept = tuple(rule for each in mode.groups if (rule := each.within(limit.get(each.group))) is not None)
     lost = [each.group for each in mode.groups if each not in kept]
     wider = f"the mode {mode.slug!r} would permit more than {DEFAULT_MODE!r} does ({', '.join(lost)})"
-    return Admitted(replace(mode, groups=kept), f"{wider}; not used, because {_TRUST}" if lost else "")
-
-
-def _within(rule: GroupRule, limit: GroupRule | None) -> GroupRule | None:
-    """The rule, no wider than the other. Two different patterns are not compared: then the group is left out."""
-    if limit is None or rule.file_regex == limit.file_regex or limit.file_regex is None:
-        return None if limit is None else rule
-    return limit if rule.file_regex is None else None
+    return Admitted(replace(mode, groups=kept, untrusted=True), f"{wider}; not used, because {_TRUST}" if lost else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from joey.bounded.regexes import MAX_PATTERN, PatternError, compile_pattern, finds
@@ -35,6 +35,12 @@ class GroupRule:
         # A line break would let `$` match before it, where the pattern's author meant the end.
         return self.file_regex is None or ("\n" not in path and finds(_in_python(self.file_regex), path))
 
+    def within(self, limit: GroupRule | None) -> GroupRule | None:
+        """The rule, no wider than the other. Two different patterns are not compared: then the group is left out."""
+        if limit is None or self.file_regex == limit.file_regex or limit.file_regex is None:
+            return None if limit is None else self
+        return limit if self.file_regex is None else None
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:
@@ -52,6 +58,12 @@ class Mode:
     """The file it was read from; empty for built-in modes."""
     line: int = 0
     """The line of it there."""
+    model: str = ""
+    """The model of a subtask in this mode, as its file names it; empty: that of its task."""
+    base: str = ""
+    """The mode whose groups and restrictions it keeps within, by its slug."""
+    untrusted: bool = False
+    """Whether it came with a project that the user has not trusted."""
 
     @property
     def only_reads(self) -> bool:
@@ -63,6 +75,11 @@ class Mode:
         if group in ("modes", "always"):
             return GroupRule(group)
         return next((rule for rule in self.groups if rule.group == group), None)
+
+    def within(self, other: Mode) -> Mode:
+        """This mode without the groups that the other one lacks, and with its restrictions."""
+        kept = (rule.within(other.rule(rule.group)) for rule in self.groups)
+        return replace(self, groups=tuple(filter(None, kept)))
 
 
 def is_pattern(text: str) -> bool:

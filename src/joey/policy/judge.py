@@ -59,8 +59,10 @@ def _parts(action: Action, settings: Settings, workspace: Workspace) -> Iterable
             return [_plain(tool, allowed, f"running a custom tool (from {origin})")]
         case SwitchMode(mode):
             return [_plain(mode, settings.mode_switches, "switching modes")]
-        case StartSubtask(mode):
-            return [_plain(mode, settings.subtasks, "starting subtasks")]
+        case StartSubtask(mode, model):
+            return [
+                _plain(mode, settings.subtasks, f"starting a subtask with {model}" if model else "starting subtasks")
+            ]
         case AskUser():
             return []
 

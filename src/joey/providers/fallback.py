@@ -3,6 +3,9 @@
 Whoever sends the requests decides when to give up on a model (`fall_back`), so that it can be shown. From then on the
 next one answers, for the rest of the task. A conversation goes from model to model as it is: each provider leaves out
 what is another's, such as signed reasoning.
+
+A model that an agent's file names may be one that there is not, or that the user's key may not use. Only its server
+knows: such models are given up on as well (`gives_up`). Behind it comes the model of its task, with those behind that.
 """
 
 from __future__ import annotations
@@ -14,7 +17,14 @@ from dataclasses import dataclass, replace
 from joey.chunks import Chunk
 from joey.providers.base import ModelRequest, Provider, ReasoningOptions
 from joey.providers.catalogue import Abilities, Effort
-from joey.providers.errors import NetworkError, OverloadedError, ProviderError, RateLimitError
+from joey.providers.errors import (
+    AuthError,
+    BadRequestError,
+    NetworkError,
+    OverloadedError,
+    ProviderError,
+    RateLimitError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +39,12 @@ class OpenedModel:
 
 
 class FallbackProvider(Provider):
-    """The first of these models that can be had."""
+    """The first of these models that can be had. With `gives_up`, one that its server refuses is none."""
 
-    def __init__(self, models: Sequence[OpenedModel]) -> None:
+    def __init__(self, models: Sequence[OpenedModel], *, gives_up: bool = False) -> None:
         super().__init__()
         self._models = tuple(models)
+        self._gives_up = gives_up
         self._place = 0
         self.name = models[0].provider.name  # type: ignore[misc]
 
@@ -50,16 +61,20 @@ class FallbackProvider(Provider):
 
     @property
     def can_fall_back(self) -> bool:
-        return self._place + 1 < len(self._models)
+        return self._place + 1 < len(self._models) or self._now.provider.can_fall_back
 
     def fall_back(self, error: ProviderError) -> str | None:
-        if not isinstance(error, (OverloadedError, NetworkError, RateLimitError)) or not self.can_fall_back:
+        passing = isinstance(error, (OverloadedError, NetworkError, RateLimitError))
+        refused = isinstance(error, AuthError) or (isinstance(error, BadRequestError) and error.status == 404)
+        if not (passing or (refused and self._gives_up)) or not self.can_fall_back:
             return None
+        if self._place + 1 == len(self._models):
+            return self._now.provider.fall_back(error)
         self._place += 1
         return self._now.full_name
 
     def answering(self, model: str) -> str:
-        return self._now.full_name
+        return self._now.provider.answering(self._now.full_name)
 
     @property
     def without_tools(self) -> tuple[str, ...]:

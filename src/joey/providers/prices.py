@@ -38,18 +38,23 @@ class Price:
     def cost(self, usage: Usage) -> float:
         """What a request with this usage cost, in dollars."""
         everything = usage.input_tokens + usage.cache_write_tokens + usage.cache_read_tokens
-        long = self.long_context if self.long_context and everything > self.long_context.threshold else None
-        factors = long or LongContext(0)
-        dollars = (
-            usage.input_tokens * self.input * factors.input
-            + usage.output_tokens * self.output * factors.output
-            + usage.cache_write_tokens * self._or_input(self.cache_write, factors.cache_write, factors)
-            + usage.cache_read_tokens * self._or_input(self.cache_read, factors.cache_read, factors)
-        )
-        return dollars / 1_000_000
+        counts = usage.input_tokens, usage.output_tokens, usage.cache_write_tokens, usage.cache_read_tokens
+        return sum(count * price for count, price in zip(counts, self._at(everything), strict=True)) / 1_000_000
 
-    def _or_input(self, price: float | None, factor: float, factors: LongContext) -> float:
-        return self.input * factors.input if price is None else price * factor
+    def is_at_most(self, other: Price) -> bool:
+        """Whether no token of any kind, in a request of any size, costs more than with the other."""
+        sizes = [0, *(each.long_context.threshold + 1 for each in (self, other) if each.long_context)]
+        return all(
+            mine <= theirs for size in sizes for mine, theirs in zip(self._at(size), other._at(size), strict=True)
+        )
+
+    def _at(self, tokens: int) -> tuple[float, float, float, float]:
+        """Input, output, writing to a cache and reading from it, in a request with so many input tokens."""
+        long = self.long_context if self.long_context and tokens > self.long_context.threshold else LongContext(0)
+        read = self.input * long.input
+        cache = (self.cache_write, long.cache_write), (self.cache_read, long.cache_read)
+        written, cached = (read if price is None else price * factor for price, factor in cache)
+        return read, self.output * long.output, written, cached
 
 
 def read_price(model: str, entry: Any) -> Price:

@@ -10,6 +10,7 @@ from secrets import token_hex
 
 from joey.checkpoints import CheckpointLimits
 from joey.commands import Answer
+from joey.errors import UsageError
 from joey.events import Request
 from joey.journal.project_permissions import ProjectPermissions
 from joey.journal.store import TaskStore
@@ -137,6 +138,34 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentModel:
+    """The model for a subtask of a mode: its full name, empty for that of its task; and why it is not the one that the
+    mode names, if it is not."""
+
+    name: str = ""
+    refused: str = ""
+
+
+class AgentModels:
+    """The models that modes name for their subtasks. This one has none: they work with the model of their task."""
+
+    def choose(self, mode: Mode) -> AgentModel:
+        """The model for subtasks in this mode."""
+        return AgentModel()
+
+    async def applied(self, config: TaskConfig, name: str) -> TaskConfig:
+        """The config of a subtask, with this model in place of its task's. Raises JoeyError if it cannot be had."""
+        raise UsageError("this task has no other model")
+
+    def is_news(self, words: str) -> bool:
+        """Whether the user has not read this yet; from now on, they have."""
+        return True
+
+    async def close(self) -> None:
+        """Release what was opened."""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskConfig:
     """The pieces of a task. Nothing here is global: two tasks with different pieces do not know of each other."""
 
@@ -157,6 +186,7 @@ class TaskConfig:
     """Whether its result is taken as it is: nobody has to accept what a subtask beside others hands back."""
     servers: McpServers | None = None
     """The MCP servers that its tools come from, for whoever shows them."""
+    agent_models: AgentModels = field(default_factory=AgentModels)
 
     def mode(self, slug: str) -> Mode:
         """The mode of this name, or the first, if there is none any more."""

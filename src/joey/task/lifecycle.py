@@ -16,7 +16,7 @@ from joey.events import ContextKept, TaskAborted, TaskFinished, TaskStarted, Tod
 from joey.journal.journal import JournalError
 from joey.journal.records import TaskEnded
 from joey.messages import Block
-from joey.task.config import Suspended
+from joey.task.config import Model, Suspended
 from joey.task.hook_points import HookPoints
 from joey.task.log import TaskLog
 from joey.task.loop import Loop
@@ -28,7 +28,7 @@ class Lifecycle:
     """The one run of a task. `over`: nobody is there any more for what a front end wants."""
 
     def __init__(
-        self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory, hooks: HookPoints, model: str
+        self, log: TaskLog, loop: Loop, window: Window, memory: ToolMemory, hooks: HookPoints, model: Model
     ) -> None:
         self._log = log
         self._model = model
@@ -109,10 +109,8 @@ class Lifecycle:
     def _announce(self) -> None:
         state, opened = self._log.state, self._log.state.opened
         assert opened is not None
-        resumed = bool(state.messages)
-        self._log.emit(
-            TaskStarted(opened.text, state.mode, self._model, opened.protocol, opened.parent_id, resumed=resumed)
-        )
+        resumed, name, tokens = bool(state.messages), self._model.full_name, self._model.replies.context_window
+        self._log.emit(TaskStarted(opened.text, state.mode, name, opened.protocol, opened.parent_id, resumed, tokens))
         if state.todos and not resumed:  # those it was given
             self._log.emit(TodosChanged(state.todos))
         for text in self._waiting:

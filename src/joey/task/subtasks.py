@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from joey.commands import Command
 from joey.effects import SubtaskStarted
 from joey.errors import JoeyError, UsageError
-from joey.events import SubtaskClosed, SubtaskOpened, TaskFinished
+from joey.events import ModelChanged, SubtaskClosed, SubtaskOpened, TaskFinished
 from joey.journal.journal import read_journal
 from joey.journal.records import ChildOpened, Placement, TaskOpened, UserSaid, UserTookBack
 from joey.journal.replay import TaskState, replay
@@ -89,6 +89,8 @@ class Subtasks:
     _together: bool = False
     _workspace: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the one that may change the workspace."""
+    _refused: dict[str, str] = field(default_factory=dict)
+    """Why a subtask does not work with the model that its agent names."""
 
     @property
     def alone(self) -> Child | None:
@@ -103,8 +105,10 @@ class Subtasks:
             return ToolResult((TextBlock(text),), is_error=True)
         placement, child_id = self._placement(subtask) if beside else "alone", self._config.hooks.new_id()
         worktree = _worktree_name(subtask.mode, child_id) if placement == "worktree" else ""
-        opened = ChildOpened(child_id, call_id, subtask, placement, worktree)
+        model = self._config.agent_models.choose(self._config.mode(subtask.mode))
+        opened = ChildOpened(child_id, call_id, subtask, placement, worktree, model.name)
         self._log.record(opened)
+        self._refused[child_id] = model.refused
         return opened
 
     def _placement(self, subtask: SubtaskStarted) -> Placement:
@@ -118,12 +122,13 @@ class Subtasks:
         try:
             state = self._own(opened)
             worktree = await self.worktree_of(opened, make=state is None)
-            if state is None:
-                child = self._started(opened, worktree)
-            elif state.ended is not None and state.ended.outcome == "completed":
+            if state is not None and state.ended is not None and state.ended.outcome == "completed":
                 return self._result(opened, state, TaskFinished("completed", state.ended.message))
-            else:
-                child = self._resumed(opened, worktree)
+            config = await self._with_model(opened, self._child_config(opened, worktree))
+            child = (self._started if state is None else self._resumed)(opened, worktree, config)
+            refused = self._refused.pop(opened.child_id, "")
+            if refused and config.agent_models.is_news(refused):
+                config.hooks.watch(opened.child_id, ModelChanged(config.model.full_name, refused))
         except JoeyError as error:
             return self._result(opened, TaskState(), TaskFinished("error", str(error)))
         return await self._run(opened, child)
@@ -160,32 +165,40 @@ class Subtasks:
             return known
         return await asyncio.to_thread(worktrees.make, folder, opened.worktree, task=opened.child_id, with_changes=True)
 
-    def _started(self, opened: ChildOpened, worktree: Worktree | None) -> Child:
+    async def _with_model(self, opened: ChildOpened, config: TaskConfig) -> TaskConfig:
+        """The config with the model that its agent has; with that of its task, if it cannot be had any more."""
+        try:
+            return await config.agent_models.applied(config, opened.model) if opened.model else config
+        except JoeyError as error:
+            self._refused[opened.child_id] = f"{opened.model} cannot be used: {error}"
+            return config
+
+    def _started(self, opened: ChildOpened, worktree: Worktree | None, config: TaskConfig) -> Child:
         parent = self._log.state.opened
         assert parent is not None
         assert opened.subtask is not None
-        config = self._child_config(opened, worktree)
         child = self._family.start(config, opened, replace(parent, parent_call_id=opened.call_id))
-        self._announce(opened, opened.subtask.mode, worktree)
+        self._announce(opened, opened.subtask.mode, worktree, config)
         return child
 
-    def _resumed(self, opened: ChildOpened, worktree: Worktree | None) -> Child:
+    def _resumed(self, opened: ChildOpened, worktree: Worktree | None, config: TaskConfig) -> Child:
         """What the user says on resuming is for whoever works, so what waits here waits there from now on, if only one
         does. It is saved there first: a process that dies in between leaves it in both, and the subtask does not save
         it twice."""
         if opened.worktree and worktree is None:
             raise UsageError(f"its worktree {opened.worktree} is gone, and with it the folder that it works in")
         waiting = () if self._together else tuple(self._log.state.queued)
-        child = self._family.resume(self._child_config(opened, worktree), opened.child_id, waiting)
+        child = self._family.resume(config, opened.child_id, waiting)
         for _ in waiting:
             self._log.record(UserTookBack())
         if opened.placement != "alone":
-            self._announce(opened, child.state.mode, worktree)
+            self._announce(opened, child.state.mode, worktree, config)
         return child
 
-    def _announce(self, opened: ChildOpened, mode: str, worktree: Worktree | None) -> None:
+    def _announce(self, opened: ChildOpened, mode: str, worktree: Worktree | None, config: TaskConfig) -> None:
         beside, folder = opened.placement != "alone", worktree.folder if worktree is not None else ""
-        self._log.emit(SubtaskOpened(opened.child_id, mode, opened.call_id, beside, folder))
+        model = config.model.full_name
+        self._log.emit(SubtaskOpened(opened.child_id, mode, opened.call_id, beside, folder, model))
 
     def _own(self, opened: ChildOpened) -> TaskState | None:
         """The state of a subtask, which must name this task as the one it belongs to; None if it has not begun."""

@@ -55,8 +55,7 @@ class TaskHandle:
         self._opening = opening
         budget = budget or Budget(config.limits, lambda: _taken_below(config.workspace.store, log.state))
         self._parts = parts = Assembly.of(config, log, _family(depth, budget))
-        memory, model = parts.toolbox.memory, config.model.full_name
-        self._lifecycle = Lifecycle(log, parts.loop, parts.window, memory, parts.hooks, model)
+        self._lifecycle = Lifecycle(log, parts.loop, parts.window, parts.toolbox.memory, parts.hooks, config.model)
 
     @classmethod
     def start(

@@ -132,6 +132,7 @@ class Toolbox:
             storage=self._log.folder,
             mode=self.mode.slug,
             modes=tuple(self._config.modes),
+            subtask_model=self._subtask_model,
             todos=tuple(self._log.state.todos),
             ignored=self._paths.hides,
             permissions=self.grants.permissions(call_id, lambda: self.rules),
@@ -143,6 +144,10 @@ class Toolbox:
             editor=self._config.workspace.editor,
             memory=self.memory,
         )
+
+    def _subtask_model(self, mode: str) -> str:
+        name = self._config.agent_models.choose(self._config.mode(mode)).name
+        return name if name != self._config.model.full_name else ""
 
     def beside(self, supervisor: Supervisor) -> str:
         """What a new request is shown with: files, if the model may read those without asking."""

@@ -34,7 +34,8 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
             return f"Switched to {mode} mode{f': {reason}' if reason else '.'}", "note"
         case SubtaskOpened(child_id, mode):
             where = f", in {event.worktree}" if event.worktree else ""
-            return f"Subtask {child_id} started in {mode} mode{where}.", "note"
+            model = f", with {event.model}" if event.model else ""
+            return f"Subtask {child_id} started in {mode} mode{model}{where}.", "note"
         case SubtaskClosed():
             return _on_closed(event), "note"
         case ContextShortened():

@@ -13,7 +13,7 @@ from pathlib import Path
 from joey.app.services import Choices, Services
 from joey.commands import Cancel, SetProfile
 from joey.errors import JoeyError
-from joey.events import TodosChanged
+from joey.events import Event, TodosChanged
 from joey.journal.replay import TaskState
 from joey.mcp.prompts import ServerPrompts
 from joey.mcp.resources import ServerResources
@@ -22,7 +22,7 @@ from joey.system.folders import private_file
 from joey.system.user_files import add_lines
 from joey.task.context import ContextView
 from joey.task.task import TaskHandle
-from joey.terminal.status import Status, after
+from joey.terminal.status import Status, after, after_beside
 from joey.terminal.subtasks import SubtaskTree
 from joey.terminal.users_commands import CommandLine
 
@@ -129,6 +129,12 @@ class Session:
         jobs = len(self.task.running_commands) if self.task is not None else 0
         before, self.status = self.status, replace(self.status, jobs=jobs)
         return before.jobs != jobs
+
+    def note_status(self, task_id: str, event: Event) -> bool:
+        """The status after an event of the task, or of a subtask; returns whether it is another one now."""
+        of_one_beside = self.subtasks.beside(task_id) is not None
+        before, self.status = self.status, (after_beside if of_one_beside else after)(self.status, event)
+        return before != self.status
 
     @property
     def waits(self) -> bool:

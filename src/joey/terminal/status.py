@@ -56,8 +56,8 @@ class Status:
     """How many commands run in the background."""
     own: str = ""
     """What the user's status command printed, in place of the model and the counts."""
-    modes_above: tuple[str, ...] = ()
-    """The modes of the tasks that wait for the subtask that runs, the outermost first."""
+    above: tuple[tuple[str, str, int | None], ...] = ()
+    """Mode, model and window of the tasks that wait for the subtask that runs, the outermost first."""
 
 
 def after(status: Status, event: Event) -> Status:
@@ -95,15 +95,27 @@ def after(status: Status, event: Event) -> Status:
             return status
 
 
+def after_beside(status: Status, event: Event) -> Status:
+    """The status after an event of a subtask that runs beside others: its model and its window are not those shown."""
+    if isinstance(event, ModelChanged):
+        return status
+    return replace(after(status, event), last=status.last)
+
+
 def _in_mode(status: Status, event: TaskStarted | SubtaskClosed | ModeChanged) -> Status:
-    """The mode of whoever works: after a subtask, that of its task again."""
-    above = status.modes_above
+    """The mode and the model of whoever works: after a subtask, those of its task again."""
     if isinstance(event, ModeChanged):
         return replace(status, mode=event.mode)
     if isinstance(event, SubtaskClosed):
-        return replace(status, mode=above[-1], modes_above=above[:-1]) if above else status
-    above = (*above, status.mode) if event.parent_id else ()
-    return replace(status, mode=event.mode, modes_above=above, model=status.model or event.model, activity="starting")
+        if not status.above:
+            return status
+        mode, model, window = status.above[-1]
+        return replace(status, mode=mode, model=model, window=window, above=status.above[:-1])
+    status = replace(status, activity="starting")
+    if not event.parent_id:
+        return replace(status, mode=event.mode, model=status.model or event.model, above=())
+    above = (*status.above, (status.mode, status.model, status.window))
+    return replace(status, mode=event.mode, model=event.model, window=event.window, above=above)
 
 
 def added(total: float | None, cost: float | None) -> float | None:

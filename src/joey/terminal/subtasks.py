@@ -24,6 +24,7 @@ from joey.events import (
     ContinueRequested,
     Event,
     FilesLeftBehind,
+    ModelChanged,
     QuestionAnswered,
     QuestionRequested,
     SubtaskClosed,
@@ -44,7 +45,7 @@ from joey.terminal.status import added, money
 _STEPS = 30
 _SHOWN_WHOLE = (
     QuestionRequested, CompletionRequested, ContinueRequested, ApprovalAnswered, QuestionAnswered, CompletionAnswered,
-    ContinueAnswered, CommandLeftRunning, FilesLeftBehind, TaskFinished, TaskAborted, TurnFinished,
+    ContinueAnswered, CommandLeftRunning, FilesLeftBehind, ModelChanged, TaskFinished, TaskAborted, TurnFinished,
 )  # fmt: skip
 
 
@@ -58,6 +59,7 @@ class Subtask:
     call_id: str = ""
     beside: bool = False
     worktree: str = ""
+    model: str = ""
     text: str = ""
     doing: str = "starting"
     turns: int = 0
@@ -94,8 +96,8 @@ class SubtaskTree:
             for of_the_last_task in (self.subtasks, self._calls, self._whole):
                 of_the_last_task.clear()
         if isinstance(event, SubtaskOpened):
-            opened = Subtask(event.child_id, task_id, event.mode, event.call_id, event.beside, event.worktree)
-            self.subtasks[event.child_id] = opened
+            place = event.mode, event.call_id, event.beside, event.worktree, event.model
+            self.subtasks[event.child_id] = Subtask(event.child_id, task_id, *place)
         elif isinstance(event, SubtaskClosed) and event.child_id in self.subtasks:
             closed = self.subtasks[event.child_id]
             closed.outcome, closed.doing = event.outcome, ""
@@ -158,8 +160,10 @@ class SubtaskTree:
 
 def _note(subtask: Subtask, event: Event) -> None:
     match event:
-        case TaskStarted(text, mode):
-            subtask.text, subtask.mode = text, mode
+        case TaskStarted(text, mode, model):
+            subtask.text, subtask.mode, subtask.model = text, mode, model
+        case ModelChanged(model):
+            subtask.model = model
         case TurnStarted():
             subtask.doing = "waiting for the model"
         case TurnFinished(_, _, cost):
@@ -182,8 +186,8 @@ def _step(event: ToolRunStarted) -> str:
 def _line(subtask: Subtask) -> str:
     cost = f", {money(subtask.cost)}" if subtask.cost else ""
     where = f"  in {one_line(subtask.worktree)}" if subtask.worktree else ""
-    what = subtask.outcome or subtask.doing
-    return f"{subtask.label}  {what}  ({turns(subtask.turns)}{cost})  {one_line(subtask.text)[:50]}{where}"
+    what, model = subtask.outcome or subtask.doing, f"{one_line(subtask.model)}, " if subtask.model else ""
+    return f"{subtask.label}  {what}  ({model}{turns(subtask.turns)}{cost})  {one_line(subtask.text)[:50]}{where}"
 
 
 def turns(count: int) -> str:

@@ -147,6 +147,8 @@ class ToolContext:
     """The slug of the mode the task is in now."""
     modes: tuple[str, ...] = ()
     """The slugs of all modes; empty if unknown."""
+    subtask_model: Callable[[str], str] = lambda _mode: ""
+    """The model that a subtask in a mode works with; empty: that of its task."""
     todos: tuple[Todo, ...] = ()
     """The todo list of the task as this call finds it."""
     ignored: Callable[[Path | str], bool] = lambda _path: False

@@ -43,7 +43,6 @@ from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.plain.margin import BAR, INDENT, Margin, behind
 from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, list_models, list_permissions, resume_task, run_command
-from joey.terminal.status import after
 from joey.terminal.transcript import ModelText, UserText, entries_of
 from joey.terminal.users_commands import is_command
 from joey.terminal.welcome import welcome
@@ -194,8 +193,8 @@ class Plain:
         talk = self._talk = Conversation(self._out, self._command, typed=True)
 
         def watch(task_id: str, event: Event) -> None:
-            for _, shown in self.session.subtasks.shown(task_id, event):
-                self.session.status = after(self.session.status, shown)
+            for task, shown in self.session.subtasks.shown(task_id, event):
+                self.session.note_status(task, shown)
             talk.watch(task_id, event)
 
         try:

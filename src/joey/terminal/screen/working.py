@@ -32,7 +32,6 @@ from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.session import Session
-from joey.terminal.status import after
 from joey.terminal.transcript import Transcript, entries_of
 
 
@@ -76,9 +75,7 @@ class WorkingApp(EnteringApp):
             self._show_activity()
         if now.is_idle and not before.is_idle and self.notifier is not None:
             self.notifier.tell(event, focused=self.app_focus)
-        status = after(self.session.status, event)
-        if status != self.session.status:
-            self.session.status = status
+        if self.session.note_status(task_id, event):
             self._show_status()
         if isinstance(event, (ToolRunFinished, TaskFinished)):
             self._look_for_files()

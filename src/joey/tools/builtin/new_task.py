@@ -43,7 +43,7 @@ class NewTask(Tool[NewTaskParams | NewTaskWithTodosParams]):
         self.params: type[BaseModel] = NewTaskWithTodosParams if needs_todos else NewTaskParams
 
     def actions(self, params: NewTaskParams | NewTaskWithTodosParams, context: ToolContext) -> tuple[Action, ...]:
-        return (StartSubtask(params.mode),)
+        return (StartSubtask(params.mode, context.subtask_model(params.mode)),)
 
     async def run(self, params: NewTaskParams | NewTaskWithTodosParams, context: ToolContext) -> ToolResult:
         if context.modes and params.mode not in context.modes:

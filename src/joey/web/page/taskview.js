@@ -180,7 +180,7 @@ export class TaskView {
     if (!this.task) return;
     const { task } = this;
     const share = task.window ? Math.min(task.context / task.window, 1) : null;
-    const key = JSON.stringify([task.todos, task.context, task.usage, task.cost, task.turns, this.subtasks.length]);
+    const key = JSON.stringify([task.todos, task.context, task.usage, task.cost, task.turns, this.subtasks.map((node) => node.querySelector("summary .who").textContent)]);
     if (key === this.drawnSide) return;
     this.drawnSide = key;
     const marks = { completed: "check", in_progress: "clock", pending: "" };

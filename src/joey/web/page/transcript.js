@@ -72,7 +72,11 @@ export class Transcript {
     this.note(`${reason} Trying again${seconds >= 1 ? ` in ${Math.round(seconds)} s` : ""}.`, "warning");
   }
   request_delayed({ seconds }) { this.note(`Waiting ${Math.round(seconds)} s: the provider allows no more for now.`); }
-  model_changed({ model, reason }) { this.note(`Continues with ${model}: ${reason}`, "warning"); }
+  model_changed({ model, reason }) {
+    this.note(`Continues with ${model}: ${reason}`, "warning");
+    const who = this.label?.parentNode.querySelector(".who");
+    if (who) who.textContent = subtaskName(this.mode, model);
+  }
   mode_changed({ mode }) { this.note(`Mode: ${mode}`); }
   profile_changed({ profile }) { this.note(`Approvals: ${profile || "as in the settings"}`); }
   context_shortened({ hidden_messages: hidden, summary }) {
@@ -197,10 +201,10 @@ export class Transcript {
 
   // Subtasks
 
-  subtask_opened({ child_id: id, mode }) {
+  subtask_opened({ child_id: id, mode, model }) {
     const child = new Transcript(id, this.view, this.registry);
     const label = el("span", { class: "state" });
-    const details = el("details", { class: "subtask", dataset: { task: id } }, el("summary", {}, el("span", { class: "who" }, mode ? `Subtask (${mode})` : "Subtask"), label), child.node);
+    const details = el("details", { class: "subtask", dataset: { task: id } }, el("summary", {}, el("span", { class: "who" }, subtaskName(mode, model)), label), child.node);
     details.addEventListener("toggle", () => {
       if (details.open && !child.node.childElementCount && this.view.loadChild) this.view.loadChild(id, child);
     }, { once: true });
@@ -209,6 +213,7 @@ export class Transcript {
       label.textContent = "running";
     }
     child.label = label;
+    child.mode = mode;
     this.add(details);
     this.view.onSubtask?.(id, details);
   }
@@ -229,3 +234,7 @@ export class Transcript {
   }
 }
 
+function subtaskName(mode, model) {
+  const about = [mode, model].filter(Boolean).join(", ");
+  return about ? `Subtask (${about})` : "Subtask";
+}
