@@ -25,6 +25,7 @@ from joey.messages import TextBlock
 from joey.policy.settings import Settings
 from joey.prompts import UserInput
 from joey.task.requests import Continued, Requests, unattended
+from joey.testing.script import Failure, reply
 from task_kit import Kit
 
 QUESTION = QuestionRequested("question_1", "Which?", (Suggestion("this"), Suggestion("that")))
@@ -90,7 +91,7 @@ async def test_words_are_a_yes_to_going_on_and_are_for_the_model(
     await asyncio.sleep(0)
     made.answer(Answer("continue_1", yes=yes, text=text))
     assert await waiting is continues
-    assert kit.of(ContinueAnswered) == [ContinueAnswered("continue_1", continues, text)]
+    assert kit.of(ContinueAnswered) == [ContinueAnswered("continue_1", continues)], "the words are a message, once"
     assert [event.text for event in kit.of(UserMessageQueued)] == ([text] if text else [])
 
 
@@ -120,3 +121,13 @@ async def test_what_typed_words_name_is_attached_and_may_switch_the_mode(
     assert attached[0] == TextBlock("attached") and bool(kit.of(ModeChanged)) is changes
     assert len(attached) == (2 if mode == "nope" else 1), "a mode that does not exist is reported to the model"
     assert await made.expand("") == ()
+
+
+async def test_words_on_an_error_of_the_provider_go_along_with_the_next_attempt(tmp_path: Path) -> None:
+    def user(request: Request) -> Answer:
+        failed = isinstance(request, ContinueRequested)
+        return Answer(request.request_id, yes=not failed, text="Shorter, please." if failed else "")
+
+    kit = Kit(tmp_path, [Failure(400, "too long"), reply("Hello.")], user=user)
+    assert (await kit.run()).outcome == "completed"
+    assert "Shorter, please." in str(kit.sent)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import textual.timer
 from textual import events
 from textual.pilot import Pilot
 
@@ -15,6 +20,7 @@ from joey.events import (
     ApprovalAnswered,
     ApprovalRequested,
     CompletionAnswered,
+    CompletionRequested,
     ContextShortened,
     ContinueAnswered,
     ContinueRequested,
@@ -38,6 +44,7 @@ from joey.events import (
     UserMessageQueued,
 )
 from joey.messages import TextBlock, ToolResult
+from joey.task.task import TaskHandle
 from joey.terminal.screen.answering import KeyGate
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.display import suits_light
@@ -448,6 +455,17 @@ async def test_a_request_of_a_subtask_names_it(tmp_path: Path) -> None:
         assert "Subtask ask aaaa: Count" not in await until(pilot, "command: ls")
 
 
+@pytest.mark.parametrize("width", [80, 40])
+async def test_the_end_of_a_subtask_says_in_one_line_what_accepts_it(tmp_path: Path, width: int) -> None:
+    app = terminal(tmp_path, policy="ask")
+    async with app.run_test(size=(width, 24)) as pilot:
+        app.watch_task("t", TaskStarted("Do it", "code", "m", "native"))
+        app.watch_task("t", SubtaskOpened("child-aaaa", "ask", "n1"))
+        app.watch_task("child-aaaa", TaskStarted("Count the lines", "ask", "m", "native", "t"))
+        app.watch_task("child-aaaa", CompletionRequested("a", "Counted."))
+        await until(pilot, "Enter accepts the subtask's result")
+
+
 async def test_several_requests_are_counted(tmp_path: Path) -> None:
     app = terminal(tmp_path, policy="ask")
     async with app.run_test() as pilot:
@@ -611,6 +629,34 @@ async def test_what_is_sent_while_the_task_opens_waits_for_it(tmp_path: Path) ->
         assert "second" in str(services(app).kit.sent)
 
 
+class SlowToOpen(ScratchServices):
+    """Services whose first task is never there."""
+
+    opens = 0
+
+    @asynccontextmanager
+    async def _open(self, *arguments: Any) -> AsyncIterator[TaskHandle]:
+        self.opens += 1
+        if self.opens == 1:
+            await asyncio.Event().wait()
+        async with super()._open(*arguments) as task:
+            yield task
+
+
+async def test_a_message_is_seen_while_its_task_is_opened_and_esc_puts_it_back(tmp_path: Path) -> None:
+    app = Interactive(SlowToOpen(tmp_path, [reply("Heard you.")]), gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test() as pilot:
+        await say(pilot, "first")
+        screen = await until(pilot, "opening the task")
+        assert "› first" in screen
+        await say(pilot, "second")
+        await pilot.press("escape")
+        assert "› first" not in await until(pilot, "Stopped before the task was opened")
+        assert app.query_one(Prompt).text == "first\nsecond" and not app.busy
+        await pilot.press("enter")
+        assert (await until(pilot, "Heard you.")).count("› first") == 1
+
+
 async def test_quitting_cancels_what_runs_and_keeps_it(tmp_path: Path) -> None:
     app = terminal(tmp_path, reply("Slowly, very slowly", faults=Faults(pause=5)))
     async with app.run_test() as pilot:
@@ -755,3 +801,26 @@ async def test_an_unexpected_error_is_a_line_and_the_terminal_lives_on(tmp_path:
         await until(pilot, "hi")
         assert app.is_running
     assert "a bug in the commands" in (tmp_path / "errors.log").read_text()
+
+
+class StallingClock:
+    """The clock of a machine that has something else to do for longer than a drawing waits, a few times."""
+
+    stalls = 6
+
+    def get_time(self) -> float:
+        self.stalls -= 1
+        time.sleep(0.06 if self.stalls > 0 else 0.0)
+        return time.monotonic()
+
+
+async def test_on_a_machine_that_stalls_nothing_is_left_undrawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        await until(pilot, "Type a task")
+        monkeypatch.setattr(textual.timer, "_time", StallingClock())
+        for event in (TextStarted(), TextDelta("Still here.")):
+            app.watch_task("t", event)
+        await until(pilot, "Still here.")

@@ -152,3 +152,14 @@ async def test_the_context_is_known_after_the_task_was_accepted_and_after_it_was
         await until(pilot, "type a message to continue")
         await say(pilot, "/context")
         await until(pilot, "S system prompt")
+
+
+async def test_what_ends_with_the_task_is_named(tmp_path: Path) -> None:
+    left = call("c", "execute_command", command="sleep 60", background=True)
+    app = Interactive(ScratchServices(tmp_path, [reply(left), done()]), gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await say(pilot, "go")
+        await until(pilot, "1 in background")
+        await until(pilot, "Enter accepts")
+        await pilot.press("enter")
+        assert "in background" not in await until(pilot, "Ended with the task: sleep 60.")

@@ -392,6 +392,7 @@ async def shown(folder: Path, state: str, sizes: list[tuple[int, int]], theme: s
         app.clock = lambda: 100.0
         app.theme = f"textual-{theme}"
         app.session.status = replace(app.session.status, window=200_000)
+        app.show("")
         await STATES[state](app, pilot)
         images = [await settled(app, pilot)]
         for size in sizes[1:]:

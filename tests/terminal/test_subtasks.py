@@ -24,7 +24,7 @@ from joey.terminal.notes import note_on
 from joey.terminal.plain.headless import printing
 from joey.terminal.plain.writer import Writer
 from joey.terminal.status import Status, after, after_beside
-from joey.terminal.subtasks import SubtaskTree, step_lines
+from joey.terminal.subtasks import SubtaskTree, draw_source, step_lines
 from joey.terminal.transcript import Card, Transcript
 from joey.usage import Usage
 
@@ -126,8 +126,17 @@ def test_the_log_of_a_headless_run_has_a_line_for_each_step() -> None:
         watch(*each)
     lines = [line.strip() for line in out.getvalue().splitlines()]
     assert "ask aaaa: read_file a.py" in lines and "ask bbbb: search_files x in ." in lines
-    assert any("child-bbbb ended: limit (2 turns, $0.1000)." in line for line in lines)
+    assert any("bbbb ended: limit (2 turns, $0.1000)." in line for line in lines)
     assert "words" not in out.getvalue() and "turn 1" not in out.getvalue()
+
+
+def test_a_request_to_merge_says_whose_changes() -> None:
+    tree, _ = fold(TWO)
+    own = ApprovalRequested("a1", "other", "execute_command", {}, "why")
+    merge = ApprovalRequested("a2", "n2-merge", "merge_worktree", {}, "why")
+    assert tree.source("root", own) is None
+    source = tree.source("root", merge)
+    assert source is not None and draw_source(source).plain == "Merge the changes of subtask ask bbbb: Right side"
 
 
 def test_in_plain_lines_a_request_says_which_subtask_it_comes_from() -> None:
@@ -146,7 +155,7 @@ def test_the_tree_and_the_conversation_say_which_model_a_subtask_works_with() ->
     assert "(p/other, 1 turn" in tree.lines()[0]
     assert shown[-1] == ("child-aaaa", changed)
     opened = SubtaskOpened("child-cccc", "ask", "n3", model="p/m")
-    assert note_on(opened) == ("Subtask child-cccc started in ask mode, with p/m.", "note")
+    assert note_on(opened) == ("Subtask ask cccc started, with p/m.", "note")
 
 
 def test_the_status_shows_the_model_and_the_window_of_whoever_works() -> None:

@@ -69,7 +69,9 @@ from joey.terminal.transcript import (
     Transcript,
     UserText,
     entries_of,
+    settle,
 )
+from joey.tools.builtin import builtin_display
 from joey.usage import Usage
 from screen_kit import words
 
@@ -237,13 +239,13 @@ def test_attempts_in_a_row_take_one_line() -> None:
     assert [note.partition("attempt ")[2] for note in notes] == ["4)."]
 
 
-def test_a_command_in_the_background_does_not_look_finished() -> None:
+def test_a_command_in_the_background_does_not_look_finished_until_the_task_has_ended() -> None:
     run = ToolCallFinished("c", "execute_command", {"command": "sleep 300", "background": True})
     result = ToolResult((TextBlock("Command is still running. To end it with `kill -- -2`."),))
-    transcript = fold(run, ToolRunFinished("c", "execute_command", result), TaskFinished("completed"))
-    assert words(draw(transcript.entries[0], Look())).startswith(
-        "● execute_command  sleep 300  started in the background"
-    )
+    transcript = fold(run, ToolRunFinished("c", "execute_command", result))
+    assert words(draw(transcript.entries[0], Look())).startswith("● execute_command  sleep 300  in the background")
+    transcript.apply("t", TaskFinished("completed"))
+    assert words(draw(transcript.entries[0], Look())) == "✓ execute_command  sleep 300\n  It ended with the task."
 
 
 def test_live_output_is_kept_only_to_a_limit() -> None:
@@ -557,3 +559,19 @@ def test_a_growing_file_counts_the_line_that_has_begun() -> None:
     assert headline(card).plain.endswith("3 lines")
     card.arguments["file_text",].add("ee\n")
     assert headline(card).plain.endswith("3 lines")
+
+
+def test_a_call_that_was_approved_no_longer_waits_for_approval() -> None:
+    transcript = fold(
+        ToolCallFinished("n", "new_task", {"mode": "code", "message": "Look"}),
+        ApprovalRequested("a", "n", "new_task", {}, "why"),
+    )
+    (card,) = transcript.apply("t", ApprovalAnswered("a", approved=True))
+    assert isinstance(card, Card) and card.state == "ready"
+
+
+def test_a_failed_command_without_output_says_nothing_of_what_the_model_is_told_besides() -> None:
+    text = "Command failed: exit code 3.\nNot in the environment of commands: KEY. Do not look.\n\nOutput:\n(none)"
+    card = Card("c", "execute_command", display=builtin_display("execute_command"), known_summary="false")
+    settle(card, ToolResult((TextBlock(text),)))
+    assert words(draw(card, ScreenLook())) == "✗ execute_command  false  exit code 3"

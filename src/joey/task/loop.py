@@ -109,6 +109,7 @@ class Loop:
             except ProviderError as error:
                 if not await self._requests.continues(str(error)):
                     return TaskFinished("error", str(error))
+                await self._add_user_message([])  # what the user said to it goes along with the next attempt
 
     async def _act_on(self, reply: Reply) -> list[Block] | TaskFinished:
         """What the model is told next, or the end."""

@@ -37,6 +37,11 @@ from joey.tools.registry import ResolvedCall
 Ask = Callable[[ToolCallFinished, Judged], Awaitable[Answer]]
 
 
+def merge_call(call_id: str) -> str:
+    """The id of the call that merges what the subtask of this call changed."""
+    return f"{call_id}-merge"
+
+
 @dataclass(slots=True, eq=False)
 class Merges:
     """The worktrees of the subtasks of one task."""
@@ -80,7 +85,7 @@ class Merges:
     async def _merged(
         self, child: ChildOpened, worktree: Worktree, worktrees: Worktrees, ask: Ask
     ) -> tuple[str, tuple[Shown, ...]]:
-        call = ToolCallFinished(f"{child.call_id}-merge", MergeWorktree.name, {"worktree": worktree.name})
+        call = ToolCallFinished(merge_call(child.call_id), MergeWorktree.name, {"worktree": worktree.name})
         approved = await self._approved(call, child, MergeWorktree(worktree, worktrees), ask)
         if isinstance(approved, Refused):
             self._log.emit(ToolRunFinished(call.call_id, call.name, approved.result))

@@ -8,7 +8,7 @@ request, and is never taken for a yes. Where the model has nothing more to do, a
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from joey.commands import Answer, Say
 from joey.events import (
@@ -93,18 +93,23 @@ class Requests:
     # Whether to continue
 
     async def ask_to_continue(self, reason: str) -> Continued:
-        request_id = self.new_id("continue")
-        answer = await self.ask(ContinueRequested(request_id, reason))
-        continued = Continued(answer.yes or bool(answer.text), answer.text)
-        self._log.emit(ContinueAnswered(request_id, continued.yes, continued.text))
-        return continued
+        """Whether the user wants to continue, and the words they add, for whoever asks."""
+        answer = await self._whether_to_continue(reason)
+        self._log.emit(ContinueAnswered(answer.request_id, answer.yes, answer.text))
+        return Continued(answer.yes, answer.text)
 
     async def continues(self, reason: str) -> bool:
-        """Whether the user wants to continue. Words they add are for the model, with the next message."""
-        continued = await self.ask_to_continue(reason)
-        if continued.yes and continued.text:
-            self.say(Say(continued.text))
-        return continued.yes
+        """Whether the user wants to continue. Words they add are a message like any other, for the next request."""
+        answer = await self._whether_to_continue(reason)
+        self._log.emit(ContinueAnswered(answer.request_id, answer.yes))
+        if answer.text or answer.images:
+            self.say(Say(answer.text, answer.images))
+        return answer.yes
+
+    async def _whether_to_continue(self, reason: str) -> Answer:
+        request_id = self.new_id("continue")
+        answer = await self.ask(ContinueRequested(request_id, reason))
+        return replace(answer, request_id=request_id, yes=answer.yes or bool(answer.text or answer.images))
 
     # Messages
 

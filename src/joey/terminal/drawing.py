@@ -144,7 +144,7 @@ def _state_words(card: Card) -> str:
     if card.state == "waiting":
         return "  approval required"
     if card.state == "background":
-        return "  started in the background (/jobs)"
+        return "  in the background (/jobs)"
     lines = line_count(card.content)
     return f"  {lines} lines" if card.state == "growing" and lines > 1 else ""
 
@@ -169,9 +169,10 @@ def body(card: Card, look: Look) -> Iterator[RenderableType]:
 
 
 def _is_in_headline(card: Card) -> bool:
-    """Whether a command that failed has nothing to tell but how it ended, which stands beside it already."""
+    """Whether a command that failed has nothing to tell but how it ended, which stands beside it already. What stands
+    between that and its output is for the model."""
     first, _, rest = card.result.partition("\n")
-    return bool(card.status) and card.status in first and rest.split() in ([], ["Output:", "(none)"])
+    return bool(card.status) and card.status in first and rest.split()[-2:] in ([], ["Output:", "(none)"])
 
 
 def outcome(card: Card, look: Look) -> Text:

@@ -22,6 +22,7 @@ from joey.events import (
     TaskAborted,
     TaskFinished,
 )
+from joey.system.visible import one_line
 from joey.terminal.status import money
 
 NoteKind: TypeAlias = Literal["note", "warning", "error"]
@@ -35,7 +36,7 @@ def note_on(event: Event) -> tuple[str, NoteKind] | None:
         case SubtaskOpened(child_id, mode):
             where = f", in {event.worktree}" if event.worktree else ""
             model = f", with {event.model}" if event.model else ""
-            return f"Subtask {child_id} started in {mode} mode{model}{where}.", "note"
+            return f"Subtask {subtask_label(mode, child_id)} started{model}{where}.", "note"
         case SubtaskClosed():
             return _on_closed(event), "note"
         case ContextShortened():
@@ -77,7 +78,12 @@ def _on_request(event: Event) -> tuple[str, NoteKind] | None:
 def _on_closed(event: SubtaskClosed) -> str:
     how = f": {event.outcome}" if event.outcome not in ("", "completed") else ""
     took = f" ({event.turns} turns{f', {money(event.cost)}' if event.cost else ''})" if event.beside else ""
-    return f"Subtask {event.child_id} ended{how}{took}."
+    return f"Subtask {subtask_label('', event.child_id)} ended{how}{took}."
+
+
+def subtask_label(mode: str, task_id: str) -> str:
+    """What a subtask is called wherever it is named: its mode, where that is known, and the end of its id."""
+    return one_line(f"{mode} {task_id[-4:]}".strip())
 
 
 def _on_check(event: CheckFinished) -> tuple[str, NoteKind]:

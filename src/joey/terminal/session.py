@@ -20,6 +20,7 @@ from joey.mcp.resources import ServerResources
 from joey.permissions import Granted
 from joey.system.folders import private_file
 from joey.system.user_files import add_lines
+from joey.system.visible import one_line
 from joey.task.context import ContextView
 from joey.task.task import TaskHandle
 from joey.terminal.status import Status, after, after_beside
@@ -100,6 +101,8 @@ class Session:
         """What the user chose here, for the next new task. What a task switched to by itself is its own business."""
         self._seen, self._known = self._written(), 0
         """How long the journal is as far as this terminal knows, and how many messages."""
+        self._background: tuple[str, ...] = ()
+        """The commands that ran in the background when they were counted last."""
         self._last_context: ContextView | None = None
         """What filled the window when the task ended; None if it was not worked on here."""
         self._when_ended: list[Callable[[], object]] = []
@@ -126,9 +129,9 @@ class Session:
 
     def count_jobs(self) -> bool:
         """Count the commands that run in the background; returns whether the status is another one now."""
-        jobs = len(self.task.running_commands) if self.task is not None else 0
-        before, self.status = self.status, replace(self.status, jobs=jobs)
-        return before.jobs != jobs
+        self._background = self.task.running_commands if self.task is not None else ()
+        before, self.status = self.status, replace(self.status, jobs=len(self._background))
+        return before.jobs != self.status.jobs
 
     def note_status(self, task_id: str, event: Event) -> bool:
         """The status after an event of the task, or of a subtask; returns whether it is another one now."""
@@ -159,6 +162,11 @@ class Session:
         self.status = replace(
             self.status, model=model.full_name, window=model.replies.context_window, profile=task.profile
         )
+
+    def ended_with_it(self) -> str:
+        """Which commands ended because the task has, in a line; empty if there were none, or it was said already."""
+        ended, self._background = self._background, ()
+        return f"Ended with the task: {', '.join(map(one_line, ended))}." if ended else ""
 
     def ended(self) -> None:
         """The task has ended: what waited for that is done."""

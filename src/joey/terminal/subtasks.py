@@ -27,6 +27,7 @@ from joey.events import (
     ModelChanged,
     QuestionAnswered,
     QuestionRequested,
+    Request,
     SubtaskClosed,
     SubtaskOpened,
     TaskAborted,
@@ -40,6 +41,8 @@ from joey.events import (
     TurnStarted,
 )
 from joey.system.visible import one_line
+from joey.task.merges import merge_call
+from joey.terminal.notes import subtask_label
 from joey.terminal.status import added, money
 
 _STEPS = 30
@@ -70,13 +73,25 @@ class Subtask:
 
     @property
     def label(self) -> str:
-        return one_line(f"{self.mode} {self.task_id[-4:]}")
+        return subtask_label(self.mode, self.task_id)
 
 
-def draw_source(subtask: Subtask) -> Text:
-    """Which subtask a request comes from, in a line: its name, and what it is to do."""
-    line = Text(no_wrap=True, overflow="ellipsis").append(f"Subtask {subtask.label}: ", "bold cyan")
-    return line.append(one_line(subtask.text), "cyan")
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Which subtask a request is about: one that it makes, or the merge of what it changed."""
+
+    subtask: Subtask
+    is_merge: bool = False
+
+    @property
+    def heading(self) -> str:
+        return f"{'Merge the changes of subtask' if self.is_merge else 'Subtask'} {self.subtask.label}"
+
+
+def draw_source(source: Source) -> Text:
+    """The same in a line, with what the subtask is to do."""
+    line = Text(no_wrap=True, overflow="ellipsis").append(f"{source.heading}: ", "bold cyan")
+    return line.append(one_line(source.subtask.text), "cyan")
 
 
 class SubtaskTree:
@@ -112,6 +127,14 @@ class SubtaskTree:
             found = each if each.beside else found
             each = self.subtasks.get(each.parent_id)
         return found
+
+    def source(self, task_id: str, request: Request) -> Source | None:
+        """Which subtask a request is about; None: it is the task's own."""
+        if task_id in self.subtasks:
+            return Source(self.subtasks[task_id])
+        call_id = request.call_id if isinstance(request, ApprovalRequested) else ""
+        merged = (each for each in self.subtasks.values() if merge_call(each.call_id) == call_id)
+        return next((Source(each, is_merge=True) for each in merged), None)
 
     # What is shown in the conversation
 

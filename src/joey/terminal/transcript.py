@@ -209,6 +209,7 @@ class Transcript:
         self._cards: dict[tuple[str, str], Card] = {}
         self._answers: dict[str, ModelText] = {}
         self._thoughts: dict[str, Reasoning] = {}
+        self._opening: UserText | None = None
         self._turn_began = 0
         self._subtasks: set[str] = set()
         self._retry: Entry | None = None
@@ -222,6 +223,19 @@ class Transcript:
     def add(self, entry: Entry) -> Entry:
         self.entries.append(entry)
         return entry
+
+    def open_with(self, text: str) -> Entry:
+        """A message that a task is opened with, which may take a moment: it is shown before the task begins."""
+        self._opening = UserText(text)
+        return self.add(self._opening)
+
+    def not_opened(self) -> list[Entry]:
+        """The message went back to where it was typed."""
+        opening, self._opening = self._opening, None
+        if opening is None:
+            return []
+        opening.dropped = True
+        return [opening]
 
     def apply(self, task_id: str, event: Event) -> list[Entry]:
         """Take in an event; returns the entries that are new or look different now."""
@@ -258,9 +272,10 @@ class Transcript:
                 return self._request(task_id, event)
 
     def _start(self, task_id: str, event: TaskStarted) -> list[Entry]:
+        opening, self._opening = self._opening, None
         if event.parent_id:
             self._subtasks.add(task_id)
-        if event.resumed:
+        if event.resumed or opening is not None:
             return []
         words = own_words(event.text)
         if event.parent_id:  # words of the model, which must not look like the user's
@@ -395,7 +410,10 @@ class Transcript:
                 text.is_open = False
                 yield text
         for (task, _), card in self._cards.items():
-            if task == task_id and card.state not in ("done", "failed", "background"):
+            if task == task_id and card.state == "background":
+                card.state, card.result = "done", "It ended with the task."
+                yield card
+            elif task == task_id and card.state not in ("done", "failed"):
                 card.state, card.status = "failed", "interrupted"
                 yield card
 
@@ -414,10 +432,11 @@ class Transcript:
                 plan = self._mark_plan(task_id) if isinstance(event, CompletionRequested) and event.plan else []
                 return [*plan, *self._set_waiting(task_id, event)]
             case ApprovalAnswered(request_id, approved, comment):
+                cards = self._no_longer_waiting(task_id, request_id)
                 self._answered(task_id, request_id)
                 comment = own_words(comment)
                 text = f"{'Yes' if approved else 'No'}: {comment}" if comment else "" if approved else "No"
-                return [self.add(UserText(text))] if text else []
+                return [*cards, *([self.add(UserText(text))] if text else [])]
             case QuestionAnswered(request_id, text):
                 self._answered(task_id, request_id)
                 return [self.add(UserText(own_words(text)) if text else Note("Nobody answered.", "warning"))]
@@ -433,6 +452,15 @@ class Transcript:
             return []
         card.state = "waiting"
         return [card]
+
+    def _no_longer_waiting(self, task_id: str, request_id: str) -> list[Card]:
+        """The card of a call that was answered: it runs in its turn, or its result comes at once."""
+        answered = [each for task, each in self.pending if (task, each.request_id) == (task_id, request_id)]
+        cards = [self._cards.get((task_id, each.call_id)) for each in answered if isinstance(each, ApprovalRequested)]
+        waited = [card for card in cards if card is not None and card.state == "waiting"]
+        for card in waited:
+            card.state = "ready"
+        return waited
 
     def _answered(self, task_id: str, request_id: str) -> None:
         self.pending = [each for each in self.pending if (each[0], each[1].request_id) != (task_id, request_id)]

@@ -65,7 +65,7 @@ from joey.terminal.drawing import Look, draw, draw_request, draw_shown, headline
 from joey.terminal.plain.margin import BAR, BELOW, INDENT, Margin, behind
 from joey.terminal.plain.working import Working
 from joey.terminal.status import money
-from joey.terminal.subtasks import Subtask, SubtaskTree
+from joey.terminal.subtasks import Source, SubtaskTree
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
 _WITHIN_A_REPLY = (
@@ -215,7 +215,7 @@ class Writer:
                 self._write(draw(entry, self._look))
 
     def _write_request(self, task_id: str, request: Request) -> None:
-        self._write_source(self._subtasks.subtasks.get(task_id))
+        self._write_source(self._subtasks.source(task_id, request))
         if isinstance(request, CompletionRequested):
             if self._results and not request.plain:
                 self._write(result_heading(is_plan=request.plan))
@@ -235,11 +235,11 @@ class Writer:
         for part in parts:
             self._print(behind(part, BELOW, BELOW, self._width) if isinstance(part, Text) else part)
 
-    def _write_source(self, subtask: Subtask | None) -> None:
-        """Which subtask a request comes from. What it is to do are words of the model's."""
-        if subtask is not None:
-            self._write(inked(f"Subtask {subtask.label}, which is to:", "bold cyan"))
-            self._print(behind(Text(one_line(subtask.text)), BELOW, BELOW, self._width))
+    def _write_source(self, source: Source | None) -> None:
+        """Which subtask a request is about. What it is to do are words of the model's."""
+        if source is not None:
+            self._write(inked(f"{source.heading}, which is to:", "bold cyan"))
+            self._print(behind(Text(one_line(source.subtask.text)), BELOW, BELOW, self._width))
 
     # Calls
 

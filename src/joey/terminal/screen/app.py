@@ -47,7 +47,6 @@ from joey.terminal.screen.transcript_view import TranscriptView
 from joey.terminal.scrollback import print_conversation
 from joey.terminal.session import Session
 from joey.terminal.slash import KEYS, is_for_the_terminal, resume_task, run_command
-from joey.terminal.transcript import UserText
 from joey.terminal.users_commands import is_command
 from joey.terminal.welcome import welcome
 
@@ -125,6 +124,7 @@ class Interactive(CommandingApp):
         self._begin_to_show()
         self.query_one(Prompt).focus()
         self._begin(self.session.choices)
+        self._draw()
         self.reports_errors = True
         if self._first:
             self.post_message(Prompt.Sent(self._first))
@@ -185,8 +185,8 @@ class Interactive(CommandingApp):
             self._early.append(Say(self.session.for_the_model(text), tuple(images)))
         elif text or self.session.choices.resume:
             self._show_what_happened_elsewhere()
-            if text and self.session.choices.resume:
-                self._touch(self.transcript.add(UserText(text)))
+            if text:
+                self._touch(self.transcript.open_with(text))
             self._run(self.session.for_the_model(text), images)
 
     # Keys that clear, stop or quit

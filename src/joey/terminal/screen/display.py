@@ -18,7 +18,7 @@ from textual.events import Resize
 from textual.filter import LineFilter
 from textual.widgets import Static
 
-from joey.events import Request
+from joey.events import CompletionRequested, Request
 from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
 from joey.terminal.notes import NoteKind
 from joey.terminal.notify import Notifier
@@ -141,6 +141,8 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
     def _show_status(self) -> None:
         self._show_title()
         status = replace(self.session.status, own=self._own_status)
+        if any(not isinstance(request, CompletionRequested) for _, request in self.transcript.pending):
+            status = replace(status, activity="your turn")  # also while subtasks work beside it
         self.query_one("#status", Static).update(status_line(status, max(10, self.size.width - 2)))
         if self._status_command is not None:
             self._status_command.changed(status_json(self.session))
@@ -172,8 +174,8 @@ class DisplayApp(SurvivingApp, TypeaheadApp):
         """Show the oldest request."""
         pending = self._requests = [*self.transcript.pending]
         task_id, request = pending[0] if pending else ("", None)
-        subtask = self.session.subtasks.subtasks.get(task_id)
-        self.query_one(RequestPanel).show(request, self.look, subtask=subtask, waiting=len(pending))
+        source = self.session.subtasks.source(task_id, request) if request else None
+        self.query_one(RequestPanel).show(request, self.look, source=source, waiting=len(pending))
 
     def on_resize(self, _event: Resize) -> None:
         self.call_after_refresh(self._resized)  # the size is still the old one

@@ -128,7 +128,7 @@ def _keys(request: Request, *, of_subtask: bool) -> str:
             count = len(choices(request))
             return f"1-{count}, or ↑↓ and Enter, picks · or type an answer" if count else "type an answer"
         case CompletionRequested():
-            what = " the subtask's result, and the task goes on" if of_subtask else ""
+            what = " the subtask's result" if of_subtask else ""
             return f"Enter accepts{what} · or type what to change"
         case _:
             return "y continues, or tries again · n stops · or type a hint for the model"

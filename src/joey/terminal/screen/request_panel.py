@@ -26,7 +26,7 @@ from joey.terminal.drawing import Look, draw_request
 from joey.terminal.screen.answering import Comment, EditPlan, Given, Held, KeyGate, answer_typed, choice_of, choices
 from joey.terminal.screen.look import invitation, is_plan, request_keys
 from joey.terminal.screen.survival import Survives
-from joey.terminal.subtasks import Subtask, draw_source
+from joey.terminal.subtasks import Source, draw_source
 
 _TEXT_FIRST = "Enter sends your text · Ctrl+C clears it · without text, a key answers this"
 _COMMENTING = "Why not?"
@@ -86,7 +86,7 @@ class RequestPanel(Survives, Vertical):
         self.commenting = False
         """Whether what is typed is the reason for a no."""
         self._text = ""
-        self._subtask: Subtask | None = None
+        self._source: Source | None = None
         self._look = Look()
         self._chosen: int | None = None
         """The suggestion that Enter picks."""
@@ -111,9 +111,9 @@ class RequestPanel(Survives, Vertical):
             yield Static(id="request-text")
         yield Static(id="keys")
 
-    def show(self, request: Request | None, look: Look, *, subtask: Subtask | None = None, waiting: int = 1) -> None:
-        """Show this one of so many that wait; `subtask` is the one that it comes from."""
-        self._subtask, self._look = subtask, look
+    def show(self, request: Request | None, look: Look, *, source: Source | None = None, waiting: int = 1) -> None:
+        """Show this one of so many that wait; `source` is the subtask that it is about."""
+        self._source, self._look = source, look
         self.border_title = Content(f"the first of {waiting} requests" if waiting > 1 else "")
         self.display = request is not None
         self.set_class(isinstance(request, CompletionRequested) and not is_plan(request), "ended")
@@ -127,7 +127,7 @@ class RequestPanel(Survives, Vertical):
     def _draw(self, request: Request) -> None:
         if not self._is_small:
             request = _without_answers(request)
-        source = [draw_source(self._subtask)] if self._subtask else []
+        source = [draw_source(self._source)] if self._source else []
         drawn = draw_request(request, self._look, chosen=self._chosen)
         self.query_one("#request-text", Static).update(Group(*source, *drawn))
 
@@ -175,9 +175,7 @@ class RequestPanel(Survives, Vertical):
             return Text(_COMMENT, "dim")
         if self._text and (self._is_small or isinstance(request, QuestionRequested)):
             return Text(self._text_hint(request), "dim")
-        keys = request_keys(
-            request, ready=self.accepts_keys, of_subtask=self._subtask is not None, short=self._is_small
-        )
+        keys = request_keys(request, ready=self.accepts_keys, of_subtask=self._source is not None, short=self._is_small)
         hint = self._text_hint(request) if self._text and not isinstance(request, CompletionRequested) else ""
         return keys.append(f"\n{hint}" if keys.plain and hint else hint, "dim")
 

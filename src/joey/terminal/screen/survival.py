@@ -3,6 +3,9 @@
 Textual ends the program when a handler raises, and the widget that the handler belongs to hears nothing more. Here each
 message that fails is put aside and the next one is handled. Before the screen is up, and while it is taken down, there
 is nothing to live on for, so Textual's own way holds.
+
+Textual also leaves out a timer whose time has passed before it began to wait, as happens on a busy machine. A drawing
+that is left out would be the last one, and a key that is held would never answer: here, a late timer is only late.
 """
 
 from __future__ import annotations
@@ -13,13 +16,21 @@ from textual.app import App
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.timer import Timer, TimerCallback
 from textual.worker import WorkerFailed
 
 from joey.task.unexpected import write_down
 
 
 class Survives(MessagePump):
-    """Something on the screen that goes on after a message it could not handle."""
+    """Something on the screen that goes on after a message it could not handle, or a timer that came late."""
+
+    def set_timer(
+        self, delay: float, callback: TimerCallback | None = None, *, name: str | None = None, pause: bool = False
+    ) -> Timer:
+        timer = super().set_timer(delay, callback, name=name, pause=pause)
+        timer._skip = False
+        return timer
 
     async def _dispatch_message(self, message: Message) -> None:
         try:

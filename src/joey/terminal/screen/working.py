@@ -1,6 +1,7 @@
 """The task on the screen: it runs beside it in the same loop, sends events, and gets messages and answers.
 
-    idle  --_run-->  busy  --the task finishes-->  idle
+    idle  --_run-->  opening  --the task is there-->  busy  --it finishes-->  idle
+                        | Esc: the message goes back into the input
 
 Events come as messages and are folded into the transcript at once. Messages that the user sends while the task is being
 opened wait (`_early`); those that the model has not read yet can be taken back.
@@ -77,6 +78,8 @@ class WorkingApp(EnteringApp):
             self.notifier.tell(event, focused=self.app_focus)
         if self.session.note_status(task_id, event):
             self._show_status()
+        if isinstance(event, TaskFinished) and not self.transcript.is_subtask(task_id):
+            self._note(self.session.ended_with_it())
         if isinstance(event, (ToolRunFinished, TaskFinished)):
             self._look_for_files()
             self._count_jobs()
@@ -99,7 +102,10 @@ class WorkingApp(EnteringApp):
     async def _with_task(
         self, prompt: str, images: Sequence[ImageBlock], what: Callable[[TaskHandle], Awaitable[object]]
     ) -> None:
+        self._activity = Activity("waiting", "opening the task", self.clock())
+        self._show_activity()
         try:
+            await self._drawn()
             async with self.session.services.open(prompt, self.session.choices, self.watch_task, images) as task:
                 self.session.began(task)
                 # A task of its own: Esc cancels that, and not the work of this screen.
@@ -111,12 +117,33 @@ class WorkingApp(EnteringApp):
                 await running
         except JoeyError as error:
             self._note(str(error), "error")
+        except asyncio.CancelledError:
+            if self.session.task is None:
+                self._put_back(own_words(prompt))
+            raise
         finally:
             self._worker = None
+            self._note(self.session.ended_with_it())
             self.session.ended()
             self._activity = self._users_activity
             self._show_activity()
             self._count_jobs()
+
+    async def _drawn(self) -> None:
+        """Until the screen shows what it is to show: opening a task keeps the loop busy for a moment."""
+        drawn = asyncio.Event()
+        self._draw()
+        self.call_after_refresh(drawn.set)
+        await drawn.wait()
+
+    def _put_back(self, prompt: str) -> None:
+        """What was sent to a task that is not opened after all goes back into the input."""
+        early, self._early = self._early, []
+        for field in self.query(Prompt):  # there is none any more while the screen is taken down
+            texts = [prompt, *(own_words(message.text) for message in early), field.text]
+            field.put("\n".join(filter(None, texts)))
+        self._touch(*self.transcript.not_opened())
+        self._note("Stopped before the task was opened; what you sent is in the input again.")
 
     def show(self, text: str) -> None:
         self._note(text)
@@ -189,6 +216,8 @@ class WorkingApp(EnteringApp):
         elif self.session.task is not None and not self.session.waits:
             self._take_all_back()
             self.session.task.send(Cancel("interrupted by the user"))
+        elif self.session.task is None and self._worker is not None:
+            self._worker.cancel()
 
     def _take_all_back(self) -> None:
         """Put the messages that the model has not read back into the input, so that none is sent unnoticed later."""

@@ -30,7 +30,7 @@ class NewTaskWithTodosParams(Params):
 
 class NewTask(Tool[NewTaskParams | NewTaskWithTodosParams]):
     name = "new_task"
-    display = Display(("mode", "message"))
+    display = Display(("mode", "message"), headed=True)
     group = "modes"
     field_aliases = {"mode_slug": "mode"}
     example = {
