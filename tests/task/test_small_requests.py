@@ -14,6 +14,7 @@ from joey.policy.paths import Workspace
 from joey.policy.settings import Settings
 from joey.task.profiles.small import Small
 from joey.task.profiles.small.beside import Beside, FileBeside, readable
+from joey.task.profiles.small.deletions import unwanted_deletion
 from joey.task.profiles.small.intent import Intent, intent_of
 from joey.task.profiles.small.problems import (
     collateral,
@@ -708,3 +709,39 @@ async def test_what_a_model_cannot_write_is_done_by_a_command(tmp_path: Path) ->
     assert (await kit.run("sort the names in names.txt alphabetically")).outcome == "completed"
     assert (provider.requests[1].grammar or "").startswith('root ::= "<execute_command>"')
     assert (kit.workspace / "names.txt").read_text() == "a\nb\n"
+
+
+async def test_a_question_deletes_nothing(tmp_path: Path) -> None:
+    kit = small(tmp_path, run("r", "python3 a.py"), run("s", "rm a.py"), done("d", "The key is not there."),
+                files={"a.py": "print({}['cocoa'])\n"})  # fmt: skip
+    assert (await kit.run("why does my script crash?")).message == "The key is not there."
+    assert (kit.workspace / "a.py").exists() and "a.py is to stay" in answers(kit)["s"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "command", "runs"),
+    [
+        ("delete all .tmp files", "rm a.tmp b.tmp", True),
+        ("delete all .tmp files", "rm a.tmp b.tmp keep.txt", False),
+        ("delete all .tmp files", "rm -f *.tmp", True),
+        ("Delete the file old.log.", "rm ./old.log", True),
+        ("Delete the file old.log.", "rm old.log && rm -rf src", False),
+        ("Remove the folder build.", "rm -rf build/", True),
+        ("Clean up this folder.", "rm a.tmp", True),
+        ("Fix the bug in a.py.", "rm a.py", False),
+        ("Run a.py.", "python3 a.py; sudo rm b.txt", True),
+        ("Write a.py and run it.", "rm mine.py", True),
+        ("What is in a.txt?", "cat a.txt | grep rm", True),
+    ],
+)
+def test_only_what_the_request_speaks_of_is_deleted(request_: str, command: str, runs: bool) -> None:
+    assert (unwanted_deletion(command, request_, {"mine.py"}) is None) is runs
+
+
+async def test_what_the_user_adds_may_be_to_delete(tmp_path: Path) -> None:
+    watching = PROFILE.supervisor(tmp_path, Workspace.of(tmp_path), TaskLimits())
+    watching.new_request("Fix a.py.")
+    arguments = {"command": "rm b.py"}
+    assert "b.py is to stay" in (watching.before("execute_command", "execute_command", arguments) or "")
+    watching.new_message()
+    assert watching.before("execute_command", "execute_command", arguments) is None

@@ -20,6 +20,7 @@ from joey.actions import Action, RunCommand, WritePath
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
 from joey.task.profiles.small.beside import Beside
+from joey.task.profiles.small.deletions import unwanted_deletion
 from joey.task.profiles.small.intent import Intent, intent_of
 from joey.task.profiles.small.problems import (
     collateral,
@@ -151,8 +152,13 @@ class Steps:
     # What happened
 
     def release(self) -> None:
-        """Nothing is demanded any more."""
+        """Nothing is demanded any more, and what was not spoken of may be since."""
         self.intent = Intent()
+        self.underway = True
+
+    def unwanted(self, command: str) -> str | None:
+        """Why a command is not to be run: it deletes what nobody spoke of."""
+        return None if self.underway else unwanted_deletion(command, self.request, self.written)
 
     def waive(self, tool: str) -> None:
         """The user does not approve what this tool would do: it is no longer demanded."""

@@ -137,6 +137,9 @@ class SmallSupervisor(Supervisor):
         self._steps.tries(tool)
         if tool in self._steps.forbidden & WRITERS:
             return self._noted("Nothing is to be written here. Call attempt_completion with the result.")
+        if tool == RUN and (refusal := self._steps.unwanted(_text_in(arguments, "command"))):
+            self._tries += 1
+            return self._noted(refusal)
         refusal = super().before(tool, name, arguments)
         if refusal is None:
             return None
