@@ -29,12 +29,12 @@ def unwanted_deletion(command: str, request: str, own: Collection[str]) -> str |
         if program.rpartition("/")[2] not in _DELETES:
             continue
         for operand in operands:
-            if operand and not operand.startswith("-") and operand not in own and not _is_meant(operand, request):
+            if operand and not operand.startswith("-") and operand not in own and not _is_wanted(operand, request):
                 return f"Nothing was deleted: {quoted(operand)} is to stay, since the request does not say otherwise."
     return None
 
 
-def _is_meant(operand: str, request: str) -> bool:
+def _is_wanted(operand: str, request: str) -> bool:
     if not _WANTED.search(request):
         return False
     endings = _ENDING.findall(request)
