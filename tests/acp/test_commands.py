@@ -77,3 +77,24 @@ async def test_undo_and_redo_work_between_turns_and_not_while_one_runs(desks: De
     assert (await running)["result"] == {"stopReason": "cancelled"}
     assert await editor.prompt(session, "And now") == {"stopReason": "end_turn"}
     await editor.close()
+
+
+async def test_a_line_for_later_tasks_is_shown_as_a_diff_and_added_when_allowed(desks: Desks) -> None:
+    desk = await desks.set_up(reply("A title it is."))
+    (desk.workspace / "AGENTS.md").write_text("# Rules\n")
+    editor = desk.open(choose("reject_once"))
+    session = await desk.session(editor)
+    assert await editor.prompt(session, "# use tabs") == {"stopReason": "end_turn"}
+    assert editor.text() == "Nothing was added." and (desk.workspace / "AGENTS.md").read_text() == "# Rules\n"
+    editor.answer = choose("allow_once")
+    assert await editor.prompt(session, "# use tabs") == {"stopReason": "end_turn"}
+    assert (desk.workspace / "AGENTS.md").read_text() == "# Rules\n\n- use tabs\n"
+    request = editor.requests()[-1]["toolCall"]
+    assert request["title"] == "Add this to AGENTS.md?" and request["kind"] == "edit"
+    (diff,) = request["content"]
+    assert (diff["oldText"], diff["newText"]) == ("# Rules\n", "# Rules\n\n- use tabs\n")
+    assert [each["status"] for each in editor.updates("tool_call_update")] == ["failed", "completed"]
+    assert not desk.server.requests, "the model gets no request"
+    await editor.prompt(session, "## What is this?")
+    assert "A title it is." in editor.text()
+    await editor.close()

@@ -273,3 +273,18 @@ def test_long_results_are_cut_in_the_middle(tmp_path: Path) -> None:
     events = piece_before(index, "long", index.size).events
     block = next(event for event in events if event["type"] == "tool_run_finished")["result"]["content"][0]
     assert len(block["text"]) + len(block["end"]) + block["cut"] == 50_000 and block["cut"] > 30_000
+
+
+async def test_a_line_for_agents_md_is_added_only_with_the_diff_that_was_shown(kits: WebKits) -> None:
+    kit = await kits.start([])
+    rules = kit.workspace / "AGENTS.md"
+    plan = await kit.post("/notes", 200, text="# use tabs")
+    assert "+- use tabs" in plan["diff"] and plan["message"] is None and not rules.exists()
+    rules.write_text("Other rules.\n")
+    await kit.post("/notes", 409, text="# use tabs", diff=plan["diff"])
+    assert rules.read_text() == "Other rules.\n"
+    plan = await kit.post("/notes", 200, text="# use tabs")
+    added = await kit.post("/notes", 200, text="# use tabs", diff=plan["diff"])
+    assert added["message"].startswith("Added to AGENTS.md") and rules.read_text().endswith("- use tabs\n")
+    assert await kit.post("/notes", 200, text="## A title") == {"diff": None}
+    await kit.post("/notes", 400, text="# key sk-ant-api03-" + "a" * 40)

@@ -127,7 +127,8 @@ window.Notification = class extends Notification {
 
 
 async def test_a_person_who_looks_elsewhere_is_notified_once(kits: WebKits, browser: Any) -> None:
-    kit = await kits.start([WRITE, WRITE, done()])
+    other = reply(call("w", "write_to_file", path="b.txt", file_text="two\n"))
+    kit = await kits.start([WRITE, other, done()])
     person = await visit(browser, kit, script=HIDDEN, permissions=["notifications"])
     await person.see(".welcome")
     assert not await person.page.get_by_label("Notify me").is_visible()
@@ -140,7 +141,7 @@ async def test_a_person_who_looks_elsewhere_is_notified_once(kits: WebKits, brow
     await kit.answer(task_id, yes=True)
     await person.page.wait_for_function("() => window.shown.length === 2")  # the next request is another
     await person.page.evaluate("window.last.onclick()")
-    await person.says(".request", "a.txt")
+    await person.says(".request", "b.txt")
     await person.page.evaluate("window.isHidden = false")
     assert not person.problems
 
@@ -217,3 +218,31 @@ async def test_the_tree_of_subtasks_says_which_model_each_has(kits: WebKits, bro
     await person.says(".subtask > summary .who", small)
     assert {each.body["model"] for each in kit.model.requests} == {"claude-sonnet-5-5", "claude-haiku-5-5"}
     assert not person.problems
+
+
+async def test_a_line_for_later_tasks_is_shown_as_a_diff_and_added_by_a_click(kits: WebKits, browser: Any) -> None:
+    kit = await kits.start([reply("Hello."), reply("A title it is.")])
+    rules = kit.workspace / "AGENTS.md"
+    task_id = await kit.start()
+    await kit.status(task_id, "completed")
+    person = await visit(browser, kit, f"#/task/{task_id}")
+    field = person.page.get_by_label("Message")
+    for label, added in (("Cancel", False), ("Add", True)):
+        await field.fill("# use tabs")
+        await field.press("Enter")
+        await person.says("dialog h2", "Add this to AGENTS.md?")
+        await person.says("dialog tr.add", "- use tabs")
+        assert not rules.exists()
+        await person.button(label).click()
+        await person.says("#toast", "Added to AGENTS.md" if added else "Nothing was added.")
+        assert rules.exists() == added
+    assert rules.read_text() == "- use tabs\n" and len(kit.model.requests) == 1
+    await field.fill("## What is this?")
+    await field.press("Enter")
+    await person.says(".turn .md", "A title it is.")
+    await person.button("New task").click()
+    await person.page.get_by_label("What would you like to do?").fill("# and spaces")
+    await person.button("Start").click()
+    await person.button("Add").click()
+    await until(lambda: rules.read_text() == "- use tabs\n- and spaces\n")
+    assert len(kit.model.requests) == 2 and not person.problems

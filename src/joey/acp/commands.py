@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from joey.acp.prompt import Prompt
 from joey.app.checkpoints import How, Step
+from joey.app.notes_for_later import note_in
 from joey.app.services import Services
 from joey.errors import JoeyError
 from joey.mcp.prompts import ServerPrompts
@@ -42,8 +44,11 @@ def _command(name: str, about: str, hint: str) -> Command:
     return {"name": name, "description": about or name, **({"input": {"hint": hint}} if hint else {})}
 
 
-async def own_command(session: Session, text: str) -> str | None:
-    """Carry out a command and say what came of it; None if the text is none of them."""
+async def own_command(session: Session, prompt: Prompt) -> str | None:
+    """Carry out a command, or add a line to AGENTS.md, and say what came of it; None if the text is neither."""
+    text, words = prompt.text, note_in(prompt.text)
+    if words is not None and not prompt.images and not session.waits_for_answer:
+        return await _note(session, words)
     name, _, rest = text.removeprefix("/").partition(" ")
     if not text.startswith("/") or name not in OWN_COMMANDS:
         return None
@@ -58,6 +63,13 @@ async def own_command(session: Session, text: str) -> str | None:
             case _:
                 session.choose("approvals", "plan")
                 return "From now on, nothing is changed until you accept a plan. Say what to plan."
+    except JoeyError as error:
+        return str(error)
+
+
+async def _note(session: Session, words: str) -> str:
+    try:
+        return await session.services.add_note(words, session.confirm_note)
     except JoeyError as error:
         return str(error)
 

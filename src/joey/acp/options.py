@@ -22,19 +22,23 @@ PROFILE_NAMES = {
     "plan": "Plan first",
     "all": "Never ask",
 }
+ONCE = (
+    {"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"},
+    {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
+)
 _DEFAULT = "default"
 _SCOPES: tuple[Scope, ...] = ("task", "project")
 
 
 def permissions(event: ApprovalRequested) -> list[dict[str, str]]:
     """The answers to a request, each saying for how long and for what it holds."""
-    found = [{"optionId": "allow_once", "name": "Allow once", "kind": "allow_once"}]
+    found = [ONCE[0]]
     if event.always:
         allowed = "; ".join(event.always)
         for scope in _SCOPES:
             words = line(f"Don't ask again for {allowed}, in this {scope}")
             found.append({"optionId": f"allow_{scope}", "name": words, "kind": "allow_always"})
-    return [*found, {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"}]
+    return [*found, ONCE[1]]
 
 
 def answer(event: ApprovalRequested, option: Any) -> Answer:

@@ -292,12 +292,17 @@ class Projection:
 
     def plan_offer(self, event: CompletionRequested) -> tuple[Update, Update]:
         """A plan as a call that the user may let go ahead: what a request shows of it, and its announcement."""
+        return self._offer("Carry out the plan", "switch_mode", updates.block(updates.text(event.result)))
+
+    def edit_offer(self, title: str, path: str, before: str | None, after: str) -> tuple[Update, Update]:
+        """The same for a change of a file that no call makes."""
+        return self._offer(title, "edit", {"type": "diff", "path": path, "oldText": before, "newText": after})
+
+    def _offer(self, title: str, kind: str, shown: Content) -> tuple[Update, Update]:
         self._announced += 1
-        shown = [updates.block(updates.text(event.result))]
-        call_id = f"{self._mark}call-{self._announced}"
-        call = {"toolCallId": call_id, "title": "Carry out the plan", "kind": "switch_mode"}
+        call = {"toolCallId": f"{self._mark}call-{self._announced}", "title": title, "kind": kind}
         announced = {"sessionUpdate": "tool_call", **call, "status": "pending"}
-        return {**call, "status": "pending", "content": shown}, announced
+        return {**call, "status": "pending", "content": [shown]}, announced
 
     # What became of them
 

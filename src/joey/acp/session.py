@@ -26,6 +26,7 @@ from joey.acp.projection import Projection
 from joey.acp.prompt import Prompt
 from joey.acp.updates import Update
 from joey.app.history import History, UserWords
+from joey.app.notes_for_later import NotePlan
 from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Condense, Say, SetProfile
 from joey.errors import JoeyError
@@ -160,7 +161,7 @@ class Session:
 
     async def _take_turn(self, turn: Turn, prompt: Prompt) -> StopReason:
         self.send_commands()
-        if (done := await own_command(self, prompt.text)) is not None:
+        if (done := await own_command(self, prompt)) is not None:
             self._say(done)
             return "cancelled" if turn.cancelled else "end_turn"
         try:
@@ -176,7 +177,7 @@ class Session:
 
     async def _join(self, turn: Turn, prompt: Prompt) -> StopReason:
         """A message while a turn runs: the model reads it with its next request."""
-        if (done := await own_command(self, prompt.text)) is not None:
+        if (done := await own_command(self, prompt)) is not None:
             self._say(done)
             return "end_turn"
         if self._task is not None:
@@ -388,6 +389,20 @@ class Session:
         outcome = answer.get("outcome") if isinstance(answer, dict) else None
         selected = isinstance(outcome, dict) and outcome.get("outcome") == "selected"
         return outcome.get("optionId") if selected and isinstance(outcome, dict) else None
+
+    @property
+    def waits_for_answer(self) -> bool:
+        """Whether the next prompt answers a question."""
+        return self._waiting is not None and not isinstance(self._waiting, CompletionRequested)
+
+    async def confirm_note(self, plan: NotePlan) -> bool:
+        """Show what a line for AGENTS.md would change, as a call that the user may let go ahead."""
+        call, announced = self._projection.edit_offer(plan.question, str(plan.path), plan.before, plan.after)
+        self._send(announced)
+        chosen = await self._chosen({"sessionId": self.id, "toolCall": call, "options": [*options.ONCE]})
+        accepted = bool(chosen == "allow_once")
+        self._send({**call, "sessionUpdate": "tool_call_update", "status": "completed" if accepted else "failed"})
+        return accepted
 
     async def _plan(self, event: CompletionRequested) -> None:
         """Offer to carry out a plan. Whatever is no yes leaves it to the next prompt."""

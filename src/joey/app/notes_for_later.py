@@ -1,13 +1,15 @@
 """`# words`: a line for AGENTS.md, which every later task reads.
 
-The user sees the change before it is made, and the file is changed only if it still is what the change was made for. A
-link that leads out of the folder is not followed: a project chooses what its AGENTS.md is.
+Every front end adds one with `add_note`: the user sees the change before it is made, and the file is changed only if it
+still is what the change was made for. A link that leads out of the folder is not followed: a project chooses what its
+AGENTS.md is.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +29,10 @@ class NotePlan:
     before: str | None
     """None: there is no such file yet."""
     after: str
+
+    @property
+    def question(self) -> str:
+        return f"Add this to {self.path.name}?"
 
     @property
     def diff(self) -> str:
@@ -55,6 +61,15 @@ def note_in(typed: str) -> str | None:
         return None
     words = typed.removeprefix("#").strip()
     return words if words and not words[0].isdigit() and not words.startswith("!") else None
+
+
+async def add_note(folder: Path, words: str, confirm: Callable[[NotePlan], Awaitable[bool]]) -> str:
+    """Add a line, if the user wants the change that it makes; what came of it, in words. UsageError if it cannot be."""
+    plan = plan_note(folder, words)
+    if not await confirm(plan):
+        return "Nothing was added."
+    plan.write()
+    return f"Added to {plan.path.name}; tasks read it when they are opened."
 
 
 def plan_note(folder: Path, words: str) -> NotePlan:

@@ -10,7 +10,7 @@ Whatever is not available is a JoeyError that says why and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, closing
 from copy import copy
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from joey.app.checkpoints import How, Step, StepPlan, fork_task, look_at_step, o
 from joey.app.hooks import hooks_of, list_hooks
 from joey.app.model_choices import ModelChoice, model_choices
 from joey.app.models import catalogue
-from joey.app.notes_for_later import NotePlan, plan_note
+from joey.app.notes_for_later import NotePlan, add_note
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
 from joey.app.settings import (
@@ -331,9 +331,10 @@ class Services:
         """Write a setting to the user's file. UsageError for a value that it does not take."""
         set_value(user_folder() / FILE, name, value)
 
-    def plan_note(self, words: str) -> NotePlan:
-        """What adding a line to the AGENTS.md of this folder would change. UsageError if that cannot be."""
-        return plan_note(self.folder, words)
+    async def add_note(self, words: str, confirm: Callable[[NotePlan], Awaitable[bool]]) -> str:
+        """Add a line to the AGENTS.md of this folder, if the user confirms the change that it makes; what came of it,
+        in words. UsageError if it cannot be."""
+        return await add_note(self.folder, words, confirm)
 
     def users_commands(self) -> UsersCommands:
         """Runs the commands that the user types. Whoever opens it closes it."""

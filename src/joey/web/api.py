@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from joey import __version__
 from joey.app.checkpoints import How, Step
+from joey.app.notes_for_later import NotePlan, note_in
 from joey.app.services import Services
 from joey.checkpoints.restore import plan_restore
 from joey.commands import COMMANDS, Command, SetProfile
@@ -77,6 +78,7 @@ class Api:
             ("POST", "/tasks/{id}/commands", self.command),
             ("POST", "/tasks/{id}/resume", self.resume),
             ("POST", "/tasks/{id}/fork", self.fork),
+            ("POST", "/notes", self.note),
             ("POST", "/parse", self.parse),
         ]
         table += FleetApi(self.fleets).table
@@ -263,6 +265,31 @@ class Api:
             raise ConflictError("the task runs; stop it first")
         self._services(self._folder).delete(listed.task_id)
         return JSONResponse({"deleted": listed.task_id})
+
+    async def note(self, request: Request) -> Response:
+        """A line for the AGENTS.md of a folder, or of a task's: what it would change; with that diff sent back, the
+        change is made. Text that is no such line has no diff."""
+        body = await body_of(request)
+        words, approved = note_in(text_in(body, "text")), text_in(body, "diff")
+        if words is None:
+            return JSONResponse({"diff": None})
+        shown: list[NotePlan] = []
+
+        async def confirm(plan: NotePlan) -> bool:
+            shown.append(plan)
+            if approved and approved != plan.diff:
+                raise ConflictError(f"{plan.path.name} was changed meanwhile; send the line again")
+            return bool(approved)
+
+        message = await self._services(self._folder_of(body)).add_note(words, confirm)
+        (plan,) = shown
+        return JSONResponse({"question": plan.question, "diff": plan.diff, "message": message if approved else None})
+
+    def _folder_of(self, body: dict[str, Any]) -> Path:
+        if not (task_id := text_in(body, "task")):
+            return self._place(text_in(body, "folder") or str(self._folder))
+        opened = self.table.get(task_id).index.opened
+        return self._place(str(opened.folder) if opened else str(self._folder))
 
     async def parse(self, request: Request) -> Response:
         body = await body_of(request)

@@ -25,7 +25,7 @@ from typing import TextIO
 
 from rich.text import Text
 
-from joey.app.notes_for_later import note_in
+from joey.app.notes_for_later import NotePlan, note_in
 from joey.app.running import EXIT_CODES, run_headless
 from joey.app.services import Choices, Services
 from joey.commands import Cancel
@@ -161,15 +161,14 @@ class Plain:
 
     async def _add_note(self, words: str, lines: LineSource) -> None:
         """Add a line to AGENTS.md, if the user wants the change that it makes."""
-        try:
-            plan = self.session.services.plan_note(words)
+
+        async def confirm(plan: NotePlan) -> bool:
             self._print(visible(plan.diff))
-            self._print(f"Add this to {plan.path.name}? y or n: ", end="")
-            if (await lines.next() or "").strip().lower() not in ("y", "yes"):
-                self._print("Nothing was added.")
-                return
-            plan.write()
-            self._print(f"Added to {plan.path.name}; tasks read it when they are opened.")
+            self._print(f"{plan.question} y or n: ", end="")
+            return (await lines.next() or "").strip().lower() in ("y", "yes")
+
+        try:
+            self._print(await self.session.services.add_note(words, confirm))
         except JoeyError as error:
             self._print(str(error))
 

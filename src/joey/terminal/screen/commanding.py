@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Sequence
 
 from textual import work
 
+from joey.app.notes_for_later import NotePlan
 from joey.errors import JoeyError
 from joey.permissions import Granted
 from joey.system.visible import visible
@@ -61,12 +62,12 @@ class CommandingApp(WorkingApp):
     @work
     async def _add_note(self, words: str) -> None:
         """Add a line to AGENTS.md, if the user wants the change that it makes."""
+
+        async def confirm(plan: NotePlan) -> bool:
+            confirmed = await self.push_screen_wait(ConfirmDiff(plan.question, plan.diff))
+            return bool(confirmed)
+
         try:
-            plan = self.session.services.plan_note(words)
-            if await self.push_screen_wait(ConfirmDiff(f"Add this to {plan.path.name}?", plan.diff)):
-                plan.write()
-                self._note(f"Added to {plan.path.name}; tasks read it when they are opened.")
-            else:
-                self._note("Nothing was added.")
+            self._note(await self.session.services.add_note(words, confirm))
         except JoeyError as error:
             self._note(str(error), "error")

@@ -2,6 +2,7 @@
 
 import { button, el } from "./dom.js";
 import { get, post } from "./api.js";
+import { renderDiff } from "./diff.js";
 import { Attachments } from "./images.js";
 import { profileName } from "./requests.js";
 
@@ -20,6 +21,23 @@ export function confirm(title, words, label, action, more = []) {
     button("Cancel", close),
     button(label, async () => { close(); await action(); }, { class: "danger" }),
   ]);
+}
+
+// `# words` is a line for AGENTS.md, which the server knows to tell from a message: true if it was one. The change is
+// shown before it is made.
+export async function addNote(text, place) {
+  if (!text.startsWith("#")) return false;
+  const plan = await post("/notes", { text, ...place });
+  if (plan.diff === null) return false;
+  const added = await new Promise((resolve) => {
+    const { node } = dialog(plan.question, [renderDiff(null, plan.diff)], (close) => [
+      button("Cancel", close), button("Add", () => { resolve(true); close(); }, { class: "primary" }),
+    ]);
+    node.addEventListener("close", () => resolve(false));
+  });
+  if (added) toast((await post("/notes", { text, diff: plan.diff, ...place })).message);
+  else toast("Nothing was added.");
+  return true;
 }
 
 let toastTimer = 0;
@@ -74,6 +92,7 @@ export async function newTask(folders, current, started) {
     start.textContent = "Starting…";
     const chosen = Object.fromEntries([...choices.querySelectorAll("select")].map((each) => [each.name, each.value]));
     try {
+      if (!attached.images.length && await addNote(text.value.trim(), { folder: folder.value })) { close(); return; }
       const { id } = await post("/tasks", { text: text.value, folder: folder.value, images: attached.images, ...chosen });
       close();
       started(id);

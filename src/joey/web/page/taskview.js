@@ -1,6 +1,6 @@
 // One task: its conversation, what it waits for, and everything that can be done with it.
 
-import { attempt, confirm, dialog, toast } from "./dialogs.js";
+import { addNote, attempt, confirm, dialog, toast } from "./dialogs.js";
 import { Attachments } from "./images.js";
 import { button, clock, el, factList, icon, money, number } from "./dom.js";
 import { get, listen, post, remove } from "./api.js";
@@ -264,6 +264,7 @@ export class TaskView {
     const { images } = this.attached;
     if (this.task.run && !text && !images.length) return undefined;
     return attempt(async () => {
+      if (!images.length && await addNote(text, { task: this.id })) { this.clear(); return; }
       const resume = () => post(`/tasks/${this.id}/resume`, { text, images });
       // It may have ended a moment ago.
       if (this.task.run) await this.command({ type: "say", text, images }, false).catch((error) => { if (error.status !== 409) throw error; return resume(); });
