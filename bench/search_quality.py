@@ -22,8 +22,7 @@ from pathlib import Path
 
 from bench.table import Table
 from joey.tools.index import model
-from joey.tools.index.ranking import Ranker, Scores, fused
-from joey.tools.index.search import CodebaseIndex
+from joey.tools.index.search import CodebaseIndex, Ranker, Scores, fused
 from joey.tools.index.store import IndexStore
 from joey.tools.index.words import search_words, words
 

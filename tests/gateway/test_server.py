@@ -24,9 +24,8 @@ from gateway_kit import (
 )
 from joey.gateway import Guard, Upstream
 from joey.gateway.http import AsgiMessage, HeldBytes, HttpCall, Receive
-from joey.gateway.line import WaitingLine
 from joey.gateway.refusal import Refusal
-from joey.gateway.routing import Routing
+from joey.gateway.routing import Routing, WaitingLine
 from joey.protocols import get
 from joey.providers.openai_chat import OpenAIProvider
 from joey.testing import Failure, Faults, LocalServer, RawAnswer, Scripted, reply

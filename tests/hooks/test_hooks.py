@@ -10,8 +10,7 @@ import pytest
 
 from joey.errors import UsageError
 from joey.hooks.answers import MAX_CONTEXT, HookAnswer, answer_of_process
-from joey.hooks.consent import HookConsent
-from joey.hooks.hook import Hook, hook
+from joey.hooks.hook import Hook, HookConsent, hook
 from joey.hooks.reading import read_claude_files, read_event
 from joey.hooks.tools import arguments_from, views_of
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from joey.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers import ModelRequest
 from joey.providers.base import EngineOptions
-from joey.providers.local.control import without_words
 from joey.providers.local.engine import ask_server, engine_for, plan
+from joey.providers.local.provider import without_words
 from local_kit import SMOL, WINDOW, needs_model
 
 WORDS = ("<|im_start|>", "<|im_end|>", "[INST]", "<s>", "</s>")

@@ -21,9 +21,9 @@ from joey.providers import (
     errors,
 )
 from joey.providers.decoding.chat import ChatReader
+from joey.providers.decoding.decoder import EventReader
 from joey.providers.decoding.messages import MessagesReader
 from joey.providers.decoding.reader import ReplyReader
-from joey.providers.decoding.sse import EventReader
 from joey.testing import read
 from joey.wire import encode
 from recorded_answers import Answer, decode

@@ -23,8 +23,7 @@ from joey.events import (
     ToolRunFinished,
     TurnStarted,
 )
-from joey.hooks.consent import HookConsent
-from joey.hooks.hook import Hook, HookEvent, hook
+from joey.hooks.hook import Hook, HookConsent, HookEvent, hook
 from joey.journal.journal import read_journal
 from joey.journal.records import HookRan
 from joey.task.settings import HookSettings

@@ -12,8 +12,7 @@ import pytest
 from joey.messages import ImageBlock
 from joey.policy.ignore import IgnoreRules
 from joey.policy.paths import Workspace
-from joey.task.changes import MAX_CHARACTERS
-from joey.task.mentions import WorkspaceSources
+from joey.task.mentions import MAX_CHARACTERS, WorkspaceSources
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

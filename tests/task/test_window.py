@@ -17,7 +17,7 @@ from joey.providers import EngineOptions, ReasoningOptions
 from joey.providers.local.provider import LocalProvider
 from joey.task.config import FastModel
 from joey.task.context import ContextView
-from joey.task.large_results import limit_for, result_sizes, shortened
+from joey.task.results import limit_for, result_sizes, shortened
 from joey.task.task import TaskHandle
 from joey.task.window import KEPT_MESSAGES, kept_of
 from joey.terminal.context_bar import context_lines

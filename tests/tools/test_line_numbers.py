@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.tools.line_numbers import add_line_numbers, has_line_numbers, number_lines, strip_line_numbers
+from joey.tools.reading.lines import add_line_numbers, has_line_numbers, number_lines, strip_line_numbers
 from vectors_data import cases
 
 

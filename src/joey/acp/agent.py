@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from joey.acp.client import Client, ClientFiles
-from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError
+from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError, ThreadedLines
 from joey.acp.greeting import KEY_VARIABLES, answer_to_initialize
+from joey.acp.lines import InputLines
 from joey.acp.prompt import read_prompt
-from joey.acp.servers import read_servers
 from joey.acp.session import Session
 from joey.app.services import Services, TaskLine
 from joey.app.tasks import Given, TaskOptions
@@ -26,9 +27,51 @@ from joey.errors import JoeyError
 from joey.journal.markdown import task_title
 from joey.journal.records import TaskOpened
 from joey.journal.replay import TaskState
+from joey.mcp.config import ServerConfig, Transport
 from joey.providers.errors import MissingKeyError
 from joey.system.keyring import delete_key
+from joey.system.signals import handled_signals
 from joey.task.config import new_task_id
+
+_TRANSPORTS: dict[str, Transport] = {"http": "streamable-http", "sse": "sse"}
+
+
+def read_servers(servers: Any, folder: Path) -> tuple[ServerConfig, ...]:
+    """As `session/new` lists them. One of a program has no type."""
+    if servers is None:
+        return ()
+    if not isinstance(servers, list):
+        raise RpcError(INVALID_PARAMS, "mcpServers is a list")
+    return tuple(_server(each, folder) for each in servers)
+
+
+def _server(server: Any, folder: Path) -> ServerConfig:
+    if not isinstance(server, Mapping) or not isinstance(server.get("name"), str):
+        raise RpcError(INVALID_PARAMS, "an MCP server has a name")
+    name, kind = server["name"], server.get("type")
+    if kind in _TRANSPORTS:
+        headers = _pairs(server.get("headers"))
+        return ServerConfig(name, _TRANSPORTS[kind], folder, "user", url=str(server.get("url", "")), headers=headers)
+    command = server.get("command")
+    if not isinstance(command, str) or not command:
+        raise RpcError(INVALID_PARAMS, f"the MCP server {name!r} has neither a command nor a known type")
+    args = server.get("args")
+    arguments = tuple(map(str, args)) if isinstance(args, list) else ()
+    environment = _pairs(server.get("env"))
+    return ServerConfig(
+        name, "stdio", folder, "user", command=command, args=arguments, env=environment, cwd=str(folder)
+    )
+
+
+def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
+    """Lists of {name, value}."""
+    found = listed if isinstance(listed, list) else []
+    return tuple(
+        (str(each["name"]), str(each.get("value", "")))
+        for each in found
+        if isinstance(each, Mapping) and "name" in each
+    )
+
 
 _PAGE = 50
 _TASK_ID = re.compile(r"[\w-]{8,80}")
@@ -281,3 +324,21 @@ def _cursor(value: Any) -> int:
     if not isinstance(value, str) or not value.isdecimal():
         raise RpcError(INVALID_PARAMS, "this cursor was not given by session/list")
     return int(value)
+
+
+def run(lines: InputLines, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
+    """`first` are lines that were read already."""
+    return asyncio.run(_serve(lines, stdout, first, agent))
+
+
+async def _serve(lines: InputLines, stdout: BinaryIO, first: tuple[bytes, ...], agent: Agent) -> int:
+    connection = agent.connection = Connection(agent, stdout)
+    serving = asyncio.ensure_future(connection.run(ThreadedLines(lines, first)))
+
+    def end(_number: signal.Signals) -> None:
+        serving.cancel()
+
+    with handled_signals(end):
+        await asyncio.wait([serving])
+        await agent.close()
+    return 0

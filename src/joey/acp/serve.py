@@ -24,10 +24,9 @@ def serve(flags: dict[str, Any]) -> int:
     first, params = _greeted(lines, stdout, chosen=bool(flags.get("model")))
     if params is None:
         return 0
-    running = importlib.import_module("joey.acp.running")
     agent = importlib.import_module("joey.acp.agent")
     client = importlib.import_module("joey.acp.client")
-    return int(running.run(lines, stdout, first, agent.Agent(client.Client.read(params), flags)))
+    return int(agent.run(lines, stdout, first, agent.Agent(client.Client.read(params), flags)))
 
 
 def _own_output() -> BinaryIO:

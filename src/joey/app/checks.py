@@ -1,21 +1,29 @@
-"""The checks of a project: set by the user, accepted by them once, or found in its files to be offered."""
+"""The checks of a project: set by the user, accepted by them once, or found in its files to be offered; and its
+language servers: known or named by the user, installed, and not denied.
+
+A language server loads what a project configures (plugins, build scripts, a compiler of its own), so by default none is
+started in a folder that the user does not trust.
+"""
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from joey.app.languages import language_settings
-from joey.app.settings import Sources, sandbox_settings
+from joey.actions import RunCommand
+from joey.app.settings import Sources, approvals_in_force, environment_rules, located_at, sandbox_settings
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats.toml import read_toml
 from joey.config import Config
 from joey.errors import JoeyError
+from joey.policy import Workspace, judge
 from joey.system.user_files import read_object, replace_object
 from joey.task.settings import CheckSettings
+from joey.tools.languages.programs import KNOWN, NO_SERVERS, LanguageSettings, ServerProgram, installed
 
 
 def check_settings(config: Config, sources: Sources) -> CheckSettings:
@@ -89,3 +97,24 @@ class CheckAnswers:
             replace_object(self._file, {**read_object(self._file), self._project: list(chosen)})
         except OSError as error:
             raise JoeyError(f"cannot remember the checks of this folder in {self._file}: {error.strerror}") from None
+
+
+def language_settings(config: Config, workspace: Path) -> LanguageSettings:
+    """The servers of this folder. UsageError for one in the settings that cannot be read."""
+    use = config.value("language_servers.use")
+    if use == "off" or (use == "trusted" and not config.trusted):
+        return NO_SERVERS
+    servers = tuple(_allowed(config, workspace))
+    return LanguageSettings(
+        servers, **config.part("languages"), sandbox=sandbox_settings(config), environment=environment_rules(config)
+    )
+
+
+def _allowed(config: Config, workspace: Path) -> Iterator[ServerProgram]:
+    with located_at(config.settings["language_servers.commands"]):
+        named = tuple(map(ServerProgram.parse, config.value("language_servers.commands")))
+    approvals, paths = approvals_in_force(config).settings, Workspace.of(workspace)
+    for program in installed((*named, *KNOWN), workspace if config.trusted else None):
+        line = shlex.join((program.name, *program.argv[1:]))
+        if judge((RunCommand(line),), approvals, paths).decision != "deny":
+            yield program

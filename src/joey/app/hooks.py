@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from joey.app.settings import Sources, environment_rules, sandbox_settings
 from joey.config import Config
-from joey.hooks.consent import HookConsent
-from joey.hooks.hook import HOOK_EVENTS, Hook, HookOrigin
+from joey.hooks.hook import HOOK_EVENTS, Hook, HookConsent, HookOrigin
 from joey.hooks.reading import HooksFound, read_claude_files, read_event
 from joey.task.settings import HookSettings
 

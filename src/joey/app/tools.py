@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joey.app.languages import language_settings
+from joey.app.checks import language_settings
 from joey.app.settings import Sources, environment_rules, sandbox_settings
 from joey.config import Config
 from joey.errors import UsageError

@@ -58,6 +58,14 @@ def read_resolved(path: Path, limit: int = MAX_CONFIG) -> bytes:
         return _whole(descriptor, path, limit)
 
 
+def size_of(path: Path) -> int:
+    """In bytes; 0 where there is no such file."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def read_start(path: Path, length: int) -> bytes:
     """The first bytes of a regular file, however long it is, given by its resolved path."""
     with open_resolved(path) as descriptor:

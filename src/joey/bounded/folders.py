@@ -113,6 +113,15 @@ def is_still(path: Path, descriptor: int) -> bool:
         os.close(now)
 
 
+def entries_in(folder: str) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing where it may not be looked into, or is gone."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
 def names_in(descriptor: int) -> list[str]:
     """What is in an open folder."""
     with _readable(descriptor) as folder:

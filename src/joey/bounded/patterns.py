@@ -16,10 +16,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from joey.bounded.files import read_regular
 
 MAX_LINES = 5_000
 """Lines that are read; those after them are left out."""
@@ -27,6 +30,15 @@ MAX_LINE = 1_000
 """Characters of a line; a longer one is left out."""
 MAX_ANYWHERE = 2
 _STAR = "[^/]*"
+
+
+def read_lines(path: Path | str) -> list[str]:
+    """The lines of an ignore file that say something. A file that cannot be read ignores nothing."""
+    try:
+        text = read_regular(path).decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 class LinearPattern(GitIgnoreSpecPattern):

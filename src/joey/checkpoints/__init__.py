@@ -1,8 +1,7 @@
 """The files of a workspace as they were before each change, kept beside the task, and put back on request."""
 
 from joey.checkpoints.entries import Checkpoint, CheckpointLimits, PathState
-from joey.checkpoints.restore import Restoration, plan_restore
-from joey.checkpoints.steps import plan_redo, plan_undo
+from joey.checkpoints.restore import Restoration, plan_redo, plan_restore, plan_undo
 from joey.checkpoints.store import CheckpointStore
 
 __all__ = [

@@ -15,8 +15,7 @@ from typing import TypeAlias
 
 from pathspec import GitIgnoreSpec
 
-from joey.bounded.files import read_regular
-from joey.bounded.patterns import git_patterns
+from joey.bounded.patterns import git_patterns, read_lines
 from joey.system.temporaries import is_temporary
 
 NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
@@ -90,19 +89,10 @@ def _rules_of(folder: str, depth: int, above: _Rules, names: set[str]) -> _Rules
     lines: list[str] = []
     if ".git" in names:
         above = ()
-        lines += _lines(os.path.join(folder, ".git", "info", "exclude"))  # noqa: PTH118 - as above
+        lines += read_lines(os.path.join(folder, ".git", "info", "exclude"))  # noqa: PTH118 - as above
     if ".gitignore" in names:
-        lines += _lines(os.path.join(folder, ".gitignore"))  # noqa: PTH118 - as above
+        lines += read_lines(os.path.join(folder, ".gitignore"))  # noqa: PTH118 - as above
     return (*above, (depth, git_patterns(lines))) if lines else above
-
-
-def _lines(path: str) -> list[str]:
-    """The lines that say something. A file that cannot be read, or a bad line, ignores nothing."""
-    try:
-        text = read_regular(path).decode("utf-8", "replace")
-    except OSError:
-        return []
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def _ignored(path: str, rules: _Rules) -> bool:

@@ -198,7 +198,7 @@ def _sandbox(workspace: Path) -> Finding:
 
 
 def _language_servers(workspace: Path) -> Finding:
-    from joey.app.languages import language_settings
+    from joey.app.checks import language_settings
     from joey.app.settings import settings_in_force
     from joey.tools.languages.programs import KNOWN, installed
 

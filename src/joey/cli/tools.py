@@ -255,7 +255,7 @@ async def _call(
 ) -> tuple[ToolResult, int]:
     """The result, and the exit code of the command that was run, if one was."""
     from joey.app.calls import CallRunner
-    from joey.app.languages import language_settings
+    from joey.app.checks import language_settings
     from joey.app.settings import settings_in_force
     from joey.app.tools import builtin_options, servers_of
     from joey.policy import Workspace

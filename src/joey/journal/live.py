@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from joey.bounded.files import size_of
 from joey.commands import COMMANDS, Command
 from joey.errors import WireError
 from joey.events import (
@@ -115,7 +116,7 @@ class LiveFeed:
         data = {name: value for name, value in encode(event).items() if name not in _REPEATED.get(type(event), ())}
         data |= {"task": task_id, "at": round(self._clock(), 3)}
         if own and isinstance(event, TurnStarted):
-            data["journal"] = _size(self._journal)
+            data["journal"] = size_of(self._journal)
         text = [_text(event)] if _growing(task_id, event) is not None else []
         self._pending.append(_Line(data, text))
 
@@ -275,10 +276,3 @@ def _remove(path: Path, file: int) -> None:
         if os.path.samestat(path.lstat(), os.fstat(file)):
             path.unlink()
     os.close(file)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

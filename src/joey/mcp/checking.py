@@ -27,6 +27,7 @@ from referencing import Registry
 
 from joey.bounded.regexes import finds, is_cheap
 from joey.schema.references import follow
+from joey.tools.registry import dotted
 from joey.wire import JsonObject, JsonValue
 
 MAX_PARTS = 5_000
@@ -270,11 +271,6 @@ _Bounded: Any = extend(  # type: ignore[no-untyped-call]
 def _in_words(error: ValidationError) -> str:
     if error.context:
         error = best_match([error]) or error
-    place = _dotted(error.absolute_path)
+    place = dotted(error.absolute_path)
     message = error.message if len(error.message) <= 300 else f"{error.message[:297]}…"
     return f'"{place}": {message}' if place else message
-
-
-def _dotted(place: Any) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
-    return text.removeprefix(".")

@@ -7,13 +7,13 @@ like that of any other slash command.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from joey.mcp.errors import CallError
 from joey.mcp.listing import ListedPrompt
 from joey.mcp.names import McpNames, is_mcp_name
 from joey.mcp.servers import McpServers, Server
+from joey.prompts.library import split_words
 from joey.wire import JsonObject
 
 
@@ -60,17 +60,10 @@ def arguments(prompt: ListedPrompt, words: str) -> dict[str, str]:
         return {}
     if not first:
         return {last: words.strip()}
-    split = _split(words)
+    split = split_words(words)
     given = dict(zip(first, split, strict=False))
     rest = " ".join(split[len(first) :])
     return {**given, **({last: rest} if rest else {})}
-
-
-def _split(words: str) -> list[str]:
-    try:
-        return shlex.split(words)
-    except ValueError:
-        return words.split()
 
 
 def _message(message: JsonObject) -> str:

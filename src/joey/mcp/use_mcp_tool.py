@@ -11,7 +11,7 @@ from pydantic import Field
 from joey.actions import Action, CallServer
 from joey.mcp.catalogue import Catalogue
 from joey.messages import ToolResult
-from joey.tools.base import Params, Plan, Tool, ToolContext, failed
+from joey.tools.base import Params, Plan, PlannedTool, ToolContext, failed
 from joey.wire import JsonValue
 
 
@@ -23,7 +23,7 @@ class UseMcpToolParams(Params):
     )
 
 
-class UseMcpTool(Tool[UseMcpToolParams]):
+class UseMcpTool(PlannedTool[UseMcpToolParams]):
     """For protocols and moments in which a server's tools are not listed one by one."""
 
     name = "use_mcp_tool"
@@ -68,10 +68,6 @@ class UseMcpTool(Tool[UseMcpToolParams]):
                 "server": server.name, "tool": tool.tool.name, "schema": tool.schema,
             })  # fmt: skip
         return Plan(tool.actions(checked, context), lambda: tool.run(checked, context))
-
-    async def run(self, params: UseMcpToolParams, context: ToolContext) -> ToolResult:
-        plan = await self.plan(params, context)
-        return plan.refusal or await plan.execute()
 
 
 def _refused(kind: str, message: str, details: dict[str, JsonValue]) -> Plan:

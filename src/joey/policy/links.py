@@ -17,6 +17,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from joey.bounded.folders import entries_in
+
 MAX_LINKS = 40
 """As many as Linux follows in one path."""
 MAX_ENTRIES = 20_000
@@ -105,7 +107,7 @@ def _entries(root: str) -> Iterator[os.DirEntry[str]]:
     while folders and left > 0:
         folder = folders.popleft()
         skipped = _NOT_WALKED_IN_GIT if _of_git(folder, root) else _NOT_WALKED
-        for entry in _listed(folder):
+        for entry in entries_in(folder):
             left -= 1
             yield entry
             if entry.name not in skipped and entry.is_dir(follow_symlinks=False) and entry.path not in _OF_THE_SYSTEM:
@@ -114,14 +116,6 @@ def _entries(root: str) -> Iterator[os.DirEntry[str]]:
 
 def _of_git(folder: str, root: str) -> bool:
     return "/.git/" in folder[len(root) :] + "/"
-
-
-def _listed(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:  # it may not be looked into, or is gone
-        return []
 
 
 def _named_by_git(path: str, root: str) -> Iterator[str]:

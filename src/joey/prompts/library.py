@@ -108,7 +108,7 @@ class SlashCommand:
     def filled(self, arguments: str) -> str:
         """The words with what was typed behind the name: `$ARGUMENTS` is all of it, `$1` its first word (quotes hold
         words together), `\\$` a dollar sign. In one pass: an argument is never taken for a placeholder."""
-        words = _split(arguments)
+        words = split_words(arguments)
 
         def value(match: re.Match[str]) -> str:
             if match[0] == "\\$":
@@ -269,7 +269,7 @@ def _modes(document: MarkdownFile) -> tuple[str, ...]:
     return tuple(str(mode) for mode in listed)
 
 
-def _split(arguments: str) -> list[str]:
+def split_words(arguments: str) -> list[str]:
     try:
         return shlex.split(arguments)
     except ValueError:

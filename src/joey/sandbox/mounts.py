@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from joey.bounded.folders import entries_in
 from joey.sandbox.git import GitFolder, git_folders
 from joey.sandbox.hidden import CACHES, READABLE_CACHES, hidden_places, homes
 from joey.sandbox.settings import Walls
@@ -243,19 +244,11 @@ def walk(root: Path, goes_into: Callable[[str], bool]) -> Iterator[str]:
     """The files and folders of a workspace, nearest first, up to a number; without git's and the large ones' inside."""
     left, seen = deque([str(root)]), 0
     while left and seen < MAX_ENTRIES:
-        for entry in entries_of(left.popleft()):
+        for entry in entries_in(left.popleft()):
             seen += 1
             yield entry.path
             if entry.is_dir(follow_symlinks=False) and entry.name not in SKIPPED and goes_into(entry.path):
                 left.append(entry.path)
-
-
-def entries_of(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
 
 
 # Caches and secrets

@@ -24,8 +24,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from joey.bounded.folders import entries_in
 from joey.sandbox.git import GUARDED, git_folders, led_to, module_folders
-from joey.sandbox.mounts import MAX_ENTRIES, SKIPPED, Identity, entries_of, identity, walk
+from joey.sandbox.mounts import MAX_ENTRIES, SKIPPED, Identity, identity, walk
 
 _SLACK = 0.05
 """File systems take the time from a clock that ticks less often."""
@@ -182,7 +183,7 @@ class Watch:
         if known is not None and known.identity == now and _changed(name) < known.looked_at - _SLACK:
             return known
         folder = self._folders[name] = _Folder(time.time(), now)
-        entries = entries_of(name)
+        entries = entries_in(name)
         names = {each.name for each in entries}
         folder.git = tuple(each.path for each in entries if each.name == ".git")
         if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):

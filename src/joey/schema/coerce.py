@@ -115,7 +115,7 @@ class _Coercion:
             case "boolean":
                 return _boolean(value)
             case "number" | "integer":
-                return _number(value)
+                return number_if_safe(value)
         return value
 
     def _one_of(self, value: JsonValue, options: list[Schema], depth: int) -> JsonValue:
@@ -265,7 +265,7 @@ def _guess(value: JsonValue) -> JsonValue:
         read = _read_json(trimmed)
         return read.value if read else value
     plain = _boolean(value)
-    return _number(value) if plain is value else plain
+    return number_if_safe(value) if plain is value else plain
 
 
 def _boolean(value: JsonValue) -> JsonValue:
@@ -276,7 +276,8 @@ def _boolean(value: JsonValue) -> JsonValue:
     return value
 
 
-def _number(value: JsonValue) -> JsonValue:
+def number_if_safe(value: JsonValue) -> JsonValue:
+    """The number that a text spells; any other value as it is."""
     number = read_number(value) if isinstance(value, str) else None
     return value if number is None else number
 

@@ -16,10 +16,10 @@ from joey.providers.errors import ProviderError, RateLimitError
 from joey.providers.retry import Retry, with_retries
 from joey.task.config import TaskConfig
 from joey.task.history import HistoryEncoder, places, visible
-from joey.task.large_results import result_limit, shortened
 from joey.task.log import TaskLog
 from joey.task.profiles.base import Supervisor
 from joey.task.prompt import PromptContext
+from joey.task.results import result_limit, shortened
 from joey.task.toolbox import Toolbox
 from joey.toolspec import ToolChoice
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from joey.hooks.consent import HookConsent
-from joey.hooks.hook import Hook, HookEvent
+from joey.hooks.hook import Hook, HookConsent, HookEvent
 from joey.providers.base import ReasoningOptions
 from joey.providers.retry import RetryPolicy
 from joey.sandbox import SandboxSettings

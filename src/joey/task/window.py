@@ -28,9 +28,9 @@ from joey.providers.errors import ProviderError
 from joey.task.config import FastModel, TaskConfig
 from joey.task.history import hideable, places, visible
 from joey.task.hook_points import HookPoints
-from joey.task.large_results import limit_for, result_sizes
 from joey.task.log import TaskLog
 from joey.task.request import RequestBuilder, persist, size_of
+from joey.task.results import limit_for, result_sizes
 from joey.task.wording import PLAN_ACCEPTED, UNANSWERED
 from joey.tools.todos import open_todos
 from joey.usage import Usage

@@ -261,6 +261,17 @@ class Tool(ABC, Generic[ParamsT]):
         """Do it. Errors the model can act on are results with `is_error`, not exceptions."""
 
 
+class PlannedTool(Tool[ParamsT]):
+    """A tool that has something to prepare: subclasses implement `plan`, and running it is carrying that out."""
+
+    @abstractmethod
+    async def plan(self, params: ParamsT, context: ToolContext) -> Plan: ...
+
+    async def run(self, params: ParamsT, context: ToolContext) -> ToolResult:
+        plan = await self.plan(params, context)
+        return plan.refusal or await plan.execute()
+
+
 def ok(text: str, *blocks: ResultBlock, shown: tuple[Shown, ...] = (), effect: Effect | None = None) -> ToolResult:
     """A result that went well."""
     return ToolResult((_TextBlock(text), *blocks), shown, effect=effect)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from joey.actions import Action, ReadPath
 from joey.bounded.folders import LinkInPathError
-from joey.tools.base import ToolContext
+from joey.messages import ToolResult
+from joey.tools.base import ParamsT, Plan, PlannedTool, ToolContext
 
 REPLACED = "it was replaced while it was read; try again"
 
@@ -60,6 +63,24 @@ def _located(context: ToolContext, given: str) -> Path | UnusablePathError:
         return locate(context, given)
     except UnusablePathError as problem:
         return problem
+
+
+class ReadingTool(PlannedTool[ParamsT]):
+    """Reads the paths that a call names: declared, resolved once, and opened as they were judged."""
+
+    @abstractmethod
+    def paths(self, params: ParamsT) -> Iterable[str]:
+        """The paths, as the model wrote them."""
+
+    @abstractmethod
+    async def answer(self, params: ParamsT, context: ToolContext, found: LocatedPaths) -> ToolResult: ...
+
+    def actions(self, params: ParamsT, context: ToolContext) -> tuple[Action, ...]:
+        return tuple(map(ReadPath, dict.fromkeys(self.paths(params))))
+
+    async def plan(self, params: ParamsT, context: ToolContext) -> Plan:
+        found = LocatedPaths.locate(context, self.paths(params))
+        return Plan((), lambda: self.answer(params, context, found), sources=found.resolved)
 
 
 def name_for(context: ToolContext, path: Path) -> str:

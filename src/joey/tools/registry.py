@@ -17,7 +17,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -209,7 +209,7 @@ class _Check:
         if kind == "json_invalid":
             return "a string holds half of a character pair (a lone surrogate), which no file or message can hold"
         place, schema = _walk(error["loc"], self._schema)
-        where = f'"{_dotted(place)}"' if place else "the arguments"
+        where = f'"{dotted(place)}"' if place else "the arguments"
         if kind == "missing":
             return f"{where} is missing: {_with_description(schema, self._schema)}"
         if kind == "extra_forbidden":
@@ -220,7 +220,7 @@ class _Check:
         if kind in ("union_tag_invalid", "union_tag_not_found"):
             field = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
             place, schema = [*place, field], _step_in_any(schema, field)
-            where = f'"{_dotted(place)}"'
+            where = f'"{dotted(place)}"'
         return f"{where} must be {expected(schema, self._schema)}; got {got(_at(arguments, place))}"
 
     def _unknown_argument(self, place: list[str | int]) -> str:
@@ -229,7 +229,7 @@ class _Check:
         near = difflib.get_close_matches(str(place[-1]), names, n=1)
         hint = f' (did you mean "{near[0]}"?)' if near else ""
         takes = f"it takes {', '.join(names)}" if names else "it takes no arguments"
-        return f'"{_dotted(place)}" is not an argument of {self._tool.name}{hint}; {takes}'
+        return f'"{dotted(place)}" is not an argument of {self._tool.name}{hint}; {takes}'
 
 
 def _walk(place: Sequence[str | int], schema: JsonObject) -> tuple[list[str | int], Any]:
@@ -272,7 +272,8 @@ def _at(arguments: JsonValue, place: Sequence[str | int]) -> JsonValue:
     return arguments
 
 
-def _dotted(place: Sequence[str | int]) -> str:
+def dotted(place: Iterable[str | int]) -> str:
+    """A place in arguments: `files[0].path`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
     return text.removeprefix(".")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from joey.app.languages import language_settings
+from joey.app.checks import language_settings
 from joey.app.settings import settings_in_force
 from joey.errors import UsageError
 from joey.events import CheckFinished, ToolRunFinished

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joey.tools.line_numbers import MAX_LINE, number_lines
 from joey.tools.reading.lines import (
+    MAX_LINE,
     BlockOptions,
     Span,
     TextLines,
     block_around,
     depth_of,
     effective_depths,
+    number_lines,
     slice_lines,
     split_lines,
 )

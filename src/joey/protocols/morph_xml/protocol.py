@@ -62,7 +62,7 @@ class MorphXmlProtocol(Protocol):
     def describe(self, tools: Sequence[ToolSpec]) -> str:
         if not tools:
             return ""
-        return "\n\n".join([_INTRODUCTION, *map(_describe_tool, tools)])
+        return "\n\n".join([_INTRODUCTION, *(describe_tool(tool, _example(tool)) for tool in tools)])
 
     def parser(
         self,
@@ -108,10 +108,10 @@ def _write_result(result: ToolResultBlock) -> list[Block]:
     return [TextBlock(f"{tag}\n{words}\n</tool_result>"), *images]
 
 
-def _describe_tool(tool: ToolSpec) -> str:
+def describe_tool(tool: ToolSpec, example: str) -> str:
     heading = f"## {tool.name}\n\n{tool.description.strip()}".rstrip()
     schema = json.dumps(tool.schema, ensure_ascii=False)
-    return f"{heading}\n\nArguments, as JSON Schema: {schema}\n\nExample:\n\n{_example(tool)}"
+    return f"{heading}\n\nArguments, as JSON Schema: {schema}\n\nExample:\n\n{example}"
 
 
 def _example(tool: ToolSpec) -> str:

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from joey.protocols.json import relaxed as rjson
-from joey.schema.coerce import NO_SCHEMA, coerce, read_number
+from joey.schema.coerce import NO_SCHEMA, coerce, number_if_safe
 from joey.schema.kinds import type_of
 from joey.schema.references import Schema, members, properties, resolve
 from joey.wire import JsonValue
@@ -360,7 +360,7 @@ class _Reader:
             inner = value["item"]
             if type_of(schema) == "array":
                 return "" if inner == "" and not _holds_strings(schema, self._root) else value
-            return [_number_if_safe(each) for each in inner] if isinstance(inner, list) else _number_if_safe(inner)
+            return [number_if_safe(each) for each in inner] if isinstance(inner, list) else number_if_safe(inner)
         if list(value) == [str(index) for index in range(len(value))]:
             return list(value.values())
         return value
@@ -483,8 +483,3 @@ def _drop_duplicates(body: _Content, root: Schema, *, first_wins: bool) -> None:
 
 def _names_inside(element: _Element) -> set[str]:
     return {child.name for child in element.content.children} if element.content else set()
-
-
-def _number_if_safe(value: JsonValue) -> JsonValue:
-    number = read_number(value) if isinstance(value, str) else None
-    return value if number is None else number

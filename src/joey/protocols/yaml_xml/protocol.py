@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from joey.messages import Block, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import OnError, Protocol
-from joey.protocols.morph_xml.protocol import MorphXmlProtocol
+from joey.protocols.morph_xml.protocol import MorphXmlProtocol, describe_tool
 from joey.protocols.yaml_xml.parser import YamlXmlParser
 from joey.toolspec import ToolSpec
 from joey.wire import JsonObject, JsonValue
@@ -49,7 +49,7 @@ class YamlXmlProtocol(Protocol):
     name: ClassVar[str] = "yaml_xml"
 
     def describe(self, tools: Sequence[ToolSpec]) -> str:
-        return "\n\n".join([_INTRODUCTION, *map(_describe_tool, tools)]) if tools else ""
+        return "\n\n".join([_INTRODUCTION, *(describe_tool(tool, _example(tool)) for tool in tools)]) if tools else ""
 
     def parser(self, tools: Sequence[ToolSpec], *, on_error: OnError | None = None) -> YamlXmlParser:
         return YamlXmlParser(tools, on_error)
@@ -69,12 +69,6 @@ class YamlXmlProtocol(Protocol):
             "A tool is called by an element named after it, with its arguments inside as YAML, and closed on a line of "
             f"its own:\n\n{example}\n\nTools: {names}."
         )
-
-
-def _describe_tool(tool: ToolSpec) -> str:
-    heading = f"## {tool.name}\n\n{tool.description.strip()}".rstrip()
-    schema = json.dumps(tool.schema, ensure_ascii=False)
-    return f"{heading}\n\nArguments, as JSON Schema: {schema}\n\nExample:\n\n{_example(tool)}"
 
 
 def _example(tool: ToolSpec) -> str:

@@ -6,26 +6,76 @@
 The engine speaks Chat Completions, so the ordinary provider asks it. What is special is here: it is loaded at the first
 request, it takes the likeliest token each time (temperature 0) unless set otherwise, and a reply may take at most half
 of its small window. llama.cpp reads the whole conversation as one text in which `<|im_end|>` is the end of a message,
-whoever wrote it, so the model's own such words are broken wherever they stand (`control`). Even so the
-same question can get another answer: what was kept of the prompt changes the rounding.
+whoever wrote it. So each such word in the conversation gets a backslash behind its first character, and one that has
+some gets one more. Which words there are is written in the model's own file; none is guessed. Even so the same question
+can get another answer: what was kept of the prompt changes the rounding.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from joey.chunks import Chunk
 from joey.errors import UsageError
+from joey.messages import Block, ImageBlock, Message, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.providers.base import Connection, EngineOptions, ModelRequest, Provider
 from joey.providers.catalogue import Abilities
-from joey.providers.local.control import without_words
 from joey.providers.local.engine import engine_for, plan, require_runtime
 from joey.providers.local.weights import chat_template, model_file
 from joey.providers.plain_chat import PlainChatProvider
+
+
+def without_words(request: ModelRequest, words: Sequence[str]) -> ModelRequest:
+    """The request with these words broken, in every text of it."""
+    if not words:
+        return request
+    pattern = _pattern(tuple(words))
+
+    def broken(text: str) -> str:
+        return pattern.sub(lambda found: f"{found[0]}\\", text)
+
+    messages = tuple(_rewritten(message, broken) for message in request.messages)
+    return replace(request, system=broken(request.system), messages=messages)
+
+
+@lru_cache(maxsize=8)
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(rf"{re.escape(word[0])}(?=\\*{re.escape(word[1:])})" for word in words))
+
+
+def _rewritten(message: Message, rewrite: Callable[[str], str]) -> Message:
+    """The message with each of its texts rewritten; the same object where none changed."""
+    content = tuple(_block(block, rewrite) for block in message.content)
+    same = all(one is other for one, other in zip(content, message.content, strict=True))
+    return message if same else replace(message, content=content)
+
+
+def _block(block: Block, rewrite: Callable[[str], str]) -> Block:
+    match block:
+        case TextBlock(text) | ReasoningBlock(text):
+            return block if (clean := rewrite(text)) == text else replace(block, text=clean)
+        case ToolUseBlock(_, _, arguments):
+            return block if (clean := _value(arguments, rewrite)) == arguments else replace(block, arguments=clean)
+        case ToolResultBlock(_, parts):
+            results: Any = tuple(_block(part, rewrite) for part in parts)
+            return block if results == parts else replace(block, content=results)
+        case ImageBlock():
+            return block
+
+
+def _value(value: Any, rewrite: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return rewrite(value)
+    if isinstance(value, dict):
+        return {rewrite(key): _value(item, rewrite) for key, item in value.items()}
+    return [_value(item, rewrite) for item in value] if isinstance(value, list) else value
+
 
 _TIMEOUT = 3600.0
 """Seconds without a word: a long prompt, behind others in the queue, on a slow machine."""

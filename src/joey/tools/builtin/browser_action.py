@@ -15,7 +15,7 @@ from joey.actions import Action, VisitUrl, WritePath
 from joey.messages import ImageBlock, ResultBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.system.hosts import host_of
-from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Plan, PlannedTool, ToolContext, failed, ok
 from joey.tools.browser.chromium import find_chromium, why_no_browser
 from joey.tools.browser.view import PointingError, View, keys_in, point_in, size_in
 from joey.tools.display import Display
@@ -58,7 +58,7 @@ class Browser:
             await session.close()
 
 
-class BrowserAction(Tool[BrowserActionParams]):
+class BrowserAction(PlannedTool[BrowserActionParams]):
     """`program` is the Chromium to start; None looks for one. Images have at most `max_side` pixels."""
 
     name = "browser_action"
@@ -108,10 +108,6 @@ class BrowserAction(Tool[BrowserActionParams]):
         if params.action != "close" and context.memory[Browser].session is None:
             return f"no page is open, so there is nothing to {params.action.partition('_')[0]}. Launch one first."
         return None
-
-    async def run(self, params: BrowserActionParams, context: ToolContext) -> ToolResult:
-        plan = await self.plan(params, context)
-        return plan.refusal or await plan.execute()
 
     async def _run(self, params: BrowserActionParams, context: ToolContext, target: Path | None) -> ToolResult:
         if params.action == "close":

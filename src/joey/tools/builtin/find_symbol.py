@@ -9,18 +9,17 @@ from typing import Literal
 
 from pydantic import Field
 
-from joey.actions import Action, ReadPath
 from joey.bounded.files import plain_text, read_resolved
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
-from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
 from joey.tools.languages.connection import LanguageServerError
 from joey.tools.languages.positions import find_symbol
 from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
 from joey.tools.languages.server import MAX_FILE, CodeLocation, Finding
 from joey.tools.languages.servers import LanguageServers
-from joey.tools.paths import LocatedPaths, UnusablePathError, name_for, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for, reason
 
 _MAX_SHOWN = 100
 _MAX_LINE = 200
@@ -36,7 +35,7 @@ class FindSymbolParams(Params):
     )
 
 
-class FindSymbol(Tool[FindSymbolParams]):
+class FindSymbol(ReadingTool[FindSymbolParams]):
     name = "find_symbol"
     display = Display(("symbol", "path"), kind="search")
     group = "read"
@@ -48,19 +47,12 @@ class FindSymbol(Tool[FindSymbolParams]):
     def __init__(self, settings: LanguageSettings = NO_SERVERS) -> None:
         self._settings = settings
 
-    def actions(self, params: FindSymbolParams, context: ToolContext) -> tuple[Action, ...]:
-        return (ReadPath(params.path),)
+    def paths(self, params: FindSymbolParams) -> list[str]:
+        return [params.path]
 
-    async def plan(self, params: FindSymbolParams, context: ToolContext) -> Plan:
-        found = LocatedPaths.locate(context, [params.path])
-        return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
-
-    async def run(self, params: FindSymbolParams, context: ToolContext) -> ToolResult:
-        return await (await self.plan(params, context)).execute()
-
-    async def _answer(self, params: FindSymbolParams, context: ToolContext, located: LocatedPaths) -> ToolResult:
+    async def answer(self, params: FindSymbolParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
         try:
-            path = located.path(params.path)
+            path = found.path(params.path)
             text = plain_text(await asyncio.to_thread(read_resolved, path, MAX_FILE))
         except (UnusablePathError, OSError, UnicodeDecodeError) as problem:
             return failed(f"Error: {quoted(params.path)} cannot be looked at: {reason(problem)}.")
@@ -70,10 +62,10 @@ class FindSymbol(Tool[FindSymbolParams]):
             return failed(f"Error: {params.symbol!r} is not in {where}. Read the file, or use search_files.")
         try:
             servers = context.memory[LanguageServers]
-            found = await servers.find(_FIND[params.find], path, position, self._settings, context)
+            places = await servers.find(_FIND[params.find], path, position, self._settings, context)
         except LanguageServerError as error:
             return failed(f"The language server cannot say: {error}. Use search_files instead.")
-        return ok(await asyncio.to_thread(_text, found, params, context))
+        return ok(await asyncio.to_thread(_text, places, params, context))
 
 
 def _text(found: Sequence[CodeLocation], params: FindSymbolParams, context: ToolContext) -> str:

@@ -16,7 +16,7 @@ from joey.actions import Action, ReadPath, WritePath
 from joey.images.sizing import ENDINGS, header_of, image_type
 from joey.messages import ImageBlock, ResultBlock, ShownText, ToolResult
 from joey.system.filenames import quoted
-from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, Plan, PlannedTool, ToolContext, failed, ok
 from joey.tools.display import Display
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.images import ImageEndpoint, ImageError, Original
@@ -40,7 +40,7 @@ class GenerateImageParams(Params):
     )
 
 
-class GenerateImage(Tool[GenerateImageParams]):
+class GenerateImage(PlannedTool[GenerateImageParams]):
     """`endpoint` is who makes the images; None where the settings name nobody."""
 
     name = "generate_image"
@@ -87,10 +87,6 @@ class GenerateImage(Tool[GenerateImageParams]):
         if self._endpoint is None:
             return "Nobody"
         return f"{self._endpoint.model} at {self._endpoint.base_url or 'OpenAI'}"
-
-    async def run(self, params: GenerateImageParams, context: ToolContext) -> ToolResult:
-        plan = await self.plan(params, context)
-        return plan.refusal or await plan.execute()
 
     async def _made(
         self, params: GenerateImageParams, targets: Mapping[str, Path], original: Original | None

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from joey.actions import Action, ReadPath
 from joey.bounded.folders import LinkInPathError
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
-from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.paths import LocatedPaths, UnusablePathError, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, reason
 from joey.tools.searching.listing import FolderListing, list_folder
 
 LIMIT = 200
@@ -24,7 +23,7 @@ class ListFilesParams(Params):
     recursive: bool = Field(default=False, description="Also list what is in the folders below.")
 
 
-class ListFiles(Tool[ListFilesParams]):
+class ListFiles(ReadingTool[ListFilesParams]):
     name = "list_files"
     display = Display(("path",), kind="read")
     group = "read"
@@ -35,17 +34,10 @@ class ListFiles(Tool[ListFilesParams]):
     def __init__(self, *, limit: int = LIMIT) -> None:
         self._limit = limit
 
-    def actions(self, params: ListFilesParams, context: ToolContext) -> tuple[Action, ...]:
-        return (ReadPath(params.path),)
+    def paths(self, params: ListFilesParams) -> list[str]:
+        return [params.path]
 
-    async def plan(self, params: ListFilesParams, context: ToolContext) -> Plan:
-        found = LocatedPaths.locate(context, [params.path])
-        return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
-
-    async def run(self, params: ListFilesParams, context: ToolContext) -> ToolResult:
-        return await (await self.plan(params, context)).execute()
-
-    async def _answer(self, params: ListFilesParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
+    async def answer(self, params: ListFilesParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
         try:
             folder = found.path(params.path)
         except UnusablePathError as problem:

@@ -11,8 +11,8 @@ from pydantic import Field
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.line_numbers import shorten
 from joey.tools.paths import reason
+from joey.tools.reading.lines import shorten
 from joey.tools.shell.artifacts import ARTIFACT_ID, Matches, artifacts, find_lines, folder_of, read_page, read_record
 from joey.tools.shell.exit_status import ExitStatus, describe_status
 from joey.tools.shell.jobs import Jobs

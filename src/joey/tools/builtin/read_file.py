@@ -14,21 +14,30 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from joey.actions import Action, ReadPath
 from joey.bounded.documents import DocumentError
 from joey.bounded.files import open_resolved
 from joey.bounded.folders import names_in, place_of
 from joey.images.sizing import can_shrink, image_type
 from joey.messages import ImageBlock, ToolResult
 from joey.system.filenames import quoted
-from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.line_numbers import MAX_LINE, number_lines
-from joey.tools.paths import LocatedPaths, UnusablePathError, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, reason
 from joey.tools.reading.kinds import describe_binary, extract, is_document
-from joey.tools.reading.lines import BlockOptions, Span, TextLines, block_around, excerpt, line_endings, slice_lines
+from joey.tools.reading.lines import (
+    MAX_LINE,
+    BlockOptions,
+    Span,
+    TextLines,
+    block_around,
+    excerpt,
+    line_endings,
+    number_lines,
+    slice_lines,
+)
 from joey.tools.reading.older_shape import from_older_shape
 from joey.tools.seen_files import digest, digest_of, note_seen_version
+from joey.tools.shell.output import format_size
 from joey.tools.textfile import NotTextError, read_text
 from joey.tools.unsaved import unsaved
 from joey.wire import JsonObject
@@ -94,7 +103,7 @@ class _ReadError(Exception):
     """Words for the model on why there is nothing to show."""
 
 
-class ReadFile(Tool[ReadFileParams]):
+class ReadFile(ReadingTool[ReadFileParams]):
     name = "read_file"
     display = Display(("path",), kind="read")
     group = "read"
@@ -110,18 +119,10 @@ class ReadFile(Tool[ReadFileParams]):
     def adapted(self, arguments: JsonObject) -> JsonObject:
         return from_older_shape(arguments)
 
-    def actions(self, params: ReadFileParams, context: ToolContext) -> tuple[Action, ...]:
-        paths = [file.path for file in params.files] or [params.path]
-        return tuple(ReadPath(path) for path in dict.fromkeys(paths))
+    def paths(self, params: ReadFileParams) -> list[str]:
+        return [file.path for file in params.files] or [params.path]
 
-    async def plan(self, params: ReadFileParams, context: ToolContext) -> Plan:
-        found = LocatedPaths.locate(context, [file.path for file in params.files] or [params.path])
-        return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
-
-    async def run(self, params: ReadFileParams, context: ToolContext) -> ToolResult:
-        return await (await self.plan(params, context)).execute()
-
-    async def _answer(self, params: ReadFileParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
+    async def answer(self, params: ReadFileParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
         if len(params.files) > self._max_files:
             return failed(
                 f"Error: {len(params.files)} files in one call; at most {self._max_files} can be read at once. "
@@ -175,13 +176,13 @@ class ReadFile(Tool[ReadFileParams]):
         return _Part("\n".join([*notes, _text(data, show)])) if data else _Part("(The file is empty: 0 bytes.)")
 
     def _image(self, media_type: str, file: int, size: int) -> _Part:
-        words = f"{media_type}, {_size(size)}"
+        words = f"{media_type}, {format_size(size)}"
         if not self._sees_images:
             return _Part(f"Image file ({words}). This model cannot look at images, so it is not shown.")
         # With something that makes it smaller before it is sent, it may be larger.
         limit = _MAX_IMAGES if can_shrink() else _MAX_IMAGE
         if size > limit:
-            raise _ReadError(f"the image ({words}) is larger than {_size(limit)}, the most that can be shown.")
+            raise _ReadError(f"the image ({words}) is larger than {format_size(limit)}, the most that can be shown.")
         data = base64.b64encode(_bytes_of(file, limit)).decode("ascii")
         return _Part(f"Image file ({words})", ImageBlock(media_type, data))
 
@@ -198,7 +199,7 @@ def _text(data: bytes, show: _Show) -> str:
         file = read_text(data)
     except NotTextError:
         raise _ReadError(
-            f"{describe_binary(data)}, {_size(len(data))}: its content is not shown. "
+            f"{describe_binary(data)}, {format_size(len(data))}: its content is not shown. "
             "If you need to look inside, use a program for it with execute_command."
         ) from None
     notes = [] if file.is_plain else [f"Encoding: {file.encoding_name}"]
@@ -234,7 +235,7 @@ def _check(path: Path, context: ToolContext) -> None:
 def _check_size(size: int, limit: int) -> None:
     if size > limit:
         raise _ReadError(
-            f"the file has {_size(size)}; read_file reads up to {_size(limit)} of such a file. "
+            f"the file has {format_size(size)}; read_file reads up to {format_size(limit)} of such a file. "
             "Use search_files, or a part of it with execute_command (sed -n '100,200p')."
         )
 
@@ -246,7 +247,7 @@ def _bytes_of(file: int, limit: int) -> bytes:
     while piece := os.pread(file, _PIECE, len(data)):
         data += piece
         if len(data) > limit:
-            raise _ReadError(f"the file goes on beyond {_size(limit)}, the most that read_file reads.")
+            raise _ReadError(f"the file goes on beyond {format_size(limit)}, the most that read_file reads.")
     return bytes(data)
 
 
@@ -320,7 +321,9 @@ def _result(parts: Sequence[_Part]) -> ToolResult:
     for part in parts:
         size = len(part.image.data) * 3 // 4 if part.image else 0
         if part.image and size > room:
-            texts.append(f"{part.text}\nNot shown: the images of one call may have {_size(_MAX_IMAGES)} together.")
+            texts.append(
+                f"{part.text}\nNot shown: the images of one call may have {format_size(_MAX_IMAGES)} together."
+            )
             continue
         if part.image:
             images.append(part.image)
@@ -332,9 +335,3 @@ def _result(parts: Sequence[_Part]) -> ToolResult:
 
 def _lines(count: int) -> str:
     return f"{count:,} line" if count == 1 else f"{count:,} lines"
-
-
-def _size(count: int) -> str:
-    if count < 1024:
-        return f"{count} bytes"
-    return f"{count / 1024:.1f} KB" if count < 1024**2 else f"{count / 1024**2:.1f} MB"

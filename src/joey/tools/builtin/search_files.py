@@ -13,13 +13,12 @@ from typing import Self
 
 from pydantic import Field
 
-from joey.actions import Action, ReadPath
 from joey.bounded.folders import LinkInPathError, opened_folder, place_of
 from joey.messages import ToolResult
 from joey.system.filenames import quoted
-from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
-from joey.tools.paths import LocatedPaths, UnusablePathError, name_for, reason
+from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for, reason
 from joey.tools.searching.listing import IGNORE_FILES
 from joey.tools.searching.results import Results, stands_in, write
 from joey.tools.searching.ripgrep import SearchError, search
@@ -40,7 +39,7 @@ class SearchFilesParams(Params):
     )
 
 
-class SearchFiles(Tool[SearchFilesParams]):
+class SearchFiles(ReadingTool[SearchFilesParams]):
     name = "search_files"
     display = Display(("regex", "path"), kind="search")
     group = "read"
@@ -51,17 +50,10 @@ class SearchFiles(Tool[SearchFilesParams]):
     def __init__(self, *, limit: int = LIMIT) -> None:
         self._limit = limit
 
-    def actions(self, params: SearchFilesParams, context: ToolContext) -> tuple[Action, ...]:
-        return (ReadPath(params.path),)
+    def paths(self, params: SearchFilesParams) -> list[str]:
+        return [params.path]
 
-    async def plan(self, params: SearchFilesParams, context: ToolContext) -> Plan:
-        found = LocatedPaths.locate(context, [params.path])
-        return Plan((), lambda: self._answer(params, context, found), sources=found.resolved)
-
-    async def run(self, params: SearchFilesParams, context: ToolContext) -> ToolResult:
-        return await (await self.plan(params, context)).execute()
-
-    async def _answer(self, params: SearchFilesParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
+    async def answer(self, params: SearchFilesParams, context: ToolContext, found: LocatedPaths) -> ToolResult:
         try:
             where = _Where.look(found.path(params.path))
         except UnusablePathError as problem:

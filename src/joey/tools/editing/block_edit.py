@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from joey.tools.editing.blocks import Block
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, is_blank, locate
-from joey.tools.editing.outcomes import EditOutcome, already, ambiguous, applied, failure, not_found
+from joey.tools.editing.outcomes import EditedDocument, EditOutcome, already, ambiguous, applied, failure, not_found
 from joey.tools.editing.reindent import reindented, unchanged_lines
 
 _NUMBERED = re.compile(r"\s*(\d+) \|(?: |$)")
@@ -28,19 +28,7 @@ _TELLING = 12
 _REMEDY = "Put ':start_line:N' below '<<<<<<< SEARCH' for the one you mean, or send more of the lines around it."
 
 
-@dataclass(frozen=True, slots=True)
-class BlocksOutcome:
-    """The new document (the old one when a block failed) and the verdict on each block."""
-
-    document: Document
-    verdicts: tuple[EditOutcome, ...]
-
-    @property
-    def failed(self) -> bool:
-        return any(verdict.failed for verdict in self.verdicts)
-
-
-def apply_blocks(document: Document, blocks: Sequence[Block], *, fuzzy: float | None = None) -> BlocksOutcome:
+def apply_blocks(document: Document, blocks: Sequence[Block], *, fuzzy: float | None = None) -> EditedDocument:
     work = _Work(document, fuzzy)
     verdicts = dict(enumerate(map(_unusable, blocks)))
     usable = [index for index, verdict in verdicts.items() if verdict is None]
@@ -50,7 +38,7 @@ def apply_blocks(document: Document, blocks: Sequence[Block], *, fuzzy: float | 
         verdicts[index] = work.apply_late(blocks[index])
     ordered = tuple(verdict for _index, verdict in sorted(verdicts.items()) if verdict is not None)
     failed = any(verdict.failed for verdict in ordered)
-    return BlocksOutcome(document if failed else work.document, ordered)
+    return EditedDocument(document if failed else work.document, ordered)
 
 
 def says_already_applied(lines: Sequence[str], new: Sequence[str], pin: int | None) -> int | None:

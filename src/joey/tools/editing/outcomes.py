@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Literal
 
+from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Stage, nearest
 
 _MAX_DIFF_LINES = 16
@@ -39,20 +40,31 @@ def already(first: int) -> EditOutcome:
     return EditOutcome("already", f"already applied, the new text is at line {first + 1}. Nothing to do.")
 
 
+@dataclass(frozen=True, slots=True)
+class EditedDocument:
+    """The new document (the old one when a part failed) and the verdict on each part."""
+
+    document: Document
+    verdicts: tuple[EditOutcome, ...]
+
+    @property
+    def failed(self) -> bool:
+        return any(verdict.failed for verdict in self.verdicts)
+
+
 def failure(words: str) -> EditOutcome:
     return EditOutcome("failed", words)
 
 
-def not_found(lines: Sequence[str], wanted: Sequence[str], *, offset: int = 0) -> EditOutcome:
-    """The wanted lines are nowhere in these; `offset` is the number of file lines before them."""
+def not_found(lines: Sequence[str], wanted: Sequence[str]) -> EditOutcome:
+    """The wanted lines are nowhere in these."""
     place = nearest(lines, wanted)
     if place is None:
         return failure("not found, and nothing in the file is like it. Read the file again before editing it.")
     found = lines[place.first : place.last]
-    where = span(place.first + offset, place.last + offset)
     return failure(
-        f"not found. The nearest place is {where}, {place.likeness:.0%} alike ('-' is what you sent, "
-        f"'+' what the file has):\n{_difference(wanted, found)}\nSend the file's own lines."
+        f"not found. The nearest place is {span(place.first, place.last)}, {place.likeness:.0%} alike "
+        f"('-' is what you sent, '+' what the file has):\n{_difference(wanted, found)}\nSend the file's own lines."
     )
 
 
@@ -98,14 +110,14 @@ def _difference(wanted: Sequence[str], found: Sequence[str]) -> str:
     rows = list(unified_diff(wanted, found, n=1, lineterm=""))[2:]
     rows = [row for row in rows if not row.startswith("@@")]
     more = len(rows) - _MAX_DIFF_LINES
-    shown = [_cut(row) for row in rows[:_MAX_DIFF_LINES]]
+    shown = [cut_line(row) for row in rows[:_MAX_DIFF_LINES]]
     return "\n".join([*shown, f"… {more} more lines differ"] if more > 0 else shown)
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"
+def cut_line(line: str, size: int = _MAX_LINE) -> str:
+    return line if len(line) <= size else line[: size - 1] + "…"
 
 
 def _after(lines: Sequence[str], at: int) -> str:
     before = next((line.strip() for line in reversed(lines[max(at - 3, 0) : at]) if line.strip()), "")
-    return f" (after '{_cut(before)[:60]}')" if before else ""
+    return f" (after '{cut_line(before)[:60]}')" if before else ""

@@ -12,35 +12,23 @@ count. Rows that are only added go after their context line, or to the end of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from joey.tools.editing.block_edit import says_already_applied
 from joey.tools.editing.document import Document
 from joey.tools.editing.matching import Ambiguous, Matched, NotFound, Stage, nearest, places
-from joey.tools.editing.outcomes import EditOutcome, already, ambiguous, applied, failure, not_found
+from joey.tools.editing.outcomes import EditedDocument, EditOutcome, already, ambiguous, applied, failure, not_found
 from joey.tools.editing.patch import Chunk, Sign
 from joey.tools.editing.reindent import reindented
 
 _REMEDY = "Add kept lines around the change, or name the enclosing line with '@@ def name():'."
 
 
-@dataclass(frozen=True, slots=True)
-class ChunksOutcome:
-    """The new document (the old one when a chunk failed) and the verdict on each chunk."""
-
-    document: Document
-    verdicts: tuple[EditOutcome, ...]
-
-    @property
-    def failed(self) -> bool:
-        return any(verdict.failed for verdict in self.verdicts)
-
-
-def apply_chunks(document: Document, chunks: Sequence[Chunk]) -> ChunksOutcome:
+def apply_chunks(document: Document, chunks: Sequence[Chunk]) -> EditedDocument:
     work = _Work(document)
     verdicts = tuple(work.apply(chunk) for chunk in chunks)
     failed = any(verdict.failed for verdict in verdicts)
-    return ChunksOutcome(document if failed else work.document, verdicts)
+    return EditedDocument(document if failed else work.document, verdicts)
 
 
 class _Work:

@@ -20,10 +20,11 @@ from pydantic import BaseModel
 from joey.actions import Action, WritePath
 from joey.messages import ShownDiff, ToolResult
 from joey.system.filenames import quoted
-from joey.tools.base import ParamsT, Plan, Tool, ToolContext, failed, ok
+from joey.tools.base import ParamsT, Plan, PlannedTool, ToolContext, failed, ok
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.editing.document import Document
 from joey.tools.editing.linediff import changes as line_changes
+from joey.tools.editing.outcomes import cut_line
 from joey.tools.seen_files import changed_since_seen, digest, note_seen
 from joey.tools.textfile import NotTextError, TextFile, UnencodableError, read_text
 from joey.tools.unsaved import as_open, disk_of
@@ -214,7 +215,7 @@ def new_state(change: FileChange) -> str:
     width = len(str(max(near, default=0) + 1))
     for number in sorted(near):
         rows += ["…"] if rows and number - 1 not in near else []
-        rows.append(f"{number + 1:>{width}} | {_cut(after[number])}")
+        rows.append(f"{number + 1:>{width}} | {cut_line(after[number], _MAX_LINE)}")
     if len(rows) > _MAX_STATE_LINES:
         rows = [*rows[:_MAX_STATE_LINES], f"… {len(rows) - _MAX_STATE_LINES} more lines"]
     return "\n".join([f"{quoted(change.name)} now reads:", *rows]) if rows else f"{quoted(change.name)} is empty now."
@@ -269,11 +270,7 @@ def _rows(text: str, *, keep_returns: bool) -> list[str]:
     return [row + "\n" for row in text.split("\n")[:-1]] + [row for row in text.split("\n")[-1:] if row]
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"
-
-
-class EditTool(Tool[ParamsT]):
+class EditTool(PlannedTool[ParamsT]):
     """Subclasses work the edit out and list its actions; asking, writing and answering is done here."""
 
     group: Group = "edit"
@@ -288,9 +285,6 @@ class EditTool(Tool[ParamsT]):
         plan = await plan_edit(context, lambda: self.prepare(params, watched), params)
         # A refusal quotes what was read, so that is judged, too: as a change, which is what the call declares.
         return replace(plan, targets=tuple(dict.fromkeys((*plan.targets, *read))))
-
-    async def run(self, params: ParamsT, context: ToolContext) -> ToolResult:
-        return await (await self.plan(params, context)).execute()
 
 
 class OneFileTool(EditTool[ParamsT]):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from joey.system.filenames import quoted
 from joey.tools.index.search import SearchAnswer, SearchHit, SearchRequest
-from joey.tools.line_numbers import number_lines
-from joey.tools.reading.lines import split_lines
+from joey.tools.reading.lines import number_lines, split_lines
 
 _LINES = 60
 _MAX_LINE = 400

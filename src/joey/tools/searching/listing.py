@@ -17,7 +17,7 @@ import re
 import stat
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -25,9 +25,8 @@ from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
 
-from joey.bounded.files import read_regular
 from joey.bounded.folders import LinkInPathError, opened_folder
-from joey.bounded.patterns import git_patterns
+from joey.bounded.patterns import git_patterns, read_lines
 from joey.system.filenames import quoted
 from joey.tools.paths import reason
 
@@ -221,18 +220,10 @@ def _rules_above(folder: Path) -> _Rules | None:
 
 
 def _rules_in(folder: str, above: _Rules | None) -> _Rules | None:
-    lines = [line for name in (*IGNORE_FILES, ".git/info/exclude") for line in _patterns(Path(folder, name))]
+    lines = [line for name in (*IGNORE_FILES, ".git/info/exclude") for line in read_lines(Path(folder, name))]
     if not lines:
         return above
     return _Rules(folder, git_patterns(lines), above)
-
-
-def _patterns(path: Path) -> Iterable[str]:
-    try:
-        text = read_regular(path).decode("utf-8", "replace")
-    except OSError:
-        return []
-    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
