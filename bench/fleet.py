@@ -21,7 +21,7 @@ from chaos.postgres import postgres, postgres_programs
 
 from bench.table import Table
 from joey.app.running import run_within
-from joey.app.settings import NO_SOURCES
+from joey.app.sources import NO_SOURCES
 from joey.app.tasks import Given, TaskOptions, open_task, prepare_task
 from joey.fleet.fleet import Fleet, open_fleet
 from joey.fleet.spec import TaskSpec

@@ -28,7 +28,7 @@ from chaos.kills import Tally
 from chaos.postgres import postgres, postgres_programs
 from chaos.reference import ReferencePlayer, prompt_for
 from joey import protocols
-from joey.app.settings import NO_SOURCES
+from joey.app.sources import NO_SOURCES
 from joey.fleet.fleet import Fleet, open_fleet
 from joey.fleet.spec import TaskSpec
 from joey.fleet.worker import EXIT_TAKEN_OVER

@@ -30,7 +30,7 @@ from chaos.kills import Tally
 from chaos.postgres import Postgres, postgres, postgres_programs
 from chaos.reference import LOG, ReferencePlayer, prompt_for
 from joey import protocols
-from joey.app.settings import NO_SOURCES
+from joey.app.sources import NO_SOURCES
 from joey.fleet.fleet import Fleet, open_fleet
 from joey.fleet.ledger import FleetTask, patiently
 from joey.fleet.recorded import joined

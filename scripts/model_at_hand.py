@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from joey.app.settings import default_model, settings_in_force
+from joey.app.settings import default_model
+from joey.app.sources import settings_in_force
 from joey.errors import UsageError
 
 

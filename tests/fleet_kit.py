@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from joey.app.settings import NO_SOURCES
+from joey.app.sources import NO_SOURCES
 from joey.fleet.fleet import Fleet, open_fleet
 from joey.fleet.ledger import FleetTask
 from joey.fleet.spec import TaskSpec

@@ -7,7 +7,8 @@ import pytest
 
 from joey.actions import Action, ReadPath, RunCommand, WritePath
 from joey.app.calls import CallRunner
-from joey.app.settings import default_model, notices, settings_in_force
+from joey.app.settings import default_model, notices
+from joey.app.sources import settings_in_force
 from joey.messages import ShownDiff, ToolResult, ToolUseBlock
 from joey.modes import BUILTIN_MODES
 from joey.policy import Settings, Workspace

@@ -10,7 +10,7 @@ import pytest
 
 from joey.app.dialects import ProtocolChoice, choose_protocol, look_again
 from joey.app.opening import open_configured
-from joey.app.settings import settings_in_force
+from joey.app.sources import settings_in_force
 from joey.cli import main
 from joey.providers import Abilities
 from joey.providers.templates import ServedModel, look_at_server

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from joey.app.settings import Sources
+from joey.app.sources import Sources
 from joey.app.tasks import TaskOptions, open_task, prepare_task
 from joey.cli import main
 from joey.commands import Say

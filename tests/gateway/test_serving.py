@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from gateway_kit import PATHS, call_text, request_body, upstream, whole
-from joey.app.settings import settings_in_force
+from joey.app.sources import settings_in_force
 from joey.cli import main
 from joey.errors import UsageError
 from joey.gateway import Gateway

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from joey.app.settings import Sources, notices, settings_in_force
+from joey.app.settings import notices
+from joey.app.sources import Sources, settings_in_force
 from joey.app.tools import discover
 from joey.modes.builtin import ASK, BUILTIN_MODES
 from joey.modes.files import load_modes

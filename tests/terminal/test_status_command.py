@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from joey.app.services import Services
-from joey.app.settings import settings_in_force
+from joey.app.sources import settings_in_force
 from joey.app.tasks import TaskOptions
 from joey.system.trust import TrustStore
 from joey.terminal.session import Session

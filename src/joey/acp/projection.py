@@ -22,41 +22,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from joey import events
 from joey.acp import updates
 from joey.acp.client import Client
 from joey.acp.updates import Content, Update
-from joey.events import (
-    ApprovalRequested,
-    ArgumentPath,
-    CheckFinished,
-    CommandLeftRunning,
-    CompletionRequested,
-    ContextShortened,
-    Event,
-    FilesLeftBehind,
-    HookReported,
-    ModeChanged,
-    ModelChanged,
-    QuestionRequested,
-    ReasoningDelta,
-    ReasoningStarted,
-    RetryScheduled,
-    SubtaskOpened,
-    TaskAborted,
-    TaskFinished,
-    TextDelta,
-    TextFinished,
-    TextStarted,
-    TodosChanged,
-    ToolCallDelta,
-    ToolCallFinished,
-    ToolCallMalformed,
-    ToolCallStarted,
-    ToolRunFinished,
-    ToolRunProgressed,
-    ToolRunStarted,
-    TurnFinished,
-)
 from joey.messages import ImageBlock, ShownText, ToolResult
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
@@ -75,7 +44,7 @@ class _Call:
     id: str
     name: str
     display: Display
-    arguments: dict[ArgumentPath, list[str]] = field(default_factory=dict)
+    arguments: dict[events.ArgumentPath, list[str]] = field(default_factory=dict)
     titled: bool = False
     ended: bool = False
     output: list[str] = field(default_factory=list)
@@ -91,7 +60,7 @@ class _Call:
     def is_card(self) -> bool:
         return self.display.role == "call"
 
-    def texts(self) -> dict[ArgumentPath, str]:
+    def texts(self) -> dict[events.ArgumentPath, str]:
         return {path: "".join(pieces) for path, pieces in self.arguments.items()}
 
 
@@ -124,7 +93,7 @@ class Projection:
         self.cost: float | None = None
         self._used = 0
 
-    def apply(self, task_id: str, event: Event) -> list[Update]:
+    def apply(self, task_id: str, event: events.Event) -> list[Update]:
         return [*self._updates(task_id, event)]
 
     def call_id(self, task_id: str, call_id: str) -> str | None:
@@ -143,52 +112,63 @@ class Projection:
         self._messages += 1
         return [updates.message("agent_message_chunk", updates.text(words), self._message_id)]
 
-    def _updates(self, task_id: str, event: Event) -> Iterator[Update]:
+    def _updates(self, task_id: str, event: events.Event) -> Iterator[Update]:
         match event:
-            case TextStarted() | TextDelta() | TextFinished() | ReasoningStarted() | ReasoningDelta():
+            case (
+                events.TextStarted()
+                | events.TextDelta()
+                | events.TextFinished()
+                | events.ReasoningStarted()
+                | events.ReasoningDelta()
+            ):
                 yield from self._words(task_id, event)
-            case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() | ToolCallMalformed():
+            case (
+                events.ToolCallStarted()
+                | events.ToolCallDelta()
+                | events.ToolCallFinished()
+                | events.ToolCallMalformed()
+            ):
                 yield from self._call(task_id, event)
-            case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished():
+            case events.ToolRunStarted() | events.ToolRunProgressed() | events.ToolRunFinished():
                 yield from self._run(task_id, event)
-            case TodosChanged(todos):
+            case events.TodosChanged(todos):
                 yield updates.plan(todos)
-            case TurnFinished():
+            case events.TurnFinished():
                 yield from self._usage(task_id, event)
-            case QuestionRequested(_, question, suggestions):
+            case events.QuestionRequested(_, question, suggestions):
                 choices = "".join(f"\n- {each.text}" for each in suggestions)
                 yield from self.say(f"{question}{choices}")
-            case ModeChanged(mode) if task_id not in self._parents:
+            case events.ModeChanged(mode) if task_id not in self._parents:
                 yield {"sessionUpdate": "current_mode_update", "currentModeId": mode}
-            case SubtaskOpened(child_id, _, call_id):
+            case events.SubtaskOpened(child_id, _, call_id):
                 if call := self._calls.get((task_id, call_id)) or self._running.get(task_id):
                     self._parents[child_id] = call
                     title = _title(call, call.display.summary(call.texts()))
                     yield self._changed(call, title=f"{title} ({event.model})" if event.model else title)
-            case TaskFinished() | TaskAborted():
+            case events.TaskFinished() | events.TaskAborted():
                 yield from self._end(task_id, "The task ended before this call did.")
             case _:
                 yield from self._notices(task_id, event)
 
-    def _notices(self, task_id: str, event: Event) -> Iterator[Update]:
+    def _notices(self, task_id: str, event: events.Event) -> Iterator[Update]:
         match event:
-            case RetryScheduled(_, seconds, reason):
+            case events.RetryScheduled(_, seconds, reason):
                 yield from self._end(task_id, "This reply broke off and is requested again.")
                 yield from self.notice("warning", f"Trying again in {seconds:.0f} s", reason)
-            case ModelChanged(model, reason):
+            case events.ModelChanged(model, reason):
                 yield from self.notice("warning", f"Continuing with {model}", reason)
-            case ContextShortened():
+            case events.ContextShortened():
                 yield from self._compaction(event)
-            case CommandLeftRunning(command, group):
+            case events.CommandLeftRunning(command, group):
                 where = f" as process group {group}; stop it with `kill -- -{group}`" if group else ""
                 yield from self.notice("warning", "A command may still be running", f"`{command}`{where}")
-            case CheckFinished(command, code, words) if code != 0:
+            case events.CheckFinished(command, code, words) if code != 0:
                 how = "it could not run to its end" if code is None else "it found problems"
                 yield from self.notice("warning", f"Check `{command}`: {how}", words)
-            case HookReported(point, hook, "failed" | "blocked" | "stopped" | "message" as outcome, words):
+            case events.HookReported(point, hook, "failed" | "blocked" | "stopped" | "message" as outcome, words):
                 level = "info" if outcome == "message" else "warning"
                 yield from self.notice(level, f"Hook {point}: {outcome}", f"`{hook}`: {words}")
-            case FilesLeftBehind(words):
+            case events.FilesLeftBehind(words):
                 yield from self.notice("warning", "Files that run programs later were left behind", words)
 
     # Words
@@ -197,39 +177,39 @@ class Projection:
     def _message_id(self) -> str:
         return f"{self._mark}message-{self._messages}"
 
-    def _words(self, task_id: str, event: Event) -> Iterator[Update]:
+    def _words(self, task_id: str, event: events.Event) -> Iterator[Update]:
         parent = self._parents.get(task_id)
         match event:
-            case TextStarted() | ReasoningStarted():
+            case events.TextStarted() | events.ReasoningStarted():
                 self._messages += 1
-            case TextDelta(words) if parent is not None:
+            case events.TextDelta(words) if parent is not None:
                 parent.words += words
-            case TextFinished() if parent is not None:
+            case events.TextFinished() if parent is not None:
                 yield self._changed(parent, content=[updates.block(updates.text(parent.words))])
                 parent.words = ""
-            case TextDelta(words) if words:
+            case events.TextDelta(words) if words:
                 yield updates.message("agent_message_chunk", updates.text(words), self._message_id)
-            case ReasoningDelta(words) if words and parent is None:
+            case events.ReasoningDelta(words) if words and parent is None:
                 yield updates.message("agent_thought_chunk", updates.text(words), self._message_id)
 
     # Calls
 
     def _call(self, task_id: str, event: Any) -> Iterator[Update]:
         call = self._calls.get((task_id, event.call_id))
-        if call is None or isinstance(event, ToolCallStarted):
+        if call is None or isinstance(event, events.ToolCallStarted):
             call, announced = self._announce(task_id, event.call_id, event.name or "a call")
             yield from announced
         match event:
-            case ToolCallDelta(_, path, words, _) if path:
+            case events.ToolCallDelta(_, path, words, _) if path:
                 yield from self._grow(call, path, words)
-            case ToolCallFinished(_, _, arguments):
+            case events.ToolCallFinished(_, _, arguments):
                 streamed, call.arguments = bool(call.arguments), _flat(arguments)
                 known = arguments if isinstance(arguments, Mapping) else {}
                 if call.is_card:
                     yield self._changed(call, **self._about(call), rawInput=updates.raw_input(known))
                 elif call.display.role == "result" and not streamed and known.get("result"):
                     yield updates.message("agent_message_chunk", updates.text(str(known["result"])), self._message_id)
-            case ToolCallMalformed(_, _, _, message):
+            case events.ToolCallMalformed(_, _, _, message):
                 yield from self._close(call, "failed", [updates.block(updates.text(message))])
 
     def _announce(self, task_id: str, call_id: str, name: str, summary: str = "") -> tuple[_Call, list[Update]]:
@@ -251,7 +231,7 @@ class Projection:
             update["_meta"] = {"parentToolCallId": parent.id}
         return call, [update]
 
-    def _grow(self, call: _Call, path: ArgumentPath, words: str) -> Iterator[Update]:
+    def _grow(self, call: _Call, path: events.ArgumentPath, words: str) -> Iterator[Update]:
         """An argument grew. What a call is about is told once, as soon as another argument begins after it."""
         known = path in call.arguments
         call.arguments.setdefault(path, []).append(words)
@@ -265,13 +245,13 @@ class Projection:
                 call.titled = True
                 yield self._changed(call, **self._about(call, before))
 
-    def _about(self, call: _Call, known: Mapping[ArgumentPath, str] | None = None) -> dict[str, Any]:
+    def _about(self, call: _Call, known: Mapping[events.ArgumentPath, str] | None = None) -> dict[str, Any]:
         known = call.texts() if known is None else known
         paths = [text for path, text in known.items() if path and str(path[-1]).endswith("path") and text]
         locations = [{"path": updates.absolute(each, self._folder)} for each in dict.fromkeys(paths)]
         return {"title": _title(call, call.display.summary(known)), **({"locations": locations} if locations else {})}
 
-    def waiting(self, task_id: str, event: ApprovalRequested) -> tuple[list[Update], Update]:
+    def waiting(self, task_id: str, event: events.ApprovalRequested) -> tuple[list[Update], Update]:
         """A call as a request for permission shows it: all of what would happen, and why it is asked. Before it, its
         announcement, if it is of a reply that came before the task was resumed."""
         call = self._calls.get((task_id, event.call_id))
@@ -290,7 +270,7 @@ class Projection:
             "content": [*content, *([updates.block(updates.text(reason))] if reason else [])],
         }
 
-    def plan_offer(self, event: CompletionRequested) -> tuple[Update, Update]:
+    def plan_offer(self, event: events.CompletionRequested) -> tuple[Update, Update]:
         """A plan as a call that the user may let go ahead: what a request shows of it, and its announcement."""
         return self._offer("Carry out the plan", "switch_mode", updates.block(updates.text(event.result)))
 
@@ -306,21 +286,23 @@ class Projection:
 
     # What became of them
 
-    def _run(self, task_id: str, event: ToolRunStarted | ToolRunProgressed | ToolRunFinished) -> Iterator[Update]:
+    def _run(
+        self, task_id: str, event: events.ToolRunStarted | events.ToolRunProgressed | events.ToolRunFinished
+    ) -> Iterator[Update]:
         call = self._calls.get((task_id, event.call_id))
-        if isinstance(event, ToolRunStarted) and (call is None or call.ended):
+        if isinstance(event, events.ToolRunStarted) and (call is None or call.ended):
             # It is of a reply that came before the task was resumed.
             call, announced = self._announce(task_id, event.call_id, event.name, event.summary)
             yield from announced
         if call is None or not call.is_card or call.ended:
             return
         match event:
-            case ToolRunStarted():
+            case events.ToolRunStarted():
                 self._running[task_id] = call
                 yield self._started(call)
-            case ToolRunProgressed(_, words):
+            case events.ToolRunProgressed(_, words):
                 yield from self._progress(call, words)
-            case ToolRunFinished(_, _, result):
+            case events.ToolRunFinished(_, _, result):
                 self._running.pop(task_id, None)
                 yield from self._finish(call, result)
 
@@ -383,7 +365,7 @@ class Projection:
 
     # The rest
 
-    def _usage(self, task_id: str, event: TurnFinished) -> Iterator[Update]:
+    def _usage(self, task_id: str, event: events.TurnFinished) -> Iterator[Update]:
         """What fills the window of the task that a person started; what its subtasks cost counts with it."""
         if task_id not in self._parents:
             self._used = event.usage.total
@@ -401,7 +383,7 @@ class Projection:
         self._messages += 1
         yield updates.message("agent_thought_chunk", updates.text(f"{title}: {words}\n"), self._message_id)
 
-    def _compaction(self, event: ContextShortened) -> Iterator[Update]:
+    def _compaction(self, event: events.ContextShortened) -> Iterator[Update]:
         if not self._client.compaction:
             hidden = f"{event.hidden_messages} old messages are no longer sent"
             yield from self.notice("info", "The conversation was summarized", hidden)
@@ -412,7 +394,7 @@ class Projection:
         yield {"sessionUpdate": "compaction_update", "compactionId": compaction, "status": "completed", **summary}
 
 
-def _flat(arguments: object) -> dict[ArgumentPath, list[str]]:
+def _flat(arguments: object) -> dict[events.ArgumentPath, list[str]]:
     return {path: [words] for path, words in flat(arguments).items()}
 
 

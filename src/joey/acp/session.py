@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from joey import events
 from joey.acp import options
 from joey.acp.client import Client
 from joey.acp.commands import Command, commands_of, own_command
@@ -30,21 +31,6 @@ from joey.app.notes_for_later import NotePlan
 from joey.app.services import Choices, Services
 from joey.commands import Answer, Cancel, Condense, Say, SetProfile
 from joey.errors import JoeyError
-from joey.events import (
-    ApprovalAnswered,
-    ApprovalRequested,
-    CompletionAnswered,
-    CompletionRequested,
-    ContinueAnswered,
-    ContinueRequested,
-    Event,
-    ModeChanged,
-    ProfileChanged,
-    QuestionAnswered,
-    QuestionRequested,
-    Request,
-    TaskFinished,
-)
 from joey.journal.journal import read_journal
 from joey.journal.markdown import task_title
 from joey.journal.records import TaskOpened
@@ -107,7 +93,7 @@ class Session:
         """The turn that runs."""
         self._served: Turn | None = None
         """The turn that the task works for: the running one, once the task has its prompt."""
-        self._waiting: Request | None = None
+        self._waiting: events.Request | None = None
         """The request that the next prompt answers."""
         self._dialogs: dict[asyncio.Task[None], str] = {}
         """What the user is asked in the editor, and the request that it answers."""
@@ -188,7 +174,7 @@ class Session:
         """Give a prompt to whoever waits for it: an open question, the task that is open, or a task to be opened."""
         waiting, self._waiting = self._waiting, None
         task = self._task
-        if task is not None and waiting is not None and not isinstance(waiting, CompletionRequested):
+        if task is not None and waiting is not None and not isinstance(waiting, events.CompletionRequested):
             command: Answer | Say = Answer(waiting.request_id, yes=True, text=prompt.text, images=prompt.images)
         elif task is not None and task.waits_for_message and not self._changed:
             command = Say(prompt.text, prompt.images)
@@ -311,37 +297,42 @@ class Session:
 
     # From the task
 
-    def _watch(self, task_id: str, event: Event) -> None:
+    def _watch(self, task_id: str, event: events.Event) -> None:
         for update in self._projection.apply(task_id, event):
             self._send(update)
         match event:
-            case ProfileChanged(profile) if profile != self.profile:
+            case events.ProfileChanged(profile) if profile != self.profile:
                 self.profile = profile
                 self._send_options()
-            case ModeChanged(mode) if self._task is not None and task_id == self._task.id:
+            case events.ModeChanged(mode) if self._task is not None and task_id == self._task.id:
                 self.mode = mode
                 self._send_options()
-            case ApprovalRequested():
+            case events.ApprovalRequested():
                 self._ask(event, self._permission(task_id, event))
-            case ApprovalAnswered() | QuestionAnswered() | CompletionAnswered() | ContinueAnswered():
+            case (
+                events.ApprovalAnswered()
+                | events.QuestionAnswered()
+                | events.CompletionAnswered()
+                | events.ContinueAnswered()
+            ):
                 self._close_dialogs(event.request_id)
-            case CompletionRequested(plan=True) if self._is_ours(task_id):
+            case events.CompletionRequested(plan=True) if self._is_ours(task_id):
                 self._ask(event, self._plan(event))
-            case CompletionRequested() if self._is_ours(task_id):
+            case events.CompletionRequested() if self._is_ours(task_id):
                 self._wait_for_prompt(event, "end_turn")
-            case QuestionRequested():
+            case events.QuestionRequested():
                 self._question(event)
-            case ContinueRequested() if self._client.forms:
+            case events.ContinueRequested() if self._client.forms:
                 self._ask(event, self._continue(event))
-            case ContinueRequested():
+            case events.ContinueRequested():
                 self._stop_at_limit(event)
-            case TaskFinished(outcome, message) if self._is_ours(task_id):
+            case events.TaskFinished(outcome, message) if self._is_ours(task_id):
                 self._finished(outcome, message)
 
     def _is_ours(self, task_id: str) -> bool:
         return self._task is None or task_id == self._task.id
 
-    def _wait_for_prompt(self, request: Request, reason: StopReason) -> None:
+    def _wait_for_prompt(self, request: events.Request, reason: StopReason) -> None:
         self._waiting = request
         if self._served is not None:
             self._served.end(reason)
@@ -356,7 +347,7 @@ class Session:
             self._say(message)
         self._served.end(_REASONS.get(outcome, "cancelled"))
 
-    def _ask(self, request: Request, work: Coroutine[Any, Any, None]) -> None:
+    def _ask(self, request: events.Request, work: Coroutine[Any, Any, None]) -> None:
         self._answered.discard(request.request_id)  # a resumed task counts from 1 again
         task = asyncio.ensure_future(work)
         self._dialogs[task] = request.request_id
@@ -371,7 +362,7 @@ class Session:
             if about == request_id:
                 dialog.cancel()
 
-    async def _permission(self, task_id: str, event: ApprovalRequested) -> None:
+    async def _permission(self, task_id: str, event: events.ApprovalRequested) -> None:
         """Ask the user, and answer the task. Whatever is no clear yes is a no."""
         announced, call = self._projection.waiting(task_id, event)
         for update in announced:
@@ -393,7 +384,7 @@ class Session:
     @property
     def waits_for_answer(self) -> bool:
         """Whether the next prompt answers a question."""
-        return self._waiting is not None and not isinstance(self._waiting, CompletionRequested)
+        return self._waiting is not None and not isinstance(self._waiting, events.CompletionRequested)
 
     async def confirm_note(self, plan: NotePlan) -> bool:
         """Show what a line for AGENTS.md would change, as a call that the user may let go ahead."""
@@ -404,7 +395,7 @@ class Session:
         self._send({**call, "sessionUpdate": "tool_call_update", "status": "completed" if accepted else "failed"})
         return accepted
 
-    async def _plan(self, event: CompletionRequested) -> None:
+    async def _plan(self, event: events.CompletionRequested) -> None:
         """Offer to carry out a plan. Whatever is no yes leaves it to the next prompt."""
         call, announced = self._projection.plan_offer(event)
         self._send(announced)
@@ -418,13 +409,13 @@ class Session:
         elif event.request_id not in self._answered:
             self._wait_for_prompt(event, "end_turn")
 
-    def _question(self, event: QuestionRequested) -> None:
+    def _question(self, event: events.QuestionRequested) -> None:
         if self._client.forms:
             self._ask(event, self._form(event))
         else:
             self._wait_for_prompt(event, "end_turn")
 
-    async def _continue(self, event: ContinueRequested) -> None:
+    async def _continue(self, event: events.ContinueRequested) -> None:
         result = await self._filled_in(options.continue_form(event.reason))
         if event.request_id in self._answered:
             return
@@ -433,7 +424,7 @@ class Session:
         else:
             self._stop_at_limit(event)
 
-    def _stop_at_limit(self, event: ContinueRequested) -> None:
+    def _stop_at_limit(self, event: events.ContinueRequested) -> None:
         self._say(f"{event.reason}\n\nSend a message to continue.")
         self._wait_for_prompt(event, "max_turn_requests")
 
@@ -444,7 +435,7 @@ class Session:
         except (RpcError, asyncio.CancelledError):
             return None
 
-    async def _form(self, event: QuestionRequested) -> None:
+    async def _form(self, event: events.QuestionRequested) -> None:
         text = options.form_answer(await self._filled_in(options.form(event)))
         if event.request_id in self._answered:
             return

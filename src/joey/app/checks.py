@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from joey.actions import RunCommand
-from joey.app.settings import Sources, approvals_in_force, environment_rules, located_at, sandbox_settings
+from joey.app.settings import approvals_in_force, environment_rules, located_at, sandbox_settings
+from joey.app.sources import Sources
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats.toml import read_toml
 from joey.config import Config

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from joey import protocols
 from joey.app.models import catalogue
-from joey.app.settings import key_for
+from joey.app.sources import key_for
 from joey.config import Config
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols.resolve import AUTO, NATIVE, WITHOUT_NATIVE_CALLS, resolve_protocol

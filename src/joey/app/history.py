@@ -6,25 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from joey import events
 from joey.errors import JoeyError
-from joey.events import (
-    ContextShortened,
-    Event,
-    ModeChanged,
-    ReasoningDelta,
-    ReasoningStarted,
-    SubtaskOpened,
-    TaskAborted,
-    TextDelta,
-    TextFinished,
-    TextStarted,
-    TodosChanged,
-    ToolCallFinished,
-    ToolCallStarted,
-    ToolRunFinished,
-    ToolRunStarted,
-    TurnFinished,
-)
 from joey.frames import is_users_answer, users_words
 from joey.journal.records import (
     ChildOpened,
@@ -53,7 +36,7 @@ class UserWords:
     images: tuple[ImageBlock, ...] = ()
 
 
-Remembered: TypeAlias = tuple[str, Event | UserWords]
+Remembered: TypeAlias = tuple[str, events.Event | UserWords]
 """The id of the task, and what happened in it."""
 
 
@@ -69,7 +52,7 @@ class History:
             yield from ((task_id, each) for each in events_of(record))
             if isinstance(record, ChildOpened):
                 yield from self._child(record.child_id)
-        yield task_id, TaskAborted()
+        yield task_id, events.TaskAborted()
 
     def _child(self, child_id: str) -> Iterator[Remembered]:
         """A subtask. Its first message is the model's, and stands in the call already."""
@@ -109,33 +92,33 @@ def _opening(record: TaskOpened) -> Record:
     return MessageAdded(Message("user", record.content))
 
 
-def events_of(record: Record) -> Iterator[Event | UserWords]:
+def events_of(record: Record) -> Iterator[events.Event | UserWords]:
     """What a record shows, without the subtasks that it names."""
     match record:
         case MessageAdded(message):
             yield from _message(message)
         case ReplyInterrupted(text):
-            yield from (TextStarted(), TextDelta(text), TextFinished())
+            yield from (events.TextStarted(), events.TextDelta(text), events.TextFinished())
         case RunBegan(call_id, name):
-            yield ToolRunStarted(call_id, name)
+            yield events.ToolRunStarted(call_id, name)
         case RunEnded(call_id, name, result):
-            yield ToolRunFinished(call_id, name, result)
+            yield events.ToolRunFinished(call_id, name, result)
             if is_users_answer(result.text):
                 yield UserWords(users_words(result.text))
         case TurnEnded(usage, cost):
-            yield TurnFinished(0, usage, cost)
+            yield events.TurnFinished(0, usage, cost)
         case TodosSet(todos):
-            yield TodosChanged(todos)
+            yield events.TodosChanged(todos)
         case ModeSet(mode):
-            yield ModeChanged(mode)
+            yield events.ModeChanged(mode)
         case MessagesHidden(count, summary):
-            yield ContextShortened(count, summary)
+            yield events.ContextShortened(count, summary)
         case ChildOpened(child_id, call_id):
             mode = record.subtask.mode if record.subtask is not None else ""
-            yield SubtaskOpened(child_id, mode, call_id, model=record.model)
+            yield events.SubtaskOpened(child_id, mode, call_id, model=record.model)
 
 
-def _message(message: Message) -> Iterator[Event | UserWords]:
+def _message(message: Message) -> Iterator[events.Event | UserWords]:
     if message.role == "user":
         words = (users_words(block.text) for block in message.content if isinstance(block, TextBlock))
         images = tuple(block for block in message.content if isinstance(block, ImageBlock))
@@ -147,12 +130,12 @@ def _message(message: Message) -> Iterator[Event | UserWords]:
         yield from _block(block)
 
 
-def _block(block: Block) -> Iterator[Event]:
+def _block(block: Block) -> Iterator[events.Event]:
     match block:
         case TextBlock(text) if text.strip():
-            yield from (TextStarted(), TextDelta(text), TextFinished())
+            yield from (events.TextStarted(), events.TextDelta(text), events.TextFinished())
         case ReasoningBlock(text) if text:
-            yield from (ReasoningStarted(), ReasoningDelta(text))
+            yield from (events.ReasoningStarted(), events.ReasoningDelta(text))
         case ToolUseBlock(call_id, name, arguments):
-            yield ToolCallStarted(call_id, name)
-            yield ToolCallFinished(call_id, name, arguments)
+            yield events.ToolCallStarted(call_id, name)
+            yield events.ToolCallFinished(call_id, name, arguments)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from joey.app.dialects import GRAMMAR_SERVERS, choose_protocol
 from joey.app.models import catalogue
-from joey.app.settings import key_for, located_at
+from joey.app.settings import located_at
+from joey.app.sources import key_for
 from joey.config import Config
 from joey.errors import UsageError
 from joey.protocols import Protocol

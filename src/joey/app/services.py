@@ -24,16 +24,8 @@ from joey.app.models import catalogue
 from joey.app.notes_for_later import NotePlan, add_note
 from joey.app.permissions import granted_in, revoke
 from joey.app.sandbox import check_profile
-from joey.app.settings import (
-    Sources,
-    approvals_in_force,
-    default_model,
-    located_at,
-    notices,
-    sandbox_settings,
-    settings_in_force,
-    usable_models,
-)
+from joey.app.settings import approvals_in_force, default_model, located_at, notices, sandbox_settings, usable_models
+from joey.app.sources import Sources, settings_in_force
 from joey.app.tasks import (
     NOTHING_GIVEN,
     Given,

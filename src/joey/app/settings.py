@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from joey.app.models import local_servers
-from joey.app.sources import NO_SOURCES, Sources, key_for, settings_in_force
 from joey.config import Config, Setting
 from joey.errors import UsageError
 from joey.modes.files import load_modes
@@ -21,19 +20,6 @@ from joey.sandbox import ProcessLimits, SandboxSettings
 from joey.system.keyring import find_key
 from joey.tools.shell.environment import EnvironmentRules
 
-__all__ = [
-    "NO_SOURCES",
-    "Sources",
-    "approvals_in_force",
-    "default_model",
-    "environment_rules",
-    "key_for",
-    "located_at",
-    "notices",
-    "sandbox_settings",
-    "settings_in_force",
-    "usable_models",
-]
 _USUAL_MODELS = {"ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5-5", "OPENAI_API_KEY": "openai/gpt-6.1-sol"}
 
 

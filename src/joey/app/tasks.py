@@ -22,7 +22,8 @@ from joey.app.model_parts import PartsMaker
 from joey.app.opening import open_fast, open_with_fallbacks
 from joey.app.permissions import project_permissions
 from joey.app.sandbox import check_profile
-from joey.app.settings import NO_SOURCES, Sources, approvals_in_force, default_model, located_at, sandbox_settings
+from joey.app.settings import approvals_in_force, default_model, located_at, sandbox_settings
+from joey.app.sources import NO_SOURCES, Sources
 from joey.app.tools import discover
 from joey.app.worktrees import keep_on_branch
 from joey.bounded.files import read_regular

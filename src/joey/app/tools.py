@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joey.app.checks import language_settings
-from joey.app.settings import Sources, environment_rules, sandbox_settings
+from joey.app.settings import environment_rules, sandbox_settings
+from joey.app.sources import Sources
 from joey.config import Config
 from joey.errors import UsageError
 from joey.mcp.config import configured_servers

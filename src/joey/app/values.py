@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from joey import protocols
-from joey.app.settings import key_for
+from joey.app.sources import key_for
 from joey.app.tools import discover
 from joey.config import Config
 from joey.protocols.resolve import AUTO

@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _settings(workspace: Path, flags: Mapping[str, Any]) -> Settings:
     from joey.app.permissions import project_permissions
-    from joey.app.settings import approvals_in_force, settings_in_force
+    from joey.app.settings import approvals_in_force
+    from joey.app.sources import settings_in_force
     from joey.policy.permissions import permitted
 
     chosen = approvals_in_force(settings_in_force(workspace, flags)).settings

@@ -91,7 +91,7 @@ def _unset(name: str) -> int:
 
 
 def _get(workspace: Path, name: str, *, as_json: bool) -> int:
-    from joey.app.settings import settings_in_force
+    from joey.app.sources import settings_in_force
     from joey.config.files import find_key
 
     wanted = name if name.startswith(("prices.", "models.")) else find_key(name).name
@@ -116,7 +116,8 @@ def _paths(workspace: Path, *, as_json: bool) -> int:
 
 
 def _list(workspace: Path, *, as_json: bool) -> int:
-    from joey.app.settings import notices, settings_in_force
+    from joey.app.settings import notices
+    from joey.app.sources import settings_in_force
 
     config = settings_in_force(workspace)
     rows, keys = _rows(config), _keys()

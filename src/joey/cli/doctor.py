@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from joey.cli.flags import add_workspace_flag, workspace_in
 from joey.errors import JoeyError
+from joey.system.hosts import host_of, is_this_machine
 from joey.system.installation import add_extra
 
 if TYPE_CHECKING:
@@ -54,9 +55,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     workspace = workspace_in(args)
+    config = _readable_settings(workspace)
     findings = [
-        *_machine(workspace),
-        *_models(workspace, online=args.online),
+        *_machine(workspace, config),
+        *_models(config, online=args.online),
         *_folders(workspace),
         *_from_roo(workspace),
     ]
@@ -78,30 +80,35 @@ def _lines(findings: list[Finding]) -> Iterator[str]:
     yield f"Missing: {', '.join(missing)}." if missing else "Nothing required is missing."
 
 
+def _readable_settings(workspace: Path) -> Config | None:
+    """None: they cannot be read, which is a finding of its own."""
+    from joey.app.sources import settings_in_force
+
+    try:
+        return settings_in_force(workspace)
+    except JoeyError:
+        return None
+
+
 # The machine
 
 
-def _machine(workspace: Path) -> Iterator[Finding]:
+def _machine(workspace: Path, config: Config | None) -> Iterator[Finding]:
     yield _python()
     yield _terminal()
     yield _program("git", needed=False, advice="install git to see commits and diffs")
     yield _ripgrep()
     yield _shell()
-    yield _sandbox(workspace)
+    yield _sandbox(workspace, config)
     yield _codebase_search()
-    yield _language_servers(workspace)
-    yield _browser(workspace)
+    yield _language_servers(workspace, config)
+    yield _browser(config.value("browser.program") if config else None)
     yield _images()
 
 
-def _browser(workspace: Path) -> Finding:
-    from joey.app.settings import settings_in_force
+def _browser(chosen: str | None) -> Finding:
     from joey.tools.browser.chromium import find_chromium, why_no_browser
 
-    try:
-        chosen = settings_in_force(workspace).value("browser.program")
-    except JoeyError:
-        chosen = None  # the settings are a finding of their own
     if missing := why_no_browser(chosen):
         return Finding("browser", "note", "browser_action is not offered", missing)
     path = find_chromium(chosen) or ""
@@ -178,17 +185,14 @@ def _shell() -> Finding:
     return Finding("shell", "ok", path)
 
 
-def _sandbox(workspace: Path) -> Finding:
+def _sandbox(workspace: Path, config: Config | None) -> Finding:
     import asyncio
 
     from joey.app.sandbox import walls_of
-    from joey.app.settings import sandbox_settings, settings_in_force
+    from joey.app.settings import sandbox_settings
     from joey.sandbox import SandboxSettings, open_sandbox
 
-    try:
-        settings = sandbox_settings(settings_in_force(workspace))
-    except JoeyError:
-        settings = SandboxSettings()  # the settings are a finding of their own
+    settings = sandbox_settings(config) if config else SandboxSettings()
     sandbox = asyncio.run(open_sandbox(walls_of(workspace, settings, "none")))
     sandbox.close()
     held = sandbox.held
@@ -197,16 +201,16 @@ def _sandbox(workspace: Path) -> Finding:
     return Finding("sandbox", "ok" if held.level == "full" else "note", f"{found}{off}", held.advice or held.note)
 
 
-def _language_servers(workspace: Path) -> Finding:
+def _language_servers(workspace: Path, config: Config | None) -> Finding:
     from joey.app.checks import language_settings
-    from joey.app.settings import settings_in_force
     from joey.tools.languages.programs import KNOWN, installed
 
     subject = "language server"
     try:
-        usable = ", ".join(each.name for each in language_settings(settings_in_force(workspace), workspace).servers)
+        servers = language_settings(config, workspace).servers if config else ()
     except JoeyError:
-        usable = ""  # the settings are a finding of their own
+        servers = ()  # the settings are a finding of their own
+    usable = ", ".join(each.name for each in servers)
     if usable:
         return Finding(subject, "ok", usable)
     if found := ", ".join(each.name for each in installed(KNOWN)):
@@ -237,10 +241,9 @@ def _codebase_search() -> Finding:
 # Models
 
 
-def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
+def _models(config: Config | None, *, online: bool) -> Iterator[Finding]:
     """One finding for each key that is set and each local server, and one if no model can be used at all."""
     from joey.providers import ENDPOINTS
-    from joey.system.hosts import host_of, is_this_machine
     from joey.system.keyring import find_key
 
     usable, without = False, []
@@ -251,21 +254,18 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
             yield Finding(f"{name} key", "ok", f"{endpoint.key_variable} is set in {key.where}")
         address = _address(endpoint)
         if is_this_machine(host_of(address)):
-            answers = _answers(address)
-            usable = usable or answers
-            yield Finding(name, "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
+            server = _server(name, address)
+            usable = usable or server.state == "ok"
+            yield server
         elif key is None:
             without.append(endpoint.key_variable)
         elif online:
-            yield _online(name, address)
-    for finding in _in_this_process():
+            yield _answering(name, address, "check the network, the proxy and the address")
+    for finding in (*_in_this_process(), *_own_server(config)):
         usable = usable or finding.state == "ok"
         yield finding
-    if own := _own_server(workspace):
-        usable = usable or own.state == "ok"
-        yield own
-    yield from _upstreams(workspace)
-    if usable and (calls := _calls(workspace, online=online)):
+    yield from _upstreams(config)
+    if usable and config and (calls := _calls(config, online=online)):
         yield calls
     if without:
         yield Finding("keys", "note", f"not set: {', '.join(without)}")
@@ -273,21 +273,19 @@ def _models(workspace: Path, *, online: bool) -> Iterator[Finding]:
         yield Finding("a model", "missing", "no API key, no local server, no installed model", _ways())
 
 
-def _calls(workspace: Path, *, online: bool) -> Finding | None:
+def _calls(config: Config, *, online: bool) -> Finding | None:
     """How the model of tasks here is had to call tools, and why."""
     from joey.app.dialects import protocol_of, server_of_model
-    from joey.app.settings import default_model, settings_in_force
-    from joey.system.hosts import host_of, is_this_machine
+    from joey.app.settings import default_model
 
     try:
-        config = settings_in_force(workspace)
         model = config.value("model") or default_model()
         address = server_of_model(model, config)
         if address and not online and not is_this_machine(host_of(address)):
             return None
         return Finding("calls", "ok", f"{model}: {protocol_of(model, config)}")
     except JoeyError:
-        return None  # a model that cannot be used, or settings that cannot be read, are findings of their own
+        return None  # a model that cannot be used is a finding of its own
 
 
 def _in_this_process() -> Iterator[Finding]:
@@ -310,43 +308,33 @@ def _in_this_process() -> Iterator[Finding]:
         yield Finding(f"local/{name}", "ok" if has_runtime() and enough else "note", found, advice)
 
 
-def _own_server(workspace: Path) -> Finding | None:
+def _own_server(config: Config | None) -> Iterator[Finding]:
     """The server that the settings name in place of a provider's."""
-    from joey.app.settings import settings_in_force
-    from joey.system.hosts import host_of, is_this_machine
-
-    try:
-        address = settings_in_force(workspace).value("base_url")
-    except JoeyError:
-        return None  # which is a finding of its own
-    if address is None:
-        return None
-    if not is_this_machine(host_of(address)):
-        return Finding("base_url", "ok", f"{address} (not contacted; it is not on this machine)")
-    answers = _answers(address)
-    return Finding("base_url", "ok" if answers else "note", f"{address} {'answers' if answers else 'does not answer'}")
+    if config and (address := config.value("base_url")):
+        yield _server("base_url", address)
 
 
-def _upstreams(workspace: Path) -> Iterator[Finding]:
+def _upstreams(config: Config | None) -> Iterator[Finding]:
     """The servers that the gateway is to be in front of."""
-    from joey.app.settings import settings_in_force
-    from joey.system.hosts import host_of, is_this_machine
-
-    try:
-        upstreams = settings_in_force(workspace).upstreams
-    except JoeyError:
-        return  # which is a finding of its own
-    for name, entry in upstreams.items():
+    for name, entry in config.upstreams.items() if config else ():
         subject, url = f"upstream {name}", entry.get("url")
         if url is None:
             yield Finding(subject, "ok", entry.get("model", "no model; set `model` or `url`"))
-        elif not is_this_machine(host_of(url)):
-            yield Finding(subject, "ok", f"{url} (not contacted; it is not on this machine)")
         else:
-            answers = _answers(url)
-            advice = "" if answers else "start the server, or check the address"
-            found = f"{url} {'answers' if answers else 'does not answer'}"
-            yield Finding(subject, "ok" if answers else "note", found, advice)
+            yield _server(subject, url, "start the server, or check the address")
+
+
+def _server(subject: str, address: str, advice: str = "") -> Finding:
+    """A server of the user's. Only one on this machine is contacted."""
+    if is_this_machine(host_of(address)):
+        return _answering(subject, address, advice)
+    return Finding(subject, "ok", f"{address} (not contacted; it is not on this machine)")
+
+
+def _answering(subject: str, address: str, advice: str) -> Finding:
+    if _answers(address):
+        return Finding(subject, "ok", f"{address} answers")
+    return Finding(subject, "note", f"{address} does not answer", advice)
 
 
 def _ways() -> str:
@@ -386,12 +374,6 @@ def _answers(address: str) -> bool:
     return True
 
 
-def _online(name: str, address: str) -> Finding:
-    if _answers(address):
-        return Finding(name, "ok", f"{address} answers")
-    return Finding(name, "note", f"{address} does not answer", "check the network, the proxy and the address")
-
-
 # Folders and settings
 
 
@@ -414,7 +396,8 @@ def _writable(subject: str, folder: Path) -> Finding:
 
 
 def _settings(workspace: Path) -> Finding:
-    from joey.app.settings import approvals_in_force, notices, settings_in_force
+    from joey.app.settings import approvals_in_force, notices
+    from joey.app.sources import settings_in_force
 
     try:
         config = settings_in_force(workspace)
@@ -483,10 +466,7 @@ def _trust(workspace: Path) -> Finding:
 def _from_roo(workspace: Path) -> Iterator[Finding]:
     yield from _roo_modes(workspace)
     yield from _roo_rules(workspace)
-    for name, what in (
-        (".rooignore", "applies to every tool"),
-        ("AGENTS.md", "sent to the model"),
-    ):
+    for name, what in ((".rooignore", "applies to every tool"), ("AGENTS.md", "sent to the model")):
         if (workspace / name).is_file():
             yield Finding(name, "ok", f"read; {what}")
     yield from _mcp_and_commands(workspace)

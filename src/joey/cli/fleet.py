@@ -29,7 +29,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from joey.app.settings import default_model, settings_in_force
+from joey.app.settings import default_model
+from joey.app.sources import settings_in_force
 from joey.cli.flags import add_setting_flags, settings_in
 from joey.errors import UsageError
 from joey.system.installation import add_extra

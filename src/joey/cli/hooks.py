@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from joey.app.hooks import accept_hooks, hooks_of, list_hooks
-from joey.app.settings import Sources
+from joey.app.sources import Sources
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -77,7 +77,7 @@ def _everything() -> list[str]:
 
 
 def _settings() -> Config:
-    from joey.app.settings import settings_in_force
+    from joey.app.sources import settings_in_force
 
     return settings_in_force(Path.cwd())
 
@@ -268,7 +268,7 @@ def _refresh(only: str | None) -> int:
 
 def _answer_of(name: str) -> Found | None:
     """What a provider's server answers; None for one that is not ready: without a key, or not running here."""
-    from joey.app.settings import key_for
+    from joey.app.sources import key_for
 
     own = _settings().base_url_for(f"{name}/")
     address, key = own or usual_addresses(os.environ)[name], key_for(f"{name}/")

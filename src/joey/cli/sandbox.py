@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from joey.app.sandbox import walls_of
-from joey.app.settings import environment_rules, sandbox_settings, settings_in_force
+from joey.app.settings import environment_rules, sandbox_settings
+from joey.app.sources import settings_in_force
 from joey.cli.flags import add_workspace_flag
 from joey.errors import UsageError
 from joey.sandbox import Sandbox, SandboxSettings, open_sandbox

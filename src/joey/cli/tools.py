@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from joey.app.settings import settings_in_force
+    from joey.app.sources import settings_in_force
     from joey.app.tools import discover, tool_choices
     from joey.tools.toolset import choices_for
 
@@ -256,7 +256,7 @@ async def _call(
     """The result, and the exit code of the command that was run, if one was."""
     from joey.app.calls import CallRunner
     from joey.app.checks import language_settings
-    from joey.app.settings import settings_in_force
+    from joey.app.sources import settings_in_force
     from joey.app.tools import builtin_options, servers_of
     from joey.policy import Workspace
     from joey.system.folders import state_folder
@@ -308,7 +308,7 @@ def _choices(here: Discovery, mode: str) -> ToolChoices:
     """Tools that only some models get can be tried as well."""
     from dataclasses import replace
 
-    from joey.app.settings import settings_in_force
+    from joey.app.sources import settings_in_force
     from joey.app.tools import tool_choices
 
     chosen = tool_choices(settings_in_force(here.workspace), here.workspace)
@@ -320,7 +320,8 @@ def _settings(workspace: Path, flags: Mapping[str, Any]) -> Any:
     """Whoever types a call may at least read the folder they are in."""
     from dataclasses import replace
 
-    from joey.app.settings import approvals_in_force, settings_in_force
+    from joey.app.settings import approvals_in_force
+    from joey.app.sources import settings_in_force
     from joey.mcp.config import configured_servers
 
     settings = approvals_in_force(settings_in_force(workspace, flags)).settings

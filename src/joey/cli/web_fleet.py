@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from joey.app.settings import settings_in_force
+from joey.app.sources import settings_in_force
 from joey.config import Config
 from joey.journal.store import TaskStore
 from joey.system.folders import state_folder

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from joey.app.running import run_within
-from joey.app.settings import key_for
+from joey.app.sources import key_for
 from joey.app.tasks import Given, TaskOptions, open_task, prepare_task
 from joey.commands import Answer, Cancel
 from joey.errors import JoeyError

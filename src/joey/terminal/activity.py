@@ -16,31 +16,7 @@ from typing import Literal, TypeAlias
 
 from rich.text import Text
 
-from joey.events import (
-    ApprovalAnswered,
-    ApprovalRequested,
-    CheckFinished,
-    CheckStarted,
-    CompletionAnswered,
-    CompletionRequested,
-    ContinueAnswered,
-    ContinueRequested,
-    Event,
-    PromptProgressed,
-    QuestionAnswered,
-    QuestionRequested,
-    ReasoningDelta,
-    RetryScheduled,
-    TaskFinished,
-    TaskStarted,
-    TextDelta,
-    ToolCallDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-    ToolRunFinished,
-    ToolRunStarted,
-    TurnStarted,
-)
+from joey import events
 from joey.system.visible import one_line
 from joey.terminal.drawing import inked
 from joey.tools.builtin import builtin_display
@@ -75,34 +51,46 @@ class Activity:
 IDLE = Activity()
 
 
-def after(activity: Activity, event: Event, now: float) -> Activity:
+def after(activity: Activity, event: events.Event, now: float) -> Activity:
     """The activity after an event that came now."""
     match event:
-        case TaskStarted() | ApprovalAnswered() | QuestionAnswered() | CompletionAnswered() | ContinueAnswered():
+        case (
+            events.TaskStarted()
+            | events.ApprovalAnswered()
+            | events.QuestionAnswered()
+            | events.CompletionAnswered()
+            | events.ContinueAnswered()
+        ):
             return Activity("waiting", _WAITING, since=now)
-        case TurnStarted():
+        case events.TurnStarted():
             return Activity("waiting", _WAITING, since=now if activity.is_idle else activity.since)
-        case RetryScheduled(_, seconds, reason):
+        case events.RetryScheduled(_, seconds, reason):
             what = one_line(reason).rstrip(".")
             return Activity("waiting", what, since=activity.since, until=now + seconds)
-        case TaskFinished() | ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+        case (
+            events.TaskFinished()
+            | events.ApprovalRequested()
+            | events.QuestionRequested()
+            | events.CompletionRequested()
+            | events.ContinueRequested()
+        ):
             return IDLE
-        case PromptProgressed(read, total):
+        case events.PromptProgressed(read, total):
             part = f"reading the prompt, {100 * read // total} %" if read < total else _WAITING
             return _doing(activity, "waiting", part)
-        case TextDelta():
+        case events.TextDelta():
             return _doing(activity, "replying", "writing a reply")
-        case ReasoningDelta():
+        case events.ReasoningDelta():
             return _doing(activity, "replying", "thinking")
-        case ToolCallStarted(call_id, name):
+        case events.ToolCallStarted(call_id, name):
             return Activity("writing", _written(name), activity.since, call_id=call_id, name=name)
-        case ToolCallDelta(call_id, path, text) if activity.call_id == call_id:
+        case events.ToolCallDelta(call_id, path, text) if activity.call_id == call_id:
             return _grown(activity, path, text)
-        case ToolCallFinished() | ToolRunFinished() | CheckFinished():
+        case events.ToolCallFinished() | events.ToolRunFinished() | events.CheckFinished():
             return _doing(activity, "waiting", _WAITING)
-        case CheckStarted(command):
+        case events.CheckStarted(command):
             return Activity("running", f"checking the edits: {one_line(command)}", activity.since)
-        case ToolRunStarted(_, name, summary):
+        case events.ToolRunStarted(_, name, summary):
             return Activity("running", _running(name, summary), activity.since)
         case _:
             return activity

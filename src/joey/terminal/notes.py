@@ -4,78 +4,61 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from joey.events import (
-    CheckFinished,
-    CommandLeftRunning,
-    ContextKept,
-    ContextShortened,
-    Event,
-    FilesLeftBehind,
-    HookReported,
-    ModeChanged,
-    ModelChanged,
-    RequestDelayed,
-    RetryScheduled,
-    SandboxReported,
-    SubtaskClosed,
-    SubtaskOpened,
-    TaskAborted,
-    TaskFinished,
-)
+from joey import events
 from joey.system.visible import one_line
 from joey.terminal.status import money
 
 NoteKind: TypeAlias = Literal["note", "warning", "error"]
 
 
-def note_on(event: Event) -> tuple[str, NoteKind] | None:
+def note_on(event: events.Event) -> tuple[str, NoteKind] | None:
     """The line about an event; None for those that have none. Turns have none: the status line counts them."""
     match event:
-        case ModeChanged(mode, reason):
+        case events.ModeChanged(mode, reason):
             return f"Switched to {mode} mode{f': {reason}' if reason else '.'}", "note"
-        case SubtaskOpened(child_id, mode):
+        case events.SubtaskOpened(child_id, mode):
             where = f", in {event.worktree}" if event.worktree else ""
             model = f", with {event.model}" if event.model else ""
             return f"Subtask {subtask_label(mode, child_id)} started{model}{where}.", "note"
-        case SubtaskClosed():
+        case events.SubtaskClosed():
             return _on_closed(event), "note"
-        case ContextShortened():
+        case events.ContextShortened():
             return _shortened(event), "note"
-        case ContextKept(reason):
+        case events.ContextKept(reason):
             return f"Not summarized: {reason}", "warning"
-        case SandboxReported(level, _, message):
+        case events.SandboxReported(level, _, message):
             return f"Sandbox: {message}", "note" if level == "full" else "warning"
-        case CommandLeftRunning(command, 0):
+        case events.CommandLeftRunning(command, 0):
             return f"`{command}` may have been started as the task was interrupted. Look for it with `ps`.", "warning"
-        case CommandLeftRunning(command, group):
+        case events.CommandLeftRunning(command, group):
             where = f"may still be running as process group {group}; stop it with `kill -- -{group}`"
             return f"From before the task was interrupted: `{command}` {where}.", "warning"
-        case FilesLeftBehind(message):
+        case events.FilesLeftBehind(message):
             return message, "warning"
-        case HookReported() | CheckFinished():
-            return _on_hook(event) if isinstance(event, HookReported) else _on_check(event)
-        case TaskAborted(reason):
+        case events.HookReported() | events.CheckFinished():
+            return _on_hook(event) if isinstance(event, events.HookReported) else _on_check(event)
+        case events.TaskAborted(reason):
             return f"Stopped: {reason}", "note"
-        case TaskFinished(outcome, message) if outcome != "completed":
+        case events.TaskFinished(outcome, message) if outcome != "completed":
             return f"The task ended: {outcome}. {message}", "error" if outcome in ("error", "limit") else "note"
         case _:
             return _on_request(event)
 
 
-def _on_request(event: Event) -> tuple[str, NoteKind] | None:
+def _on_request(event: events.Event) -> tuple[str, NoteKind] | None:
     """The line about a request that had to wait, or that another model answers."""
     match event:
-        case RetryScheduled(attempt, seconds, reason):
+        case events.RetryScheduled(attempt, seconds, reason):
             return f"{reason.rstrip('.')}. Trying again in {seconds:.0f} s (attempt {attempt}).", "warning"
-        case RequestDelayed(seconds):
+        case events.RequestDelayed(seconds):
             return f"The provider's limits are reached. Continuing in {seconds:.0f} s.", "note"
-        case ModelChanged(model, reason):
+        case events.ModelChanged(model, reason):
             return f"{reason.rstrip('.')}. Continuing with {model}.", "warning"
         case _:
             return None
 
 
-def _on_closed(event: SubtaskClosed) -> str:
+def _on_closed(event: events.SubtaskClosed) -> str:
     how = f": {event.outcome}" if event.outcome not in ("", "completed") else ""
     took = f" ({event.turns} turns{f', {money(event.cost)}' if event.cost else ''})" if event.beside else ""
     return f"Subtask {subtask_label('', event.child_id)} ended{how}{took}."
@@ -86,7 +69,7 @@ def subtask_label(mode: str, task_id: str) -> str:
     return one_line(f"{mode} {task_id[-4:]}".strip())
 
 
-def _on_check(event: CheckFinished) -> tuple[str, NoteKind]:
+def _on_check(event: events.CheckFinished) -> tuple[str, NoteKind]:
     if event.exit_code == 0:
         return f"Check `{event.command}`: nothing to complain about.", "note"
     code = f" (exit code {event.exit_code})" if event.exit_code != 1 else ""
@@ -94,7 +77,7 @@ def _on_check(event: CheckFinished) -> tuple[str, NoteKind]:
     return f"Check `{event.command}`: {how}.{f'{chr(10)}{event.output}' if event.output else ''}", "warning"
 
 
-def _on_hook(event: HookReported) -> tuple[str, NoteKind] | None:
+def _on_hook(event: events.HookReported) -> tuple[str, NoteKind] | None:
     """What a hook did. Context that it added is for the model."""
     did = {
         "blocked": "blocked it",
@@ -111,7 +94,7 @@ def _on_hook(event: HookReported) -> tuple[str, NoteKind] | None:
     return words, "warning" if event.outcome in ("failed", "stopped") else "note"
 
 
-def _shortened(event: ContextShortened) -> str:
+def _shortened(event: events.ContextShortened) -> str:
     before, after, results = event.tokens_before, event.tokens_after, event.shortened_results
     gained = f" The next request takes about {after:,} tokens instead of {before:,}." if before else ""
     if results:

@@ -6,28 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from rich.text import Text
 
-from joey.events import (
-    ApprovalRequested,
-    CompletionRequested,
-    ContextShortened,
-    ContinueRequested,
-    Event,
-    ModeChanged,
-    ModelChanged,
-    ProfileChanged,
-    QuestionRequested,
-    RequestDelayed,
-    RetryScheduled,
-    SubtaskClosed,
-    TaskAborted,
-    TaskFinished,
-    TaskStarted,
-    TodosChanged,
-    ToolRunStarted,
-    TurnFinished,
-    TurnStarted,
-    UsageReported,
-)
+from joey import events
 from joey.system.visible import one_line
 from joey.usage import Usage
 
@@ -60,53 +39,53 @@ class Status:
     """Mode, model and window of the tasks that wait for the subtask that runs, the outermost first."""
 
 
-def after(status: Status, event: Event) -> Status:
+def after(status: Status, event: events.Event) -> Status:
     """The status after an event."""
     match event:
-        case TaskStarted() | SubtaskClosed(beside=False) | ModeChanged():
+        case events.TaskStarted() | events.SubtaskClosed(beside=False) | events.ModeChanged():
             return _in_mode(status, event)
-        case TurnStarted():
+        case events.TurnStarted():
             return replace(status, activity="thinking")
-        case UsageReported():
+        case events.UsageReported():
             return replace(status, last=Usage.of(event))
-        case TurnFinished(_, usage, cost):
+        case events.TurnFinished(_, usage, cost):
             return replace(status, usage=status.usage + usage, last=usage, cost=added(status.cost, cost))
-        case ContextShortened(_, _, _, tokens, usage, cost):
+        case events.ContextShortened(_, _, _, tokens, usage, cost):
             last = Usage(tokens) if tokens else status.last
             return replace(status, usage=status.usage + usage, last=last, cost=added(status.cost, cost))
-        case ToolRunStarted(_, name):
+        case events.ToolRunStarted(_, name):
             return replace(status, activity=one_line(name))
-        case RetryScheduled(_, seconds) | RequestDelayed(seconds):
+        case events.RetryScheduled(_, seconds) | events.RequestDelayed(seconds):
             return replace(status, activity=f"waiting {seconds:.0f} s")
-        case CompletionRequested():
+        case events.CompletionRequested():
             return replace(status, activity="")
-        case ApprovalRequested() | QuestionRequested() | ContinueRequested():
+        case events.ApprovalRequested() | events.QuestionRequested() | events.ContinueRequested():
             return replace(status, activity="your turn")
-        case ProfileChanged(profile):
+        case events.ProfileChanged(profile):
             return replace(status, profile=profile)
-        case ModelChanged(model):
+        case events.ModelChanged(model):
             return replace(status, model=model)
-        case TodosChanged(todos):
+        case events.TodosChanged(todos):
             finished = sum(todo.status == "completed" for todo in todos)
             return replace(status, todos_done=finished, todos=len(todos))
-        case TaskFinished() | TaskAborted():
+        case events.TaskFinished() | events.TaskAborted():
             return replace(status, activity="")
         case _:
             return status
 
 
-def after_beside(status: Status, event: Event) -> Status:
+def after_beside(status: Status, event: events.Event) -> Status:
     """The status after an event of a subtask that runs beside others: its model and its window are not those shown."""
-    if isinstance(event, ModelChanged):
+    if isinstance(event, events.ModelChanged):
         return status
     return replace(after(status, event), last=status.last)
 
 
-def _in_mode(status: Status, event: TaskStarted | SubtaskClosed | ModeChanged) -> Status:
+def _in_mode(status: Status, event: events.TaskStarted | events.SubtaskClosed | events.ModeChanged) -> Status:
     """The mode and the model of whoever works: after a subtask, those of its task again."""
-    if isinstance(event, ModeChanged):
+    if isinstance(event, events.ModeChanged):
         return replace(status, mode=event.mode)
-    if isinstance(event, SubtaskClosed):
+    if isinstance(event, events.SubtaskClosed):
         if not status.above:
             return status
         mode, model, window = status.above[-1]

@@ -14,32 +14,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from joey.events import (
-    ApprovalAnswered,
-    ApprovalRequested,
-    CommandLeftRunning,
-    CompletionAnswered,
-    CompletionRequested,
-    ContinueAnswered,
-    ContinueRequested,
-    Event,
-    FilesLeftBehind,
-    ModelChanged,
-    QuestionAnswered,
-    QuestionRequested,
-    Request,
-    SubtaskClosed,
-    SubtaskOpened,
-    TaskAborted,
-    TaskFinished,
-    TaskStarted,
-    ToolCallFinished,
-    ToolRunFinished,
-    ToolRunProgressed,
-    ToolRunStarted,
-    TurnFinished,
-    TurnStarted,
-)
+from joey import events
 from joey.system.visible import one_line
 from joey.task.merges import merge_call
 from joey.terminal.notes import subtask_label
@@ -47,8 +22,9 @@ from joey.terminal.status import added, money
 
 _STEPS = 30
 _SHOWN_WHOLE = (
-    QuestionRequested, CompletionRequested, ContinueRequested, ApprovalAnswered, QuestionAnswered, CompletionAnswered,
-    ContinueAnswered, CommandLeftRunning, FilesLeftBehind, ModelChanged, TaskFinished, TaskAborted, TurnFinished,
+    events.QuestionRequested, events.CompletionRequested, events.ContinueRequested, events.ApprovalAnswered,
+    events.QuestionAnswered, events.CompletionAnswered, events.ContinueAnswered, events.CommandLeftRunning,
+    events.FilesLeftBehind, events.ModelChanged, events.TaskFinished, events.TaskAborted, events.TurnFinished,
 )  # fmt: skip
 
 
@@ -99,21 +75,21 @@ class SubtaskTree:
 
     def __init__(self) -> None:
         self.subtasks: dict[str, Subtask] = {}
-        self._calls: dict[tuple[str, str], ToolCallFinished] = {}
+        self._calls: dict[tuple[str, str], events.ToolCallFinished] = {}
         self._whole: set[tuple[str, str]] = set()
         """The calls that are shown whole, since the user was asked about them."""
 
     # What is known
 
-    def note(self, task_id: str, event: Event) -> None:
+    def note(self, task_id: str, event: events.Event) -> None:
         """Take in an event."""
-        if isinstance(event, TaskStarted) and event.parent_id is None:
+        if isinstance(event, events.TaskStarted) and event.parent_id is None:
             for of_the_last_task in (self.subtasks, self._calls, self._whole):
                 of_the_last_task.clear()
-        if isinstance(event, SubtaskOpened):
+        if isinstance(event, events.SubtaskOpened):
             place = event.mode, event.call_id, event.beside, event.worktree, event.model
             self.subtasks[event.child_id] = Subtask(event.child_id, task_id, *place)
-        elif isinstance(event, SubtaskClosed) and event.child_id in self.subtasks:
+        elif isinstance(event, events.SubtaskClosed) and event.child_id in self.subtasks:
             closed = self.subtasks[event.child_id]
             closed.outcome, closed.doing = event.outcome, ""
         elif task_id in self.subtasks:
@@ -128,35 +104,35 @@ class SubtaskTree:
             each = self.subtasks.get(each.parent_id)
         return found
 
-    def source(self, task_id: str, request: Request) -> Source | None:
+    def source(self, task_id: str, request: events.Request) -> Source | None:
         """Which subtask a request is about; None: it is the task's own."""
         if task_id in self.subtasks:
             return Source(self.subtasks[task_id])
-        call_id = request.call_id if isinstance(request, ApprovalRequested) else ""
+        call_id = request.call_id if isinstance(request, events.ApprovalRequested) else ""
         merged = (each for each in self.subtasks.values() if merge_call(each.call_id) == call_id)
         return next((Source(each, is_merge=True) for each in merged), None)
 
     # What is shown in the conversation
 
-    def shown(self, task_id: str, event: Event) -> list[tuple[str, Event]]:
+    def shown(self, task_id: str, event: events.Event) -> list[tuple[str, events.Event]]:
         """Take in an event; what to show in its place, if it is of a subtask that runs beside others."""
         self.note(task_id, event)
         above = self.beside(task_id)
         if above is None:
             return [(task_id, event)]
         match event:
-            case ToolCallFinished(call_id):
+            case events.ToolCallFinished(call_id):
                 self._calls[task_id, call_id] = event
                 return []
-            case ApprovalRequested(_, call_id):
+            case events.ApprovalRequested(_, call_id):
                 self._whole.add((task_id, call_id))
                 call = self._calls.get((task_id, call_id))
                 return [*([(task_id, call)] if call else []), (task_id, event)]
-            case ToolRunStarted(call_id) | ToolRunFinished(call_id) if (task_id, call_id) in self._whole:
+            case events.ToolRunStarted(call_id) | events.ToolRunFinished(call_id) if (task_id, call_id) in self._whole:
                 return [(task_id, event)]
-            case ToolRunStarted():
+            case events.ToolRunStarted():
                 line = f"{above.label}: {_step(event)}\n"
-                return [(above.parent_id, ToolRunProgressed(above.call_id, line))]
+                return [(above.parent_id, events.ToolRunProgressed(above.call_id, line))]
             case _:
                 return [(task_id, event)] if isinstance(event, _SHOWN_WHOLE) else []
 
@@ -181,28 +157,33 @@ class SubtaskTree:
             subtask = above
 
 
-def _note(subtask: Subtask, event: Event) -> None:
+def _note(subtask: Subtask, event: events.Event) -> None:
     match event:
-        case TaskStarted(text, mode, model):
+        case events.TaskStarted(text, mode, model):
             subtask.text, subtask.mode, subtask.model = text, mode, model
-        case ModelChanged(model):
+        case events.ModelChanged(model):
             subtask.model = model
-        case TurnStarted():
+        case events.TurnStarted():
             subtask.doing = "waiting for the model"
-        case TurnFinished(_, _, cost):
+        case events.TurnFinished(_, _, cost):
             subtask.turns, subtask.cost = subtask.turns + 1, added(subtask.cost, cost)
-        case ToolRunStarted():
+        case events.ToolRunStarted():
             subtask.doing = _step(event)
             subtask.steps.append(subtask.doing)
-        case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+        case (
+            events.ApprovalRequested()
+            | events.QuestionRequested()
+            | events.CompletionRequested()
+            | events.ContinueRequested()
+        ):
             subtask.doing = "waiting for you"
-        case TaskFinished(outcome):
+        case events.TaskFinished(outcome):
             subtask.outcome, subtask.doing = outcome, ""
         case _:
             pass
 
 
-def _step(event: ToolRunStarted) -> str:
+def _step(event: events.ToolRunStarted) -> str:
     return one_line(f"{event.name} {event.summary}".strip())
 
 

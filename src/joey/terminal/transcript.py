@@ -13,42 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from joey import events
 from joey.effects import Todo
-from joey.events import (
-    ApprovalAnswered,
-    ApprovalRequested,
-    ArgumentPath,
-    CompletionAnswered,
-    CompletionRequested,
-    ContinueAnswered,
-    ContinueRequested,
-    Event,
-    QuestionAnswered,
-    QuestionRequested,
-    ReasoningDelta,
-    ReasoningFinished,
-    ReasoningStarted,
-    Request,
-    RetryScheduled,
-    TaskAborted,
-    TaskCompleted,
-    TaskFinished,
-    TaskStarted,
-    TextDelta,
-    TextFinished,
-    TextStarted,
-    TodosChanged,
-    ToolCallDelta,
-    ToolCallFinished,
-    ToolCallMalformed,
-    ToolCallStarted,
-    ToolRunFinished,
-    ToolRunProgressed,
-    ToolRunStarted,
-    TurnStarted,
-    UserMessageQueued,
-    UserMessageTakenBack,
-)
 from joey.frames import is_users_answer, own_words, users_words
 from joey.messages import (
     ImageBlock,
@@ -144,7 +110,7 @@ class Card(Entry):
     call_id: str
     name: str
     state: CallState = "growing"
-    arguments: dict[ArgumentPath, Growing] = field(default_factory=dict)
+    arguments: dict[events.ArgumentPath, Growing] = field(default_factory=dict)
     output: Growing = field(default_factory=Growing)
     shown: tuple[Shown, ...] = ()
     result: str = ""
@@ -202,7 +168,7 @@ class Transcript:
     def __init__(self, display_of: Callable[[str], Display] = builtin_display) -> None:
         self._display_of = display_of
         self.entries: list[Entry] = []
-        self.pending: list[tuple[str, Request]] = []
+        self.pending: list[tuple[str, events.Request]] = []
         """The requests nobody has answered yet, the oldest first, each with its task."""
         self.waiting: list[UserText] = []
         """The messages of the user that the model has not read yet."""
@@ -237,41 +203,46 @@ class Transcript:
         opening.dropped = True
         return [opening]
 
-    def apply(self, task_id: str, event: Event) -> list[Entry]:
+    def apply(self, task_id: str, event: events.Event) -> list[Entry]:
         """Take in an event; returns the entries that are new or look different now."""
         match event:
-            case TextStarted() | TextDelta() | TextFinished():
+            case events.TextStarted() | events.TextDelta() | events.TextFinished():
                 return self._answer(task_id, event)
-            case ReasoningStarted() | ReasoningDelta() | ReasoningFinished():
+            case events.ReasoningStarted() | events.ReasoningDelta() | events.ReasoningFinished():
                 return self._thought(task_id, event)
-            case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() | ToolCallMalformed():
+            case (
+                events.ToolCallStarted()
+                | events.ToolCallDelta()
+                | events.ToolCallFinished()
+                | events.ToolCallMalformed()
+            ):
                 return self._call(task_id, event)
-            case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished():
+            case events.ToolRunStarted() | events.ToolRunProgressed() | events.ToolRunFinished():
                 return self._run(task_id, event)
-            case TaskStarted():
+            case events.TaskStarted():
                 return self._start(task_id, event)
-            case TurnStarted():
+            case events.TurnStarted():
                 return self._turn()
-            case RetryScheduled():
+            case events.RetryScheduled():
                 return [*self._drop_turn(), *self._noted_again(event)]
-            case TodosChanged(todos):
+            case events.TodosChanged(todos):
                 return [self.add(TodoList(todos))]
-            case UserMessageQueued(text):
+            case events.UserMessageQueued(text):
                 self.waiting.append(UserText(own_words(text), queued=True))
                 return [self.add(self.waiting[-1])]
-            case UserMessageTakenBack() if self.waiting:
+            case events.UserMessageTakenBack() if self.waiting:
                 taken = self.waiting.pop()
                 taken.dropped = True
                 return [taken]
-            case TaskCompleted():
+            case events.TaskCompleted():
                 return self._completed(task_id)
-            case TaskFinished() | TaskAborted():
+            case events.TaskFinished() | events.TaskAborted():
                 self.pending = [each for each in self.pending if each[0] != task_id]
                 return [*self._end(task_id), *self._noted_end(task_id, event)]
             case _:
                 return self._request(task_id, event)
 
-    def _start(self, task_id: str, event: TaskStarted) -> list[Entry]:
+    def _start(self, task_id: str, event: events.TaskStarted) -> list[Entry]:
         opening, self._opening = self._opening, None
         if event.parent_id:
             self._subtasks.add(task_id)
@@ -290,19 +261,19 @@ class Transcript:
             message.queued = False
         return [*read]
 
-    def _noted(self, event: Event) -> list[Entry]:
+    def _noted(self, event: events.Event) -> list[Entry]:
         note = note_on(event)
         return [self.add(Note(*note))] if note else []
 
-    def _noted_end(self, task_id: str, event: TaskFinished | TaskAborted) -> list[Entry]:
+    def _noted_end(self, task_id: str, event: events.TaskFinished | events.TaskAborted) -> list[Entry]:
         """That a task was stopped is one line: the next message continues it, so there is no end to report."""
-        if isinstance(event, TaskAborted):
+        if isinstance(event, events.TaskAborted):
             self._aborted[task_id] = event.reason
         elif event.outcome == "cancelled" and self._aborted.pop(task_id, None) == event.message:
             return []
         return self._noted(event)
 
-    def _noted_again(self, event: RetryScheduled) -> list[Entry]:
+    def _noted_again(self, event: events.RetryScheduled) -> list[Entry]:
         """A line about the next attempt takes the place of the one about the last, if nothing came in between."""
         shown = next((entry for entry in reversed(self.entries) if not entry.dropped), None)
         replaced = [shown] if shown is not None and shown is self._retry else []
@@ -312,15 +283,15 @@ class Transcript:
         self._retry = noted[-1] if noted else None
         return [*replaced, *noted]
 
-    def _answer(self, task_id: str, event: TextStarted | TextDelta | TextFinished) -> list[Entry]:
-        if isinstance(event, TextStarted) or task_id not in self._answers:
+    def _answer(self, task_id: str, event: events.TextStarted | events.TextDelta | events.TextFinished) -> list[Entry]:
+        if isinstance(event, events.TextStarted) or task_id not in self._answers:
             self._answers[task_id] = ModelText()
             self.add(self._answers[task_id])
         answer = self._answers[task_id]
-        if isinstance(event, TextDelta):
+        if isinstance(event, events.TextDelta):
             answer.words.add(event.text)
             return [answer, *self._cut_if_long(task_id, answer)]
-        if isinstance(event, TextFinished):
+        if isinstance(event, events.TextFinished):
             answer.is_open = False
             del self._answers[task_id]
         return [answer]
@@ -339,28 +310,32 @@ class Transcript:
         rest = self._answers[task_id] = ModelText(Growing(text[end:].lstrip("\n")))
         return [self.add(rest)]
 
-    def _thought(self, task_id: str, event: ReasoningStarted | ReasoningDelta | ReasoningFinished) -> list[Entry]:
-        if isinstance(event, ReasoningStarted) or task_id not in self._thoughts:
+    def _thought(
+        self, task_id: str, event: events.ReasoningStarted | events.ReasoningDelta | events.ReasoningFinished
+    ) -> list[Entry]:
+        if isinstance(event, events.ReasoningStarted) or task_id not in self._thoughts:
             self._thoughts[task_id] = Reasoning()
             self.add(self._thoughts[task_id])
         thought = self._thoughts[task_id]
-        if isinstance(event, ReasoningDelta):
+        if isinstance(event, events.ReasoningDelta):
             thought.words.add(event.text)
-        elif isinstance(event, ReasoningFinished):
+        elif isinstance(event, events.ReasoningFinished):
             thought.is_open = False
             del self._thoughts[task_id]
         return [thought]
 
     def _call(
-        self, task_id: str, event: ToolCallStarted | ToolCallDelta | ToolCallFinished | ToolCallMalformed
+        self,
+        task_id: str,
+        event: events.ToolCallStarted | events.ToolCallDelta | events.ToolCallFinished | events.ToolCallMalformed,
     ) -> list[Entry]:
-        if isinstance(event, ToolCallStarted):
+        if isinstance(event, events.ToolCallStarted):
             return [self._new_card(task_id, event.call_id, event.name)]
         card = self._cards.get((task_id, event.call_id))
-        if isinstance(event, ToolCallMalformed):
+        if isinstance(event, events.ToolCallMalformed):
             card = card or self._new_card(task_id, event.call_id, event.name or "a call")
             card.state, card.result = "failed", event.message
-        elif isinstance(event, ToolCallFinished):
+        elif isinstance(event, events.ToolCallFinished):
             card = card or self._new_card(task_id, event.call_id, event.name)
             card.state, card.arguments = "ready", _grown(event.arguments)
         elif card is not None and event.path:
@@ -373,13 +348,15 @@ class Transcript:
         self.add(card)
         return card
 
-    def _run(self, task_id: str, event: ToolRunStarted | ToolRunProgressed | ToolRunFinished) -> list[Entry]:
+    def _run(
+        self, task_id: str, event: events.ToolRunStarted | events.ToolRunProgressed | events.ToolRunFinished
+    ) -> list[Entry]:
         card = self._cards.get((task_id, event.call_id))
         if card is None:
             return []
-        if isinstance(event, ToolRunStarted):
+        if isinstance(event, events.ToolRunStarted):
             card.state, card.known_summary = "running", event.summary
-        elif isinstance(event, ToolRunProgressed):
+        elif isinstance(event, events.ToolRunProgressed):
             card.output.add(event.text, keep=KEPT_OUTPUT)
         else:
             settle(card, event.result)
@@ -425,29 +402,34 @@ class Transcript:
         self._answers.clear()
         self._thoughts.clear()
 
-    def _request(self, task_id: str, event: Event) -> list[Entry]:
+    def _request(self, task_id: str, event: events.Event) -> list[Entry]:
         match event:
-            case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+            case (
+                events.ApprovalRequested()
+                | events.QuestionRequested()
+                | events.CompletionRequested()
+                | events.ContinueRequested()
+            ):
                 self.pending.append((task_id, event))
-                plan = self._mark_plan(task_id) if isinstance(event, CompletionRequested) and event.plan else []
+                plan = self._mark_plan(task_id) if isinstance(event, events.CompletionRequested) and event.plan else []
                 return [*plan, *self._set_waiting(task_id, event)]
-            case ApprovalAnswered(request_id, approved, comment):
+            case events.ApprovalAnswered(request_id, approved, comment):
                 cards = self._no_longer_waiting(task_id, request_id)
                 self._answered(task_id, request_id)
                 comment = own_words(comment)
                 text = f"{'Yes' if approved else 'No'}: {comment}" if comment else "" if approved else "No"
                 return [*cards, *([self.add(UserText(text))] if text else [])]
-            case QuestionAnswered(request_id, text):
+            case events.QuestionAnswered(request_id, text):
                 self._answered(task_id, request_id)
                 return [self.add(UserText(own_words(text)) if text else Note("Nobody answered.", "warning"))]
-            case CompletionAnswered(request_id, _, words) | ContinueAnswered(request_id, _, words):
+            case events.CompletionAnswered(request_id, _, words) | events.ContinueAnswered(request_id, _, words):
                 self._answered(task_id, request_id)
                 return [self.add(UserText(own_words(words)))] if words else []
             case _:
                 return self._noted(event)
 
-    def _set_waiting(self, task_id: str, event: Request) -> list[Entry]:
-        card = self._cards.get((task_id, event.call_id)) if isinstance(event, ApprovalRequested) else None
+    def _set_waiting(self, task_id: str, event: events.Request) -> list[Entry]:
+        card = self._cards.get((task_id, event.call_id)) if isinstance(event, events.ApprovalRequested) else None
         if card is None:
             return []
         card.state = "waiting"
@@ -456,7 +438,9 @@ class Transcript:
     def _no_longer_waiting(self, task_id: str, request_id: str) -> list[Card]:
         """The card of a call that was answered: it runs in its turn, or its result comes at once."""
         answered = [each for task, each in self.pending if (task, each.request_id) == (task_id, request_id)]
-        cards = [self._cards.get((task_id, each.call_id)) for each in answered if isinstance(each, ApprovalRequested)]
+        cards = [
+            self._cards.get((task_id, each.call_id)) for each in answered if isinstance(each, events.ApprovalRequested)
+        ]
         waited = [card for card in cards if card is not None and card.state == "waiting"]
         for card in waited:
             card.state = "ready"
@@ -484,7 +468,7 @@ def settle(card: Card, result: ToolResult) -> None:
         card.state = "failed" if result.is_error or card.status else "background" if left else "done"
 
 
-def _grown(arguments: JsonValue) -> dict[ArgumentPath, Growing]:
+def _grown(arguments: JsonValue) -> dict[events.ArgumentPath, Growing]:
     return {path: Growing(text) for path, text in flat(arguments).items()}
 
 

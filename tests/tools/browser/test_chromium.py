@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.app.settings import settings_in_force
+from joey.app.sources import settings_in_force
 from joey.app.tools import discover, tools_of
 from joey.modes.builtin import CODE
 from joey.system.installation import add_extra

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from joey.app.checks import language_settings
-from joey.app.settings import settings_in_force
+from joey.app.sources import settings_in_force
 from joey.errors import UsageError
 from joey.events import CheckFinished, ToolRunFinished
 from joey.messages import TextBlock

@@ -26,38 +26,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from joey.events import (
-    ApprovalRequested,
-    CompletionAnswered,
-    CompletionRequested,
-    ContinueAnswered,
-    ContinueRequested,
-    Event,
-    PromptProgressed,
-    QuestionRequested,
-    ReasoningDelta,
-    ReasoningFinished,
-    ReasoningStarted,
-    Request,
-    RetryScheduled,
-    StreamFinished,
-    TaskAborted,
-    TaskCompleted,
-    TaskFinished,
-    TaskStarted,
-    TextDelta,
-    TextFinished,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallFinished,
-    ToolCallMalformed,
-    ToolCallStarted,
-    ToolRunFinished,
-    ToolRunProgressed,
-    ToolRunStarted,
-    TurnFinished,
-    UsageReported,
-)
+from joey import events
 from joey.messages import Shown
 from joey.system.visible import VisiblePieces, one_line, visible
 from joey.terminal.console import SafeConsole
@@ -69,17 +38,17 @@ from joey.terminal.subtasks import Source, SubtaskTree
 from joey.terminal.transcript import Card, Entry, ModelText, Note, TodoList, Transcript, UserText
 
 _WITHIN_A_REPLY = (
-    TextStarted,
-    TextDelta,
-    TextFinished,
-    ReasoningStarted,
-    ReasoningDelta,
-    ReasoningFinished,
-    UsageReported,
-    PromptProgressed,
-    StreamFinished,
-    TurnFinished,
-    TaskCompleted,
+    events.TextStarted,
+    events.TextDelta,
+    events.TextFinished,
+    events.ReasoningStarted,
+    events.ReasoningDelta,
+    events.ReasoningFinished,
+    events.UsageReported,
+    events.PromptProgressed,
+    events.StreamFinished,
+    events.TurnFinished,
+    events.TaskCompleted,
 )
 _SECONDS_A_FRAME = 0.05
 _TAIL = 10
@@ -122,46 +91,58 @@ class Writer:
         self._seen: dict[str, tuple[Shown, ...]] = {}
         """What was shown of each call when it was requested: it need not be shown again."""
 
-    def watch(self, task_id: str, event: Event) -> None:
+    def watch(self, task_id: str, event: events.Event) -> None:
         beside = self._subtasks.beside(task_id)
         for task, shown in self._subtasks.shown(task_id, event):
             if beside is None:
                 self._watch(task, shown)
-            elif isinstance(shown, ToolRunProgressed):  # a step: a line of its own, with the subtask's name before it
+            elif isinstance(
+                shown, events.ToolRunProgressed
+            ):  # a step: a line of its own, with the subtask's name before it
                 self._write(inked(shown.text.rstrip("\n"), "dim"))
-            elif not isinstance(shown, TurnFinished):
+            elif not isinstance(shown, events.TurnFinished):
                 self._watch(task, shown)
             if self._working:
                 self._working.watch(shown)
 
-    def _watch(self, task_id: str, event: Event) -> None:
+    def _watch(self, task_id: str, event: events.Event) -> None:
         changed = self._transcript.apply(task_id, event)
         if not isinstance(event, _WITHIN_A_REPLY):
             self._settle_reply(event)
         match event:
-            case TextDelta(text) if not self._results:
+            case events.TextDelta(text) if not self._results:
                 self._reply.append(text)
                 self._grow(changed)
-            case TextDelta(text):
+            case events.TextDelta(text):
                 self._stream_text(text)
-            case ToolCallStarted() | ToolCallDelta() | ToolCallFinished() if self._growing:
+            case events.ToolCallStarted() | events.ToolCallDelta() | events.ToolCallFinished() if self._growing:
                 if self._open:
                     self._close_line()
                 self._grow(changed)
-            case ToolRunStarted() | ToolRunProgressed() | ToolRunFinished() | ToolCallMalformed():
+            case (
+                events.ToolRunStarted()
+                | events.ToolRunProgressed()
+                | events.ToolRunFinished()
+                | events.ToolCallMalformed()
+            ):
                 self._write_call(event, changed)
-            case TaskStarted():
+            case events.TaskStarted():
                 self._write_start(event)
-            case TaskFinished("cancelled", message) if message in self._reasons:
+            case events.TaskFinished("cancelled", message) if message in self._reasons:
                 pass  # the line above says that it was stopped, and why
-            case TaskFinished(outcome, message) if outcome != "completed" and message in self._reasons:
+            case events.TaskFinished(outcome, message) if outcome != "completed" and message in self._reasons:
                 self._write(inked(f"The task ended: {outcome}.", "red" if outcome in ("error", "limit") else "dim"))
-            case TurnFinished(number, usage, cost):
+            case events.TurnFinished(number, usage, cost):
                 price = f", {money(cost)}" if cost else ""
                 self._after_reply = inked(f"(turn {number}: {usage.total:,} tokens{price})", "dim")
                 if not self._reply:
                     self._settle_reply(event)
-            case ApprovalRequested() | QuestionRequested() | CompletionRequested() | ContinueRequested():
+            case (
+                events.ApprovalRequested()
+                | events.QuestionRequested()
+                | events.CompletionRequested()
+                | events.ContinueRequested()
+            ):
                 self._write_request(task_id, event)
             case _:
                 self._write_other(event, changed)
@@ -174,7 +155,7 @@ class Writer:
 
     def close(self) -> None:
         """Nothing more comes: end what is open."""
-        self._settle_reply(TaskAborted())
+        self._settle_reply(events.TaskAborted())
         self._clear()
         self._close_line()
         if self._working:
@@ -182,17 +163,17 @@ class Writer:
 
     # Entries
 
-    def _settle_reply(self, event: Event) -> None:
+    def _settle_reply(self, event: events.Event) -> None:
         """It is clear what the last reply was: write it, unless it is the result or does not count."""
         reply, self._reply = "".join(self._reply), []
         last, self._after_reply = self._after_reply, None
-        is_result = isinstance(event, CompletionRequested) and event.plain
-        if reply and not is_result and not isinstance(event, RetryScheduled):
+        is_result = isinstance(event, events.CompletionRequested) and event.plain
+        if reply and not is_result and not isinstance(event, events.RetryScheduled):
             self._stream_text(reply)
         if last is not None:
             self._write(last)
 
-    def _write_start(self, event: TaskStarted) -> None:
+    def _write_start(self, event: events.TaskStarted) -> None:
         if event.parent_id:
             self._write(inked("Subtask:", "bold cyan"))
             self._print(behind(Text(visible(event.text), "bold"), BELOW, BELOW, self._width))
@@ -201,10 +182,10 @@ class Writer:
             self._write(sign.append(visible(event.text), "bold"))
         self._write(inked(one_line(f"({event.mode} mode, {event.model}, {event.protocol} calls)"), "dim"))
 
-    def _write_other(self, event: Event, changed: list[Entry]) -> None:
-        if isinstance(event, TaskAborted):
+    def _write_other(self, event: events.Event, changed: list[Entry]) -> None:
+        if isinstance(event, events.TaskAborted):
             self._reasons.add(event.reason)
-        if not (self._typed and isinstance(event, (CompletionAnswered, ContinueAnswered))):
+        if not (self._typed and isinstance(event, (events.CompletionAnswered, events.ContinueAnswered))):
             self._write_entries(changed)
 
     def _write_entries(self, entries: Iterable[Entry]) -> None:
@@ -214,22 +195,26 @@ class Writer:
             elif isinstance(entry, (UserText, Note, TodoList)) and not entry.dropped:
                 self._write(draw(entry, self._look))
 
-    def _write_request(self, task_id: str, request: Request) -> None:
+    def _write_request(self, task_id: str, request: events.Request) -> None:
         self._write_source(self._subtasks.source(task_id, request))
-        if isinstance(request, CompletionRequested):
+        if isinstance(request, events.CompletionRequested):
             if self._results and not request.plain:
                 self._write(result_heading(is_plan=request.plan))
                 self._print(behind(Text(visible(request.result)), BAR, BAR, self._width))
             return
-        if isinstance(request, ContinueRequested):
+        if isinstance(request, events.ContinueRequested):
             self._reasons.add(request.reason)
-        if isinstance(request, ApprovalRequested):
+        if isinstance(request, events.ApprovalRequested):
             self._seen[request.call_id] = request.shown
         head, *parts = draw_request(request, self._look)
-        if not isinstance(request, ApprovalRequested):  # words of others have no place of their own in the first line
+        if not isinstance(
+            request, events.ApprovalRequested
+        ):  # words of others have no place of their own in the first line
             parts = [head, *parts]
             head = Text(
-                "The model has a question:" if isinstance(request, QuestionRequested) else "The task has stopped:"
+                "The model has a question:"
+                if isinstance(request, events.QuestionRequested)
+                else "The task has stopped:"
             )
         self._write(inked("? ", "bold yellow").append_text(head) if isinstance(head, Text) else head)
         for part in parts:
@@ -243,13 +228,13 @@ class Writer:
 
     # Calls
 
-    def _write_call(self, event: Event, changed: list[Entry]) -> None:
+    def _write_call(self, event: events.Event, changed: list[Entry]) -> None:
         card = next((entry for entry in changed if isinstance(entry, Card)), None)
         if card is None or (card.display.role != "call" and card.state != "failed"):
             return
-        if isinstance(event, ToolRunStarted):
+        if isinstance(event, events.ToolRunStarted):
             self._write_headline(card)
-        elif isinstance(event, ToolRunProgressed):
+        elif isinstance(event, events.ToolRunProgressed):
             if self._started is not card:
                 self._write_headline(card)
             self._streamed = True
