@@ -25,7 +25,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
@@ -40,6 +40,9 @@ from joey.tools.display import Display, flat
 from joey.tools.forms import AskForm, decline
 from joey.toolspec import CustomForm, Group, ToolSpec
 from joey.wire import JsonObject, JsonValue
+
+if TYPE_CHECKING:  # a tool of the user's need not know what the built-in ones can be told
+    from joey.tools.options import BuiltinOptions
 
 T = TypeVar("T")
 
@@ -223,6 +226,11 @@ class Tool(ABC, Generic[ParamsT]):
     """How it is offered to models that can write its one argument as plain text."""
     namespace: str = ""
     """The group it belongs to, such as an MCP server."""
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:  # noqa: ARG003 - for those that have some
+        """A built-in tool as the options of a task want it. Most have none."""
+        return cls()
 
     @cached_property
     def description(self) -> str:

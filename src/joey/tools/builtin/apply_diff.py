@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
 from pydantic import Field
 
@@ -13,6 +14,7 @@ from joey.tools.editing.block_edit import apply_blocks
 from joey.tools.editing.blocks import BlockError, read_blocks
 from joey.tools.editing.outcomes import report
 from joey.tools.editing.planning import EditRefused, OneFileTool, Prepared, missing_file, not_as_read, open_source
+from joey.tools.options import BuiltinOptions
 from joey.wire import JsonObject
 
 
@@ -35,6 +37,10 @@ class ApplyDiff(OneFileTool[ApplyDiffParams]):
 
     def __init__(self, *, fuzzy: float | None = None) -> None:
         self._fuzzy = fuzzy
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(fuzzy=options.edit_likeness)
 
     def target(self, params: ApplyDiffParams) -> str:
         return params.path

@@ -7,7 +7,7 @@ import base64
 import importlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from joey.tools.browser.chromium import find_chromium, why_no_browser
 from joey.tools.browser.view import PointingError, View, keys_in, point_in, size_in
 from joey.tools.display import Display
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
+from joey.tools.options import BuiltinOptions
 from joey.tools.paths import UnusablePathError, locate
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ class BrowserAction(PlannedTool[BrowserActionParams]):
         self._program = program
         self._sandbox = sandbox
         self._max_side = max_side
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(program=options.browser_program, sandbox=options.browser_sandbox)
 
     def actions(self, params: BrowserActionParams, context: ToolContext) -> tuple[Action, ...]:
         if params.action == "launch" and params.url:

@@ -7,6 +7,7 @@ import contextlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from pydantic import Field
 
@@ -17,6 +18,7 @@ from joey.system.filenames import quoted
 from joey.system.git import quiet_git_environment
 from joey.tools.base import Params, PathText, Plan, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
+from joey.tools.options import BuiltinOptions
 from joey.tools.paths import LocatedPaths, UnusablePathError, reason
 from joey.tools.shell.artifacts import CommandRecord, write_record
 from joey.tools.shell.confinement import (
@@ -97,6 +99,15 @@ class ExecuteCommand(Tool[ExecuteCommandParams]):
         self._kill_after = kill_after
         self._never_killed = never_killed
         self._watched = watched
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(
+            kill_after=options.kill_commands_after,
+            never_killed=options.commands_never_killed,
+            environment=options.command_environment,
+            sandbox=options.sandbox,
+        )
 
     def actions(self, params: ExecuteCommandParams, context: ToolContext) -> tuple[Action, ...]:
         more = missing_needs(self._sandbox, context.workspace, params.needs)

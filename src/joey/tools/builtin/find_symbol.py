@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ from joey.tools.languages.positions import find_symbol
 from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
 from joey.tools.languages.server import MAX_FILE, CodeLocation, Finding
 from joey.tools.languages.servers import LanguageServers
+from joey.tools.options import BuiltinOptions
 from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for, reason
 
 _MAX_SHOWN = 100
@@ -46,6 +47,10 @@ class FindSymbol(ReadingTool[FindSymbolParams]):
 
     def __init__(self, settings: LanguageSettings = NO_SERVERS) -> None:
         self._settings = settings
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(options.languages)
 
     def paths(self, params: FindSymbolParams) -> list[str]:
         return [params.path]

@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from joey.tools.base import Params, PathText, Plan, PlannedTool, ToolContext, fa
 from joey.tools.display import Display
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.images import ImageEndpoint, ImageError, Original
+from joey.tools.options import BuiltinOptions
 from joey.tools.paths import UnusablePathError, locate
 
 _MAX_ORIGINAL = 20 * 1024 * 1024
@@ -54,6 +55,10 @@ class GenerateImage(PlannedTool[GenerateImageParams]):
     def __init__(self, endpoint: ImageEndpoint | None = None, *, sees_images: bool = False) -> None:
         self._endpoint = endpoint
         self._sees_images = sees_images
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(options.image_endpoint, sees_images=options.sees_images)
 
     def actions(self, params: GenerateImageParams, context: ToolContext) -> tuple[Action, ...]:
         """Which format comes is only known when it is there, so every ending it may get is approved."""

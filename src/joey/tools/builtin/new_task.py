@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import BaseModel, Field
 
 from joey.actions import Action, StartSubtask
@@ -9,6 +11,7 @@ from joey.effects import SubtaskStarted
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
+from joey.tools.options import BuiltinOptions
 from joey.tools.todos import parse_checklist
 
 _MODE = "The slug of the mode the new task works in."
@@ -41,6 +44,10 @@ class NewTask(Tool[NewTaskParams | NewTaskWithTodosParams]):
 
     def __init__(self, *, needs_todos: bool = False) -> None:
         self.params: type[BaseModel] = NewTaskWithTodosParams if needs_todos else NewTaskParams
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(needs_todos=options.subtask_needs_todos)
 
     def actions(self, params: NewTaskParams | NewTaskWithTodosParams, context: ToolContext) -> tuple[Action, ...]:
         return (StartSubtask(params.mode, context.subtask_model(params.mode)),)

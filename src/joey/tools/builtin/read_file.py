@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -22,6 +22,7 @@ from joey.messages import ImageBlock, ToolResult
 from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
+from joey.tools.options import BuiltinOptions
 from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, reason
 from joey.tools.reading.kinds import describe_binary, extract, is_document
 from joey.tools.reading.lines import (
@@ -115,6 +116,10 @@ class ReadFile(ReadingTool[ReadFileParams]):
         self._line_numbers = line_numbers
         self._sees_images = sees_images
         self._max_files = max_files
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(sees_images=options.sees_images, line_numbers=options.line_numbers)
 
     def adapted(self, arguments: JsonObject) -> JsonObject:
         return from_older_shape(arguments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import Field
 
 from joey import actions
@@ -11,6 +13,7 @@ from joey.prompts.library import Library, SlashCommand
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.builtin.skill import LoadSkill, SkillParams
 from joey.tools.display import Display
+from joey.tools.options import BuiltinOptions
 
 
 class RunSlashCommandParams(Params):
@@ -29,6 +32,10 @@ class RunSlashCommand(Tool[RunSlashCommandParams]):
 
     def __init__(self, library: Library | None = None) -> None:
         self._library = library
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(options.library)
 
     def actions(self, params: RunSlashCommandParams, context: ToolContext) -> tuple[actions.Action, ...]:
         command = self._find(params)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import Field
 
 from joey.messages import ToolResult
@@ -9,6 +11,7 @@ from joey.prompts.library import Library
 from joey.system.filenames import quoted
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
+from joey.tools.options import BuiltinOptions
 
 
 class SkillParams(Params):
@@ -27,6 +30,10 @@ class LoadSkill(Tool[SkillParams]):
 
     def __init__(self, library: Library | None = None) -> None:
         self._library = library
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(options.library)
 
     async def run(self, params: SkillParams, context: ToolContext) -> ToolResult:
         known = self._library.skills(context.mode) if self._library else {}

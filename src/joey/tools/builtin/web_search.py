@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Self
 from urllib.parse import urlencode, urlsplit
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from joey.frames import enclosed, one_line
 from joey.messages import ToolResult
 from joey.tools.base import Params, Tool, ToolContext, failed, ok
 from joey.tools.display import Display
+from joey.tools.options import BuiltinOptions
 
 MAX_RESULTS = 10
 _MAX_EXCERPT = 400
@@ -35,6 +37,10 @@ class WebSearch(Tool[WebSearchParams]):
 
     def __init__(self, endpoint: str = "") -> None:
         self._endpoint = endpoint
+
+    @classmethod
+    def configured(cls, options: BuiltinOptions) -> Self:
+        return cls(options.search_url or "")
 
     def actions(self, params: WebSearchParams, context: ToolContext) -> tuple[Action, ...]:
         return (FetchUrl(self._url(params.query)),)
