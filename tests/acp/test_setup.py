@@ -13,7 +13,7 @@ import pytest
 from acp_kit import Desks
 from joey import __version__
 from joey.acp.check import check
-from joey.acp.greeting import KEY_VARIABLES, answer_to_initialize
+from joey.acp.serve import KEY_VARIABLES, answer_to_initialize
 from joey.errors import JoeyError
 from joey.providers import ENDPOINTS
 
@@ -56,7 +56,7 @@ import sys
 before = set(sys.modules)
 from joey.cli import main
 from joey.acp.serve import serve
-from joey.acp.greeting import answer_to_initialize
+from joey.acp.serve import answer_to_initialize
 answer_to_initialize({}, {"HOME": "/nowhere", "XDG_CONFIG_HOME": "/nowhere"})
 print(*sorted({each.partition(".")[0] for each in set(sys.modules) - before}))
 """

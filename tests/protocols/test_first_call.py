@@ -9,7 +9,7 @@ from joey.chunks import StopChunk, TextChunk, UsageChunk
 from joey.events import StreamEvent, StreamFinished, ToolCallDelta, ToolCallStarted
 from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import collect
-from joey.protocols.first_call import FirstCallOnly
+from joey.protocols.base import FirstCallOnly
 from joey.testing import check_laws
 from joey.toolspec import ToolSpec
 

@@ -55,7 +55,7 @@ async def test_a_short_token_and_a_port_that_is_taken_are_errors_in_words(tmp_pa
 
 
 def test_the_page_is_small_and_loads_nothing_from_elsewhere() -> None:
-    from joey.web.assets import FOLDER
+    from joey.web.export import FOLDER
 
     files = [path for path in FOLDER.iterdir() if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 150_000

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, TypeAlias
 
 from joey.acp.client import Client, ClientFiles
 from joey.acp.connection import INVALID_PARAMS, LOGIN_NEEDED, NOT_FOUND, Connection, Params, RpcError, ThreadedLines
-from joey.acp.greeting import KEY_VARIABLES, answer_to_initialize
 from joey.acp.lines import InputLines
 from joey.acp.prompt import read_prompt
+from joey.acp.serve import KEY_VARIABLES, answer_to_initialize
 from joey.acp.session import Session
 from joey.app.services import Services, TaskLine
 from joey.app.tasks import Given, TaskOptions

@@ -22,7 +22,7 @@ from joey.gateway.refusal import context_exceeded
 from joey.gateway.request import ClientRequest
 from joey.messages import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols import Parser, Protocol, debug
-from joey.protocols.first_call import FirstCallOnly
+from joey.protocols.base import FirstCallOnly
 from joey.protocols.resolve import AUTO, NATIVE
 from joey.providers import LOCAL, ModelRequest, Provider, ReasoningOptions
 from joey.system.visible import unfiltered

@@ -32,7 +32,7 @@ from joey.journal.records import (
     UserSaid,
     UserTookBack,
 )
-from joey.messages import Message, Shown, ToolResult, ToolResultBlock, ToolUseBlock
+from joey.messages import Message, Shown, ToolResult, ToolUseBlock
 from joey.permissions import Permission
 from joey.usage import Usage
 
@@ -205,15 +205,6 @@ class TaskState:
         if not self.messages or self.messages[-1].role != "assistant":
             return ()
         return tuple(block for block in self.messages[-1].content if isinstance(block, ToolUseBlock))
-
-    @property
-    def answered(self) -> frozenset[str]:
-        return frozenset(
-            block.tool_use_id
-            for message in self.messages
-            for block in message.content
-            if isinstance(block, ToolResultBlock)
-        )
 
 
 def shown_results(records: Iterable[Record]) -> dict[str, tuple[Shown, ...]]:

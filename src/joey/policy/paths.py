@@ -163,10 +163,6 @@ class Workspace:
         rules = any(each.ignore.specs for each in (self, *self.others))
         return rules and self._recently().locate(str(path)).hidden_by is not None
 
-    def protects(self, path: Path) -> bool:
-        """Whether a file is one that something runs or obeys later: asked of every file of a walk, too."""
-        return self._recently().locate(str(path)).protected is not None
-
     def join(self, base: str, path: str) -> str:
         """A path from a folder, `~` being the home folder and `~name` somebody else's."""
         if path == "~" or path.startswith("~/"):

@@ -249,3 +249,32 @@ class Protocol(ABC):
     @abstractmethod
     def reminder(self, tools: Sequence[ToolSpec]) -> str:
         """What to send the model after a badly formed call, or when it called no tool: how a call is written."""
+
+
+class FirstCallOnly:
+    """A parser without the events behind the first call, except those that end the reply.
+
+    Where a reply should be one call and nothing makes sure of it, some models continue with what they think the tool
+    answers, and with the next call. What comes behind the first complete call is not read.
+    """
+
+    def __init__(self, parser: Parser) -> None:
+        self._parser = parser
+        self._has_call = False
+
+    def feed(self, chunk: str | Chunk) -> list[StreamEvent]:
+        return self._first(self._parser.feed(chunk))
+
+    def finish(self) -> list[StreamEvent]:
+        return self._first(self._parser.finish())
+
+    def arguments(self, call_id: str) -> JsonValue:
+        return self._parser.arguments(call_id)
+
+    def _first(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        kept: list[StreamEvent] = []
+        for event in events:
+            if not self._has_call or isinstance(event, (UsageReported, StreamFinished)):
+                kept.append(event)
+            self._has_call = self._has_call or isinstance(event, ToolCallFinished)
+        return kept

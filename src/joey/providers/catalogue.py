@@ -138,10 +138,6 @@ class Catalogue:
             self._found[model] = _facts(merged)
         return self._found[model]
 
-    def is_known(self, model: str) -> bool:
-        """Whether anything is known of it, and not only of its family."""
-        return any(name in table for table in (_data()["models"], *self._layers) for name in _names(model))
-
     @property
     def names(self) -> tuple[str, ...]:
         """The models that have entries of their own in the shipped data."""

@@ -27,7 +27,7 @@ from joey.events import (
 from joey.journal.journal import JournalError
 from joey.journal.records import MessageAdded, ReplyInterrupted, TurnEnded
 from joey.messages import Message
-from joey.protocols.first_call import FirstCallOnly
+from joey.protocols.base import FirstCallOnly
 from joey.protocols.reply import Reply, ReplyBuilder
 from joey.providers.base import ModelRequest
 from joey.providers.errors import BadRequestError, ContextTooLongError

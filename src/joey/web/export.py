@@ -11,15 +11,44 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from joey.errors import UsageError
 from joey.journal.store import TaskStore
 from joey.tools.builtin import builtin_display, builtin_tools
-from joey.web.assets import assets
 from joey.web.history import piece_before, timeline
 from joey.web.index import JournalIndex, read_between
 from joey.web.table import Listed
+
+FOLDER = Path(__file__).parent / "page"
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
+INDEX = "index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    content: bytes
+    media_type: str
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """The files by name."""
+    return {
+        path.name: Asset(path.read_bytes(), TYPES[path.suffix])
+        for path in sorted(FOLDER.iterdir())
+        if path.suffix in TYPES
+    }
+
 
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _SOURCES = re.compile(r'^import [^;]*from "\./([\w-]+\.js)";$', re.MULTILINE)

@@ -22,7 +22,7 @@ from joey.app.tasks import TaskOptions
 from joey.errors import UsageError
 from joey.system.signals import handled_signals
 from joey.web.api import Api
-from joey.web.assets import INDEX, assets
+from joey.web.export import INDEX, assets
 from joey.web.fleets import FleetPort, Fleets
 from joey.web.guard import Access, Guard, error_answer
 

@@ -8,8 +8,8 @@ import pytest
 
 from joey.sandbox import SandboxSettings
 from joey.tools.base import ToolContext
-from joey.tools.languages.positions import find_symbol
 from joey.tools.languages.programs import KNOWN, LanguageSettings, installed
+from joey.tools.languages.server import find_symbol
 from joey.tools.languages.servers import LanguageServers
 
 PROGRAMS = Path(__file__).parents[2] / ".cache" / "lsp-npm" / "node_modules" / ".bin"

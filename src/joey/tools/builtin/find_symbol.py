@@ -15,9 +15,8 @@ from joey.system.filenames import quoted
 from joey.tools.base import Params, PathText, ToolContext, failed, ok
 from joey.tools.display import Display
 from joey.tools.languages.connection import LanguageServerError
-from joey.tools.languages.positions import find_symbol
 from joey.tools.languages.programs import NO_SERVERS, LanguageSettings
-from joey.tools.languages.server import MAX_FILE, CodeLocation, Finding
+from joey.tools.languages.server import MAX_FILE, CodeLocation, Finding, find_symbol
 from joey.tools.languages.servers import LanguageServers
 from joey.tools.options import BuiltinOptions
 from joey.tools.paths import LocatedPaths, ReadingTool, UnusablePathError, name_for, reason

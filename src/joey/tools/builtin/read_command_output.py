@@ -14,7 +14,7 @@ from joey.tools.display import Display
 from joey.tools.paths import reason
 from joey.tools.reading.lines import shorten
 from joey.tools.shell.artifacts import ARTIFACT_ID, Matches, artifacts, find_lines, folder_of, read_page, read_record
-from joey.tools.shell.exit_status import ExitStatus, describe_status
+from joey.tools.shell.job import ExitStatus, describe_status
 from joey.tools.shell.jobs import Jobs
 from joey.tools.shell.output import format_size
 

@@ -2,24 +2,61 @@
 
 A server publishes what it finds when it likes, often in steps (syntax first, types later). So what counts for a version
 of a file is what was published last for it, once nothing new has come for a moment (SETTLE), or when the time is over.
+Places in files are as the protocol has them: URIs, and columns that count UTF-16 units.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 from joey.bounded.files import plain_text, read_resolved
 from joey.frames import one_line
 from joey.sandbox import Sandbox
 from joey.tools.languages.connection import Connection, LanguageServerError
-from joey.tools.languages.positions import number, path_of, start_of
 from joey.tools.languages.programs import ServerProgram, language_of
 from joey.wire import JsonObject
+
+
+def path_of(uri: object) -> Path | None:
+    """The file that a URI names; None if it names none of this machine."""
+    if not isinstance(uri, str):
+        return None
+    try:
+        parts = urlsplit(uri)
+        path = unquote(parts.path)
+        os.fsencode(path)
+    except ValueError:  # UnicodeError, too: half a surrogate pair, which no file name can hold
+        return None
+    return Path(path) if parts.scheme == "file" and path.startswith("/") and "\0" not in path else None
+
+
+def number(value: Any) -> int:
+    """A line or column that a server names; 0 where it is none."""
+    return value if isinstance(value, int) and 0 <= value < 10**9 else 0
+
+
+def start_of(span: Any) -> tuple[int, int]:
+    """Where a range begins: line and column, from 0."""
+    start = span.get("start") if isinstance(span, dict) else None
+    start = start if isinstance(start, dict) else {}
+    return number(start.get("line")), number(start.get("character"))
+
+
+def find_symbol(text: str, symbol: str, line: int | None) -> JsonObject | None:
+    """The position of a name in a text: in this line (from 1), or the first one; None if it is not there."""
+    name = re.compile(rf"(?<!\w){re.escape(symbol)}(?!\w)")
+    for at, each in enumerate(text.splitlines(), 1):
+        if line in (None, at) and (found := name.search(each)):
+            return {"line": at - 1, "character": len(each[: found.start()].encode("utf-16-le")) // 2}
+    return None
+
 
 SETTLE = 0.5
 MAX_FILE = 1024 * 1024

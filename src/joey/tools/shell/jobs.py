@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from joey.system.processes import ProcessGroup, still_running
 from joey.tools.base import ToolContext
 from joey.tools.paths import name_for
-from joey.tools.shell.exit_status import describe_status
-from joey.tools.shell.job import Job
+from joey.tools.shell.job import Job, describe_status
 
 _LAST_OUTPUT = 1024
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from joey.sandbox import Sandbox
 from joey.sandbox.proxy import REFUSED
-from joey.tools.shell.exit_status import ExitStatus
+from joey.tools.shell.job import ExitStatus
 
 _LOOKED_AT = 20_000
 _NETWORK = re.compile(
