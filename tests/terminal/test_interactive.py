@@ -289,6 +289,19 @@ async def test_a_plan_is_edited_accepted_and_carried_out(tmp_path: Path, monkeyp
         assert (services(app).folder / "a.py").exists()
 
 
+async def test_a_plan_that_was_not_edited_is_not_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = terminal(tmp_path, done("d1", "Open a port."), policy="plan")
+    async with app.run_test() as pilot:
+        await say(pilot, "plan it")
+        for editor, words in (("true", "The plan was not changed"), ("false", "false ended with exit code 1")):
+            monkeypatch.setenv("VISUAL", editor)
+            await until(pilot, "y carry it out")
+            await pilot.pause(0.1)
+            await pilot.press("e")
+            await until(pilot, words)
+        assert not of(app, CompletionAnswered) and "Shall this plan be carried out?" in on_screen(app)
+
+
 async def test_what_was_allowed_is_listed_and_revoked(tmp_path: Path) -> None:
     again = reply(call("w2", "write_to_file", path="b.py", file_text="x = 1\n"))
     app = terminal(tmp_path, WRITE, done("d1"), again, done("d2"), policy="ask")

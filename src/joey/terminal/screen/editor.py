@@ -37,7 +37,12 @@ async def edited(text: str, command: list[str]) -> str:
     with tempfile.TemporaryDirectory(prefix="joey-edit-") as folder:
         file = Path(folder) / "message.md"
         file.write_text(text, encoding="utf-8")
-        process = await asyncio.create_subprocess_exec(*command, str(file))
-        if code := await process.wait():
-            raise NoEditorError(f"{command[0]} ended with exit code {code}; your text is as it was.")
-        return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+        try:
+            process = await asyncio.create_subprocess_exec(*command, str(file))
+            if code := await process.wait():
+                raise NoEditorError(
+                    f"{command[0]} ended with exit code {code}; nothing was taken over, your text is as it was."
+                )
+            return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+        except OSError as error:
+            raise NoEditorError(f"{command[0]} did not edit the text: {error.strerror}.") from None

@@ -115,5 +115,11 @@ class EnteringApp(DisplayApp):
         if self.is_headless:
             yield
             return
+        failed: BaseException | None = None
         with self.suspend(), self.batch_update():
-            yield
+            try:
+                yield
+            except BaseException as error:  # noqa: BLE001 - it would leave the terminal released for good
+                failed = error
+        if failed is not None:
+            raise failed

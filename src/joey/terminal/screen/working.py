@@ -190,7 +190,9 @@ class WorkingApp(EnteringApp):
         except JoeyError as error:
             self._note(str(error), "error")
         else:
-            if plan.strip():
+            if plan.strip() == message.edit.plan.strip():
+                self._note("The plan was not changed, so nothing is carried out yet: y carries it out as it is.")
+            elif plan.strip():
                 self._answer(replace(message.edit.answer, text=plan.strip()))
             else:
                 self._note("The plan is empty now, so nothing is carried out.")
