@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from time import time
 
 import pytest
 
@@ -39,7 +40,7 @@ class Project:
         return path.read_text() if path.exists() else ""
 
     def undo(self) -> str | None:
-        return self._apply(plan_undo)
+        return self._apply(lambda store: plan_undo(store, time()))
 
     def redo(self) -> str | None:
         return self._apply(plan_redo)

@@ -56,7 +56,7 @@ async def test_what_somebody_else_changed_since_is_undone_only_when_that_is_conf
         await until(pilot, "Enter accepts")
         edit_later(mine, "new\nprecious\n")
         await say(pilot, "/undo now")
-        await until(pilot, "Not by Joey, but after its last step, this was changed, too: mine.py.")
+        await until(pilot, "Not by Joey, but after its last step, this was changed as well: mine.py.")
         await until(pilot, "Type /undo anyway to do this all the same.")
         assert "precious" in mine.read_text() and other.exists()
         await say(pilot, "/undo anyway")
@@ -71,6 +71,27 @@ async def test_what_somebody_else_changed_since_is_undone_only_when_that_is_conf
             if not mine.exists():
                 break
         assert not mine.exists(), "what redo wrote is Joey's own step"
+
+
+async def test_a_file_that_only_the_user_made_is_none_of_undos_business(tmp_path: Path) -> None:
+    write = reply(call("w", "write_to_file", path="a.py", file_text="print()\n"))
+    command = reply(call("c", "execute_command", command="true"))
+    services = ScratchServices(tmp_path, [write, command, done()])
+    services.kit.change(checkpoints=CheckpointLimits())
+    mine = services.folder / "mine.txt"
+    app = Interactive(services)
+    async with app.run_test(size=SIZE) as pilot:
+        await say(pilot, "write and run")
+        await until(pilot, "Enter accepts")
+        mine.touch()
+        edit_later(mine, "my own work\n")
+        await say(pilot, "/undo")
+        screen = await until(pilot, "Type /undo now to do this")
+        assert "Undo would delete a.py:" in screen
+        assert "not as it was: mine.txt: somebody else changed it, so it stays" in screen
+        await say(pilot, "/undo now")
+        await until(pilot, "Undo: deleted a.py; /redo takes this back")
+        assert mine.read_text() == "my own work\n"
 
 
 def edit_later(file: Path, text: str) -> None:

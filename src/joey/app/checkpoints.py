@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_redo, plan_undo
 from joey.checkpoints.entries import Change, Verb
+from joey.checkpoints.restore import changed_at
 from joey.errors import JoeyError, UsageError
 from joey.journal.copies import branch
 from joey.journal.journal import Journal, read_journal, read_timed
-from joey.journal.records import CheckpointMade, LeftOut, Record, RunEnded, TaskEnded
+from joey.journal.records import CheckpointMade, RunEnded, TaskEnded
 from joey.journal.store import TaskEntry, TaskStore
 from joey.system.filenames import quoted
 from joey.task.config import new_task_id
@@ -67,7 +67,7 @@ class StepPlan:
 
 def look_at_step(tasks: TaskStore, task_id: str, step: Step) -> StepPlan:
     """What the step would do. JoeyError if there is nothing to undo or redo."""
-    plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
+    plan = plan_step(tasks, tasks.find(task_id), step)
     return StepPlan(plan.diff(), tuple(changed_since(tasks, task_id, plan)), plan.left)
 
 
@@ -76,10 +76,10 @@ def step_files(tasks: TaskStore, task_id: str, step: Step, how: How) -> str:
     touch what somebody else changed since, `anyway` does."""
     if how != "":
         with Journal(tasks.journal_path(task_id)) as journal:
-            plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
+            plan = plan_step(tasks, tasks.find(task_id), step)
             if how == "anyway" or not changed_since(tasks, task_id, plan):
                 return _do(plan, journal, step)
-    plan = plan_step(open_store(tasks, tasks.find(task_id)), step)
+    plan = plan_step(tasks, tasks.find(task_id), step)
     untouched = f"\n{untouched_line(plan.untouched)}" if plan.untouched else ""
     headline = f"{step.capitalize()} would {_named(plan.changes, _WOULD)}:"
     return (
@@ -119,17 +119,17 @@ def _names(paths: Sequence[str]) -> str:
 
 def changed_since(tasks: TaskStore, task_id: str, plan: Restoration) -> list[str]:
     """What would be overwritten or deleted, and is not as the last call, undo or redo of the task left it."""
-    last = _last_step(read_timed(tasks.journal_path(task_id))) + _CLOCK_STEP
+    last = last_step(tasks, task_id)
     here = (change.path for change in plan.changes if change.now.kind in ("file", "link", "unkept"))
-    return [path for path in here if _changed_at(plan.store.place(path)) > last]
+    return [path for path in here if changed_at(plan.store.place(path)) > last]
 
 
-def _last_step(records: Iterable[tuple[float, Record | LeftOut]]) -> float:
+def last_step(tasks: TaskStore, task_id: str) -> float:
     """When the task last changed files, or could have: a call with a checkpoint ended, if only with its task, or files
     were undone or redone."""
     last = 0.0
     running: set[str] = set()
-    for at, record in records:
+    for at, record in read_timed(tasks.journal_path(task_id)):
         match record:
             case CheckpointMade(call_id=""):
                 last = at
@@ -143,19 +143,12 @@ def _last_step(records: Iterable[tuple[float, Record | LeftOut]]) -> float:
                 running.clear()
             case _:
                 pass
-    return last
-
-
-def _changed_at(path: Path) -> float:
-    try:
-        return path.lstat().st_ctime
-    except OSError:
-        return 0.0
+    return last + _CLOCK_STEP
 
 
 def changed_line(paths: Sequence[str]) -> str:
     """Which paths somebody else changed after the last step of the task."""
-    return f"Not by Joey, but after its last step, this was changed, too: {_names(paths)}"
+    return f"Not by Joey, but after its last step, this was changed as well: {_names(paths)}"
 
 
 def untouched_line(paths: Sequence[str]) -> str:
@@ -172,9 +165,10 @@ def _left(left: Mapping[str, str]) -> str:
     return "".join(f"\n{left_line(path, why)}" for path, why in left.items())
 
 
-def plan_step(store: CheckpointStore, step: Step) -> Restoration:
+def plan_step(tasks: TaskStore, entry: TaskEntry, step: Step) -> Restoration:
     """What the step would do. JoeyError if there is nothing to undo or redo."""
-    plan = plan_undo(store) if step == "undo" else plan_redo(store)
+    store = open_store(tasks, entry)
+    plan = plan_undo(store, last_step(tasks, entry.task_id)) if step == "undo" else plan_redo(store)
     if plan is None:
         raise JoeyError(_NOTHING[step])
     return plan

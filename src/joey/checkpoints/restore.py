@@ -306,11 +306,31 @@ def steps_of(checkpoints: Iterable[Checkpoint]) -> Steps:
     return steps
 
 
-def plan_undo(store: CheckpointStore) -> Restoration | None:
-    """What undoing the last turn that changed something would do; None if there is none."""
+def plan_undo(store: CheckpointStore, last_step: float) -> Restoration | None:
+    """What undoing the last turn that changed something would do; None if there is none. `last_step` is when the task
+    last changed files, or could have."""
     seen = walk(store.workspace, store.limits.paths)
     plans = (plan_restore(store, number, seen) for number in _beginnings(steps_of(store.checkpoints).line))
-    return next((plan for plan in plans if plan.changes), None)
+    return next((plan for plan in (_of_the_task(plan, last_step) for plan in plans) if plan.changes), None)
+
+
+def _of_the_task(plan: Restoration, last_step: float) -> Restoration:
+    """The plan without what only somebody else changed: after the last step, and no step is known to touch it."""
+    later = [each for each in plan.store.checkpoints if each.id >= plan.checkpoint.id]
+    touched = {path for each in later if not each.whole or each is not later[0] for path in (*each.entries, *each.gone)}
+    own = tuple(
+        change for change in plan.changes
+        if change.path in touched or changed_at(plan.store.place(change.path)) <= last_step
+    )  # fmt: skip
+    theirs = {change.path: "somebody else changed it, so it stays" for change in plan.changes if change not in own}
+    return replace(plan, changes=own, left={**plan.left, **theirs})
+
+
+def changed_at(path: Path) -> float:
+    try:
+        return path.lstat().st_ctime
+    except OSError:
+        return 0.0
 
 
 def plan_redo(store: CheckpointStore) -> Restoration | None:

@@ -38,7 +38,7 @@ from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_rest
 from joey.errors import UsageError
 from joey.journal.journal import Journal
 from joey.journal.records import CheckpointMade
-from joey.journal.store import TaskStore
+from joey.journal.store import TaskEntry, TaskStore
 from joey.system.folders import state_folder
 
 PARTIAL = 3
@@ -65,11 +65,11 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "list":
         return _list(open_store(tasks, entry), as_json=args.json)
     if args.action in ("diff", "show"):
-        _print_plan(_plan(args, open_store(tasks, entry)))
+        _print_plan(_plan(args, tasks, entry))
         return 0
     # Whoever holds the journal owns the checkpoints: a task that is running is not changed under its feet.
     with Journal(tasks.journal_path(entry.task_id)) as journal:
-        plan = _plan(args, open_store(tasks, entry))
+        plan = _plan(args, tasks, entry)
         if changed := changed_since(tasks, entry.task_id, plan):
             print(changed_line(changed), file=sys.stderr)
         code = 0 if args.what == "conversation" else _restore(plan, journal, args.action, ask=not args.yes)
@@ -78,9 +78,10 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _plan(args: argparse.Namespace, store: CheckpointStore) -> Restoration:
+def _plan(args: argparse.Namespace, tasks: TaskStore, entry: TaskEntry) -> Restoration:
     if args.action in ("undo", "redo"):
-        return plan_step(store, args.action)
+        return plan_step(tasks, entry, args.action)
+    store = open_store(tasks, entry)
     return plan_restore(store, last_checkpoint(store) if args.number is None else args.number)
 
 
