@@ -2,7 +2,8 @@
 
 What happens is printed as in `lines`. A line that is typed answers the request that stands open; when there is none,
 it is a message for the model. Which of the two it is depends on when it was read, and input is read all the time, so
-what was typed before a question was shown can never be the answer to it.
+what was typed before a question was shown can never be the answer to it. What stood in the line that was not sent yet,
+where nobody sees it any more, is taken out of the terminal's buffer, and a line says so.
 
     approval     y, n, 2 or a (don't ask again in this task), 3 or p (in this project); "y words" and "n words" add a
                  comment; any other words are a no with a comment
@@ -18,9 +19,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
+import termios
 from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TextIO
 
 from joey.app.running import run_headless
@@ -36,6 +40,7 @@ from joey.events import (
     TaskFinished,
 )
 from joey.permissions import Scope
+from joey.system.visible import one_line
 from joey.task.requests import unattended
 from joey.task.task import TaskHandle
 from joey.terminal.plain.writer import Writer
@@ -67,6 +72,7 @@ class Conversation:
         self.waiting = asyncio.Event()
         """Set while something waits for an answer."""
         self._task: TaskHandle | None = None
+        self.keyboard: Keyboard | None = None
 
     def attend(self, task: TaskHandle) -> None:
         self._task = task
@@ -74,10 +80,12 @@ class Conversation:
     def watch(self, task_id: str, event: Event) -> None:
         self._writer.watch(task_id, event)
         if isinstance(event, (ApprovalRequested, QuestionRequested, CompletionRequested, ContinueRequested)):
+            if not self._open and self.keyboard:
+                self.keyboard.catch_up()
             self._open.append(event)
             self.waiting.set()
             if len(self._open) == 1:
-                self._prompt()
+                self._show_first()
         elif isinstance(event, RequestAnswered):
             self._answered_elsewhere(event.request_id)
 
@@ -93,7 +101,7 @@ class Conversation:
         if not self._open:
             self.waiting.clear()
         elif first:
-            self._prompt()
+            self._show_first()
 
     def heard(self, line: str | None) -> None:
         """A line that was typed; None when there will be no more."""
@@ -110,10 +118,12 @@ class Conversation:
             self._task.send(Say(line.strip()))
 
     def _answer(self, request: Request, line: str) -> None:
-        if line or isinstance(request, CompletionRequested):
-            self._give(answer_to(request, line))
-        if self._open:
+        if not line and not isinstance(request, CompletionRequested):
             self._prompt()
+            return
+        self._give(answer_to(request, line))
+        if self._open:
+            self._show_first()
 
     def _give(self, answer: Answer) -> None:
         assert self._task is not None
@@ -155,6 +165,14 @@ class Conversation:
         self._writer.console.quiet = True
         if self._task is not None:
             self._task.send(Cancel("the terminal was closed"))
+
+    def _show_first(self) -> None:
+        """Another request gets the next line. The next message, which "done" waits for, may have been begun before."""
+        request = self._open[0]
+        if self.keyboard and not (isinstance(request, CompletionRequested) and not request.plan):
+            words = one_line(self.keyboard.discard())
+            self.echo(f"\n  (not sent, because it was typed before this request: {words})" if words.strip() else "")
+        self._prompt()
 
     def _prompt(self) -> None:
         self._writer.prompting = True
@@ -220,7 +238,8 @@ async def converse(
     """Run a task to its end with what comes from this file descriptor. Ctrl-C cancels it cleanly."""
     conversation.attend(task)
     loop = asyncio.get_running_loop()
-    typed = _Typed(conversation)
+    typed = Keyboard(conversation, keyboard)
+    conversation.keyboard = typed if os.isatty(keyboard) else None
     loop.add_reader(keyboard, lambda: typed.take(_read(keyboard)) or loop.remove_reader(keyboard))
     try:
         return await run_headless(task, seconds=seconds, at_the_last=at_the_last, hang_up=conversation.hang_up)
@@ -235,19 +254,62 @@ def _read(keyboard: int) -> bytes:
         return b""  # the terminal is gone
 
 
-class _Typed:
+def _unsent(keyboard: int) -> bytes:
+    """What the terminal holds, with the line that was not sent yet, taken out of it."""
+    with suppress(termios.error, OSError):  # no terminal, or it is gone
+        kept = termios.tcgetattr(keyboard)
+        by_character = [*kept[:6], [*kept[6]]]
+        by_character[3] &= ~termios.ICANON  # a line that has no end yet can be read only so
+        by_character[6][termios.VMIN], by_character[6][termios.VTIME] = 0, 0
+        termios.tcsetattr(keyboard, termios.TCSANOW, by_character)
+        try:
+            return os.read(keyboard, _CHUNK)
+        finally:
+            termios.tcsetattr(keyboard, termios.TCSANOW, kept)
+            termios.tcflush(keyboard, termios.TCIFLUSH)
+    return b""
+
+
+def _is_in_front(keyboard: int) -> bool:
+    """Whether what is typed is for this program: one in the background is stopped when it changes the terminal."""
+    try:
+        return os.tcgetpgrp(keyboard) == os.getpgrp()
+    except OSError:
+        return True  # not the terminal that controls this program
+
+
+class Keyboard:
     """Bytes from the keyboard, to whole lines."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(self, conversation: Conversation, source: int) -> None:
+        self._conversation, self._source = conversation, source
         self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._lines: deque[str] = deque()
         self._rest = ""
 
     def take(self, data: bytes) -> bool:
         """Pass on the lines that are complete; False at the end of the input."""
         *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
-        for line in lines:
-            self._conversation.heard(line)
+        self._lines += lines
+        self._pass_on()
         if not data:
             self._conversation.heard(None)
         return bool(data)
+
+    def _pass_on(self) -> None:
+        while self._lines:
+            self._conversation.heard(self._lines.popleft())
+
+    def catch_up(self) -> None:
+        """Pass on the lines that were sent and not read yet: they are no answers to what comes next."""
+        self._pass_on()
+        if select.select([self._source], [], [], 0)[0]:
+            self.take(_read(self._source))
+
+    def discard(self) -> str:
+        """Everything that was typed and not passed on; it never will be."""
+        unsent = _unsent(self._source) if _is_in_front(self._source) else b""
+        words = "\n".join([*self._lines, self._rest + self._decoder.decode(unsent)])
+        self._lines.clear()
+        self._rest = ""
+        return words
