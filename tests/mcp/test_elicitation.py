@@ -174,14 +174,14 @@ async def filled_in(
 
 async def test_each_value_is_asked_for_and_everything_is_shown_before_it_is_sent(tmp_path: Path) -> None:
     form = Form("the MCP server 's'", "For how many?", (GUESTS, TERRACE, SEAT))
-    values, seen = await filled_in(tmp_path, form, True, "many", "3", "skip", "bar", True)
-    assert values == {"guests": 3, "seat": "bar"}
+    values, seen = await filled_in(tmp_path, form, True, "many", "3", "yes", "bar", True)
+    assert values == {"guests": 3, "terrace": True, "seat": "bar"}
     first, last = seen[0], seen[-1]
     assert isinstance(first, ApprovalRequested) and first.reason.startswith("the MCP server 's' asks you to fill in")
     assert "Never give it a password" in first.reason and first.always == ()
     again = seen[2]
     assert isinstance(again, QuestionRequested) and again.question.startswith("'many' is not a whole number")
-    assert isinstance(last, ApprovalRequested) and last.shown == (ShownText("guests: 3\nseat: bar"),)
+    assert isinstance(last, ApprovalRequested) and last.shown == (ShownText("guests: 3\nterrace: yes\nseat: bar"),)
 
 
 @pytest.mark.parametrize(

@@ -117,3 +117,17 @@ async def test_its_resources_can_be_mentioned(servers: McpServers, tmp_path: Pat
     assert "did not give this resource" in str(missing)
     assert [*resources.offered()] == ["kit:kit://notes/first"]
     assert await resources.read("other:kit://x") is None and await resources.read("kit:") is None
+
+
+async def test_a_call_of_a_server_that_is_switched_off_says_so_in_words_for_people(
+    context: ToolContext, tmp_path: Path
+) -> None:
+    async with running(kit_config()) as own:
+        seen: list[str] = []
+        marker, show = str(tmp_path / "marker"), seen.append
+        calling = asyncio.create_task(call(own, "kit", "slow", replace(context, progress=show), marker=marker))
+        await until(lambda: bool(seen), what="the call is under way")
+        own.switch("kit", on=False)
+        result = await asyncio.wait_for(calling, 20)
+    assert result.is_error and "unless the user switched it off" in result.text
+    assert "async context manager" not in result.text

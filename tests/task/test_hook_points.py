@@ -356,7 +356,7 @@ async def test_a_notification_does_not_hold_up_the_task(tmp_path: Path) -> None:
         (r"printf '\377\376{}'", None),
         ("exit 1", "exit code 1"),
         ("/no/such/program", "exit code 127"),
-        ("kill -9 $$", "exit code -9"),
+        ("kill -9 $$", "signal SIGKILL (exit code 137)"),
     ],
 )
 async def test_a_hook_that_fails_is_visible_and_harmless(tmp_path: Path, command: str, complaint: str | None) -> None:

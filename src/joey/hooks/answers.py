@@ -10,6 +10,7 @@ that a hook prints can end a task by mistake.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -17,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.json import read_json
 from joey.hooks.hook import Hook
+from joey.messages import CommandExit
 from joey.wire import JsonObject
 
 MAX_CONTEXT = 10_000
@@ -48,13 +50,21 @@ class HookAnswer:
     failures: tuple[str, ...] = field(default=())
 
 
+def _ending(code: int) -> str:
+    """How a process ended, as a shell counts."""
+    if code >= 0:
+        return str(CommandExit(code))
+    known = {each.value: each.name for each in signal.Signals}
+    return str(CommandExit(128 - code, known.get(-code, str(-code))))
+
+
 def answer_of_process(hook: Hook, code: int, output: str, errors: str) -> HookAnswer:
     """The answer of a command that has ended."""
     if code == 2:
         return HookAnswer(hook, "deny", cut((errors or output).strip()) or "the hook gave no reason")
     if code != 0:
         detail = (errors or output).strip().partition("\n")[0]
-        return failed_hook(hook, f"exit code {code}{f': {detail[:300]}' if detail else ''}")
+        return failed_hook(hook, f"{_ending(code)}{f': {detail[:300]}' if detail else ''}")
     words = output.strip()
     if not words.startswith("{"):
         return answer_of_reply(hook, words if hook.event in _TAKE_WORDS else None)

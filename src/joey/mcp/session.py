@@ -263,9 +263,13 @@ class McpSession:
             raise CallError(f"{what}: the server's answer is not what the protocol asks for ({places})") from None
         except ValueError as error:  # nested deeper than the SDK reads
             raise _unreadable(what, error) from None
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError, RuntimeError) as error:
+        except (
+            anyio.ClosedResourceError,
+            anyio.BrokenResourceError,
+            RuntimeError,
+        ):  # the SDK's words are for programmers
             self.ended.set()
-            raise _lost(what, str(error)) from None
+            raise _lost(what, "it was closed") from None
 
 
 async def _elicited(forms: Elicitation, params: types.ElicitRequestParams) -> types.ElicitResult:
@@ -278,7 +282,7 @@ async def _elicited(forms: Elicitation, params: types.ElicitRequestParams) -> ty
 def _lost(what: str, message: str) -> CallError:
     return CallError(
         f"{what}: the connection to the server was lost ({message}). Whether it did anything is not known; "
-        "the server is started again.",
+        "the server is started again, unless the user switched it off.",
         lost=True,
     )
 

@@ -62,7 +62,7 @@ class FormRequests:
             if value is not None:
                 values[each.name] = value
         if len(form.fields) > 1:
-            filled = "\n".join(f"{one_line(name)}: {value}" for name, value in values.items())
+            filled = "\n".join(f"{one_line(name)}: {_typed(value)}" for name, value in values.items())
             await self._approved(f"send this to {form.sender}?", filled)
         return values
 
@@ -110,6 +110,11 @@ def _suggestions(wanted: FormField) -> tuple[Suggestion, ...]:
         return ()
     ours = (DECLINE,) if wanted.required else (DECLINE, SKIP)
     return tuple(Suggestion(each) for each in (*ours, *choices)[:_MAX_SHOWN])
+
+
+def _typed(value: FieldValue) -> FieldValue | str:
+    """A value as the user typed it."""
+    return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
 def _described(wanted: FormField) -> str:
