@@ -148,10 +148,10 @@ calls: .venv/.bench .venv/.local .venv/.bfcl ## questions of a public benchmark 
 	@$(BIN)/python scripts/docs.py
 
 # EVAL="--setting xml+grammar --half dev" chooses; `python -m evals --help` has the options.
-# PEERS=aider has another agent do the same tasks on the same server.
+# PEERS=aider,smolagents,mini-swe-agent,gptme,pi has other agents do the same tasks on the same server.
 comma := ,
 PEER_NAMES := $(subst $(comma), ,$(PEERS))
-eval: .venv/.installed $(PEER_NAMES:%=evals/.cache/%/.installed) ## small tasks on the local model: a table (EVAL=… chooses, PEERS=aider compares)
+eval: .venv/.installed $(PEER_NAMES:%=evals/.cache/%/.installed) ## small tasks on the local model: a table (EVAL=… chooses, PEERS=aider,pi compares)
 	@case "$(EVAL)" in *--model*|*--list*) ;; *) $(BIN)/joey local install ;; esac
 	@$(BIN)/python -m evals $(EVAL) $(PEER_NAMES:%=--peer %)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 
 from bench.claims import Measured, measured, record, summary
 from bench.table import Table, together
@@ -29,8 +30,10 @@ def main(arguments: list[str]) -> int:
     tables: list[Table] = []
     found: list[Measured] = []
     for name in names or (BENCHMARKS + LONG if "--full" in arguments else BENCHMARKS):
-        print(f"measuring: {name} …", file=sys.stderr, flush=True)
+        print(f"measuring: {name} …", end=" ", file=sys.stderr, flush=True)
+        begun = time.monotonic()
         made = importlib.import_module(f"bench.{name}").run()
+        print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
         tables += made
         found += measured(name, made)
         record(found)

@@ -150,12 +150,12 @@ async def ask(way: str, by: httpx2.AsyncClient, question: Question) -> tuple[lis
 # Measuring
 
 
-async def measure(ways: Sequence[str], asked: Iterable[Question], until: float, address: str, key: str) -> None:
+async def measure(ways: Sequence[str], chosen: Iterable[Question], until: float, address: str, key: str) -> None:
     done = {(row.way, row.id) for row in recorded(RESULTS)}
     day, commit = datetime.now(UTC).date().isoformat(), _commit()
     async with contextlib.AsyncExitStack() as stack:
         clients = {way: await stack.enter_async_context(client(way, address, key)) for way in ways}
-        for question in asked:
+        for question in chosen:
             for way, by in clients.items():
                 if time.monotonic() > until:
                     return

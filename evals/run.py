@@ -84,6 +84,8 @@ class Measured:
     malformed: int = 0
     no_call: int = 0
     calls: list[dict[str, Any]] = field(default_factory=list)
+    output: str = ""
+    """The end of what another agent printed, to see why it failed."""
 
     @property
     def line(self) -> dict[str, Any]:

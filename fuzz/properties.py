@@ -116,7 +116,7 @@ def _relaxed(text: str, rng: random.Random) -> None:
         for part in parts:
             reader.read(part)
         reader.finish()
-        outcomes.append((None, ()) if reader.fault else (repr(reader.value), reader.repairs))
+        outcomes.append((None, []) if reader.fault else (repr(reader.value), sorted(reader.repairs)))
     assert outcomes[0] == outcomes[1], f"{outcomes[0]} and, cut, {outcomes[1]}"
 
 

@@ -19,7 +19,7 @@ PIP = {
     "smolagents": ("smolagents[openai]==1.26.0",),
     "mini-swe-agent": ("mini-swe-agent==2.4.6",),
     "gptme": ("gptme==0.35.1",),
-    "litellm": ("litellm[proxy]==1.106.7",),
+    "litellm": ("litellm[proxy]==1.105.3",),
 }
 NPM = {
     "pi": ("@earendil-works/pi-coding-agent@0.87.1", "node@24"),

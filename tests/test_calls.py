@@ -34,18 +34,18 @@ SCHEMA = {
 TOOLS = [{"type": "function", "function": {"name": "weather", "description": "Weather.", "parameters": SCHEMA}}]
 PARIS: dict[str, Any] = {"city": ["Paris", "Paris, France"], "days": [3, ""], "degrees": [2.0, ""]}
 ROME: dict[str, Any] = {"city": ["Rome"], "days": [1]}
-ASKED = [{"role": "user", "content": "How is the weather?"}]
+MESSAGES = [{"role": "user", "content": "How is the weather?"}]
 
 
 def question(category: str, *answer: dict[str, Any], name: str = "q") -> Question:
-    return Question(name, category, ASKED, TOOLS, [("weather", each) for each in answer], {"weather": DECLARED})
+    return Question(name, category, MESSAGES, TOOLS, [("weather", each) for each in answer], {"weather": DECLARED})
 
 
 ONE, BOTH, NONE = question("simple", PARIS), question("parallel", PARIS, ROME), question("irrelevance")
 
 
 @pytest.mark.parametrize(
-    ("asked", "made", "judged"),
+    ("given", "made", "judged"),
     [
         (ONE, [{"city": "paris"}], Judged(True, True, True)),
         (ONE, [{"city": "Paris France", "days": 3}], Judged(True, True, True)),
@@ -63,8 +63,8 @@ ONE, BOTH, NONE = question("simple", PARIS), question("parallel", PARIS, ROME), 
         (NONE, [{"city": "Paris"}], Judged(True, True, False)),
     ],
 )
-def test_calls_are_judged_by_the_values_that_are_accepted(asked: Question, made: list[Any], judged: Judged) -> None:
-    assert judge(asked, [("weather", json.dumps(call)) for call in made]) == judged
+def test_calls_are_judged_by_the_values_that_are_accepted(given: Question, made: list[Any], judged: Judged) -> None:
+    assert judge(given, [("weather", json.dumps(call)) for call in made]) == judged
 
 
 def test_arguments_that_are_no_json_and_tools_that_are_not_there_are_not_well_formed() -> None:
@@ -83,8 +83,8 @@ def _accepted(value: Any) -> Any:
     return [_accepted(each) for each in value] if isinstance(value, list) else value
 
 
-def _answer(asked: Question) -> list[tuple[str, Any]]:
-    return [(name, _accepted(dict(given))) for name, given in asked.answer]
+def _answer(given: Question) -> list[tuple[str, Any]]:
+    return [(name, _accepted(dict(given))) for name, given in given.answer]
 
 
 def _mutated(right: list[tuple[str, Any]]) -> Iterator[list[tuple[str, Any]]]:
@@ -103,15 +103,15 @@ def _mutated(right: list[tuple[str, Any]]) -> Iterator[list[tuple[str, Any]]]:
 @pytest.mark.skipif(not (DATA / "irrelevance.questions.jsonl").exists(), reason=MISSING)
 def test_each_possible_answer_is_right_and_each_change_of_it_wrong() -> None:
     tried = 0
-    for asked in questions(200):
-        if asked.category == "irrelevance":
-            assert is_right(asked, [])
+    for given in questions(200):
+        if given.category == "irrelevance":
+            assert is_right(given, [])
             continue
-        right = _answer(asked)
-        assert is_right(asked, right), asked.id
+        right = _answer(given)
+        assert is_right(given, right), given.id
         for wrong in _mutated(right):
             tried += 1
-            assert not is_right(asked, wrong), (asked.id, wrong)
+            assert not is_right(given, wrong), (given.id, wrong)
     assert tried > 5_000
 
 
@@ -165,7 +165,7 @@ async def test_each_way_asks_in_its_own_words_and_finds_the_call(way: str) -> No
 async def test_runs_add_up_and_nothing_is_asked_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_calls, "RESULTS", tmp_path / "calls.jsonl")
     monkeypatch.setattr(bench_calls, "REPLIES", tmp_path / "build" / "calls.jsonl")
-    asked = [question("simple", PARIS, name="simple_1"), question("irrelevance", name="irrelevance_1")]
+    given = [question("simple", PARIS, name="simple_1"), question("irrelevance", name="irrelevance_1")]
     replies: list[str | ToolUseBlock] = [
         ToolUseBlock("c1", "weather", {"city": "Paris"}),
         "weather(city='Rome')",
@@ -174,7 +174,7 @@ async def test_runs_add_up_and_nothing_is_asked_twice(tmp_path: Path, monkeypatc
     ]
     async with LocalServer([reply(each) for each in replies]) as server:
         for _ in range(2):
-            await measure(["native", "prompt"], asked, time.monotonic() + 60, server.url, "key")
+            await measure(["native", "prompt"], given, time.monotonic() + 60, server.url, "key")
     assert len(server.requests) == 4
     found = recorded(tmp_path / "calls.jsonl")
     assert [(row.id, row.way, row.right) for row in found] == [

@@ -14,13 +14,15 @@ import pytest
 from evals.__main__ import DEFAULT, SETTINGS, setting_of
 from evals.checks import Result
 from evals.peers import PEERS, ModelServer, Peer, run_peer
+from evals.peers.meter import Counted
+from evals.peers.running import Launch
 from evals.run import Setting
 from evals.task import Entry, Eval, all_tasks, write_files
 
 from joey import protocols
 from joey.messages import TextBlock, ToolUseBlock
-from joey.testing.script import reply
-from joey.testing.server import LocalServer
+from joey.testing.script import Scripted, reply
+from joey.testing.server import LocalServer, ReceivedRequest
 
 ENTRIES = list(all_tasks())
 DELETES = next(entry for entry in ENTRIES if entry.task.name == "remove-file")
@@ -110,6 +112,7 @@ async def test_a_task_in_a_dialect_is_described_held_to_a_grammar_and_read_in_it
 # Other agents
 
 SERVER = ModelServer("http://127.0.0.1:1", "key")
+CACHE = Path(__file__).parents[1] / "evals" / ".cache"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def test_a_peer_is_judged_by_what_it_leaves_behind(script: str, seconds: float, 
     def answer(home: Path) -> str:
         return (home / "answer").read_text() if (home / "answer").exists() else ""
 
-    peer = Peer("peer", lambda _server, _prompt, _home: ["/bin/sh", "-c", script], answer)
+    peer = Peer("peer", lambda _server, _prompt, _home: Launch(["/bin/sh", "-c", script]), answer)
     measured = run_peer(DELETES, peer, "local/coder-1.5b", SERVER, seconds=seconds)
     assert (measured.outcome, measured.solved, measured.setting) == (outcome, solved, "peer")
 
@@ -137,4 +140,64 @@ def test_the_answer_of_aider_is_what_its_model_wrote(tmp_path: Path) -> None:
     )
     peer = PEERS["aider"]
     assert peer.answer(tmp_path) == "It is two.txt." and peer.answer(tmp_path / "nothing") == ""
-    assert "--message=Which?" in peer.command(SERVER, "Which?", tmp_path)
+    assert "--message=Which?" in peer.launch(SERVER, "Which?", tmp_path).command
+
+
+DELETE = "rm old.log"
+SCRIPTED: dict[str, list[str | ToolUseBlock]] = {
+    "smolagents": ["Thought: I see.\n<code>\nimport os\nos.remove('old.log')\nfinal_answer('It is gone.')\n</code>"],
+    "mini-swe-agent": [
+        f"THOUGHT: I delete it.\n\n```mswea_bash_command\n{DELETE}\n```",
+        "THOUGHT: It is gone.\n\n```mswea_bash_command\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\n```",
+    ],
+    "gptme": [f"I delete it.\n\n```shell\n{DELETE}\n```", "It is gone.\n\n```complete\n```"],
+    "pi": [ToolUseBlock("c1", "bash", {"command": DELETE}), "It is gone."],
+}
+
+
+def _hermes(name: str, **arguments: str) -> str:
+    block = protocols.get("hermes").encode_call(ToolUseBlock("", name, arguments), ())
+    assert isinstance(block, TextBlock)
+    return block.text
+
+
+SCRIPTED |= {
+    "claude": [_hermes("Bash", command=DELETE, description="Delete it"), "It is gone."],
+    "codex": [_hermes("exec_command", cmd=DELETE), "It is gone."],
+    "opencode": [_hermes("bash", command=DELETE, description="Delete it"), "It is gone."],
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTED)
+async def test_a_peer_does_a_task_with_a_scripted_model(name: str) -> None:
+    if not (CACHE / name / ".installed").exists():
+        pytest.skip(f"{name} is not installed; `make eval PEERS={name}` does that")
+    waiting = list(SCRIPTED[name])
+
+    def answer(request: ReceivedRequest) -> Scripted:
+        """Some have the model name the conversation as well, beside the task."""
+        named = "title" in str(request.body["messages"][0]) and name in ("gptme", "opencode")
+        return reply("A title") if named else reply(waiting.pop(0))
+
+    async with LocalServer(answer) as server:
+        at = ModelServer(server.url, "key")
+        measured = await asyncio.to_thread(run_peer, DELETES, PEERS[name], "local/any", at, seconds=300)
+    assert (measured.outcome, measured.problem, measured.solved) == ("completed", "", True), measured.output
+    turns = sum("completions" in request.path for request in server.requests)
+    assert "It is gone." in measured.answer and measured.turns == turns, measured
+    assert not waiting
+
+
+def test_the_meter_counts_what_the_server_says_of_its_work() -> None:
+    counted = Counted()
+    counted.add(b'data: {"choices": []}\n\ndata: {"timings": {"prompt_n": 5, "cache_n": 100, "predicted_n": 7}}\n\n')
+    counted.add(b'{"error": "no"}')
+    assert counted == Counted(turns=2, tokens_in=5, tokens_cached=100, tokens_out=7)
+
+
+def test_what_a_peer_started_ends_with_it(tmp_path: Path) -> None:
+    script = f"sleep 30 & echo $! > {tmp_path}/child"
+    peer = Peer("peer", lambda _server, _prompt, _home: Launch(["/bin/sh", "-c", script]))
+    run_peer(DELETES, peer, "local/any", SERVER, seconds=20)
+    child = Path(f"/proc/{(tmp_path / 'child').read_text().strip()}/stat")
+    assert not child.exists() or " Z " in child.read_text()
