@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
 
 from joey.effects import Suggestion, Todo
 from joey.events import (
@@ -33,9 +34,11 @@ from joey.events import (
 from joey.messages import ShownDiff, ShownText, TextBlock, ToolResult
 from joey.system.visible import VisiblePieces, visible
 from joey.terminal.drawing import Look, draw, draw_request
+from joey.terminal.plain.margin import BELOW, WRAPPED, behind
 from joey.terminal.plain.writer import Writer
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.look import ScreenLook
+from joey.terminal.screen.request_panel import Gutter
 from joey.terminal.screen.transcript_view import EntryView, TranscriptView
 from joey.terminal.slash import run_command
 from joey.terminal.status import Status, after, status_line
@@ -158,3 +161,26 @@ async def test_scrolling_through_thousands_of_entries_draws_few_of_them(
             assert len(app.query(EntryView)) <= 120
     small, large = work
     assert large <= small + 40 <= 30 * 24
+
+
+TWO_COMMANDS = (
+    "make $T build  # compile all of it; after that, run the linter to\nrm -rf src tests docs # are clean\n"
+    "y yes, once (or 1)" + " " * 400 + "; touch x\n-" + "a" * 100
+)
+
+
+def test_a_line_end_and_a_wrap_of_a_command_are_told_apart() -> None:
+    request = ApprovalRequested("r", "c", "execute_command", {"command": TWO_COMMANDS}, "a reason", ())
+    screen, out = io.StringIO(), io.StringIO()
+    _, _, argument = draw_request(request, ScreenLook())
+    assert isinstance(argument, Text)
+    Console(file=screen, width=76).print(Gutter(argument))
+    behind_bars = behind(argument, BELOW, BELOW, 80, wrapped=WRAPPED)
+    Console(file=out, width=80).print(behind_bars)
+    for shown, bar, arrow in ((screen.getvalue(), "│ ", "↪ "), (out.getvalue(), BELOW, WRAPPED)):
+        rows = [row.rstrip() for row in shown.splitlines()]
+        assert all(row.startswith((bar, arrow)) for row in rows)
+        assert f"{bar}rm -rf src tests docs # are clean ⏎" in rows
+        assert shown.count("⏎") == 3, "one for each line end, and none for a wrap"
+        assert f"{bar}y yes, once (or 1)␠×400; touch x ⏎" in rows
+        assert rows[-1].startswith(f"{arrow}aaa"), "what continues a line has no sign of a diff at its beginning"

@@ -90,5 +90,5 @@ def _reasons(parts: Sequence[VerdictPart]) -> str:
 
 def _short(part: VerdictPart) -> str:
     """What was judged, in one line; the name of a file as a listing shows it."""
-    line = quoted(part.subject) if part.kind == "path" else _LINE_BREAKS.sub(" ", part.subject.strip())
+    line = quoted(part.subject) if part.kind == "path" else _LINE_BREAKS.sub(" ⏎ ", part.subject.strip())
     return line if len(line) <= 80 else line[:77] + "..."

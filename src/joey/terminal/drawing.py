@@ -30,6 +30,7 @@ MAX_WIDTH = 1_000
 _SHORT = 120
 _GAP = re.compile(r"^\[\.\.\.(\d+) (lines|characters|bytes) omitted\.\.\.\]$", re.MULTILINE)
 """Where the middle of a long output is missing (`joey.tools.shell.shorten`)."""
+_WIDE_GAP = re.compile(r"[^\S\n]{9,}|\t{3,}")
 _SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "background": "●", "done": "✓", "failed": "✗"}
 _STYLES = {"growing": "yellow", "waiting": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}
 _TODO_SIGNS = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
@@ -314,4 +315,9 @@ def _approval(request: ApprovalRequested, look: Look) -> Iterator[Text]:
 
 
 def _argument(name: str, value: object) -> Text:
-    return inked(f"{one_line(name)}: ", "dim").append(visible(value if isinstance(value, str) else str(value)))
+    return inked(f"{one_line(name)}: ", "dim").append(_with_signs(str(value)))
+
+
+def _with_signs(text: str) -> str:
+    """The text with each of its line ends, and each gap that could push something out of view, as a sign."""
+    return _WIDE_GAP.sub(lambda gap: f"␠×{len(gap[0])}", visible(text)).replace("\n", " ⏎\n")

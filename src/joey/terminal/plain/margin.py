@@ -19,7 +19,9 @@ from rich.text import Text
 BAR = "| "
 INDENT = "  "
 BELOW = INDENT + BAR
-"""What stands before words of others that belong to a call or a request."""
+"""What stands before words of others that belong to a call or a request,"""
+WRAPPED = INDENT + "↪ "
+"""and before what continues a line of them."""
 
 
 class Margin:
@@ -62,10 +64,15 @@ class Margin:
         return f"\n{self._mark}".join(rows)
 
 
-def behind(text: Text, first: str, others: str, width: int | None) -> Text:
-    """A whole text: the first row behind one mark, the others behind another."""
-    rows = [row for line in text.split("\n", allow_blank=True) for row in _chopped(line, first, others, width)]
-    marks = [first, *[others] * (len(rows) - 1)]
+def behind(text: Text, first: str, others: str, width: int | None, *, wrapped: str = "") -> Text:
+    """A whole text: the first row behind one mark, the others behind another; the rows that continue a line behind
+    `wrapped`, if that is given, so that no end of a line looks like a wrap, and no wrap like the end of a line."""
+    rows, marks = [], [first]
+    for line in text.split("\n", allow_blank=True):
+        chopped = list(_chopped(line, first, others, width))
+        rows += chopped
+        marks += [*[wrapped or others] * (len(chopped) - 1), others]
+    marks = marks[: len(rows)]
     drawn = [Text(mark if row.plain else mark.rstrip()).append_text(row) for mark, row in zip(marks, rows, strict=True)]
     return Text("\n").join(drawn)
 

@@ -31,7 +31,7 @@ from joey.messages import Shown
 from joey.system.visible import VisiblePieces, one_line, visible
 from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, draw_request, draw_shown, headline, inked, outcome, result_heading
-from joey.terminal.plain.margin import BAR, BELOW, INDENT, Margin, behind
+from joey.terminal.plain.margin import BAR, BELOW, INDENT, WRAPPED, Margin, behind
 from joey.terminal.plain.working import Working
 from joey.terminal.status import money
 from joey.terminal.subtasks import Source, SubtaskTree
@@ -218,7 +218,7 @@ class Writer:
             )
         self._write(inked("? ", "bold yellow").append_text(head) if isinstance(head, Text) else head)
         for part in parts:
-            self._print(behind(part, BELOW, BELOW, self._width) if isinstance(part, Text) else part)
+            self._print(behind(part, BELOW, BELOW, self._width, wrapped=WRAPPED) if isinstance(part, Text) else part)
 
     def _write_source(self, source: Source | None) -> None:
         """Which subtask a request is about. What it is to do are words of the model's."""
@@ -253,7 +253,7 @@ class Writer:
         seen = self._seen.pop(card.call_id, ())
         shown = [] if self._streamed else [draw_shown(each, self._look) for each in card.shown if each not in seen]
         for text in shown:
-            self._print(behind(text, BELOW, BELOW, self._width))
+            self._print(behind(text, BELOW, BELOW, self._width, wrapped=WRAPPED))
         sign = inked("✗ ", "red") if card.state == "failed" else inked("✓ ", "green")
         self._write_below(sign.append_text(outcome(card, self._look)))
         self._started = None

@@ -93,7 +93,10 @@ def _lasting(request: ApprovalRequested) -> tuple[Choice, ...]:
     """The answers that hold from now on, each with what exactly it allows."""
     if not request.always:
         return ()
-    what, yes = one_line(", ".join(request.always)), Answer(request.request_id, yes=True, always=True)
+    what, yes = (
+        one_line(", ".join(request.always).replace("\n", " ⏎ ")),
+        Answer(request.request_id, yes=True, always=True),
+    )
     if len(what) > _MAX_WORDS:
         what = "exactly this"  # it stands above, and every answer is to be seen
     return (

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -23,6 +23,7 @@ from textual.widgets import Static
 from joey.commands import Answer
 from joey.events import ApprovalRequested, CompletionRequested, QuestionRequested, Request
 from joey.terminal.drawing import Look, draw_request
+from joey.terminal.plain.margin import behind
 from joey.terminal.screen.answering import Comment, EditPlan, Given, Held, KeyGate, answer_typed, choice_of, choices
 from joey.terminal.screen.look import invitation, is_plan, request_keys
 from joey.terminal.screen.survival import Survives
@@ -35,6 +36,16 @@ _COMMENT = "Enter sends your comment with the no · Esc goes back"
 
 _SMALL = 16
 """In a window of fewer rows, the answers are named in one line, and what they allow stands in the request."""
+
+
+class Gutter:
+    """Words of others: each line behind a bar, what continues a line behind an arrow. None of them looks like a key."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield behind(self._text, "│ ", "│ ", options.max_width, wrapped="↪ ")
 
 
 class RequestBody(VerticalScroll, can_focus=False):
@@ -129,6 +140,9 @@ class RequestPanel(Survives, Vertical):
             request = _without_answers(request)
         source = [draw_source(self._source)] if self._source else []
         drawn = draw_request(request, self._look, chosen=self._chosen)
+        if isinstance(request, ApprovalRequested):
+            head, *parts = drawn
+            drawn = iter([head, *(Gutter(part) if isinstance(part, Text) else part for part in parts)])
         self.query_one("#request-text", Static).update(Group(*source, *drawn))
 
     @property
