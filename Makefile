@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The versions that the tests pass with. `pip install .` outside of here takes what pyproject.toml permits.
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help run demo test check bench calls eval fuzz chaos fix clean docs screenshots snapshots site package release-check upgrade constraints
+.PHONY: help run demo test check bench calls eval fuzz chaos typing fix clean docs screenshots snapshots site package release-check upgrade constraints
 
 help: ## what can be run here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
@@ -161,6 +161,13 @@ evals/.cache/%/.installed: | .venv/.installed
 fuzz: .venv/.installed .venv/.bubblewrap ## the property tests, long (JOEY_FUZZ=N for N inputs each), and random inputs until the ledger holds ten million (FUZZ="--seconds 600")
 	@$(BIN)/python -m fuzz.property_tests
 	@$(BIN)/python -m fuzz $(FUZZ)
+
+# What was typed, and the journals, stay in build/typing.
+MINUTES ?= 5
+SEED ?= 7
+typing: .venv/.installed .venv/.tmux ## somebody types at random into a real terminal (MINUTES=30 SEED=7): counts, and fails on any fault
+	@mkdir -p build
+	@JOEY_TYPING_MINUTES=$(MINUTES) JOEY_TYPING_SEED=$(SEED) $(BIN)/pytest -n 0 -q -s --basetemp=build/typing tests/terminal/test_random_typing.py
 
 # CHAOS="kills --kills 1000 --seed 7" chooses; `python -m chaos --help` has the options.
 chaos: .venv/.installed .venv/.bubblewrap .venv/.strace .venv/.postgresql ## kill, fill, close and damage real runs, and compare with what happened (CHAOS=… chooses)

@@ -1,7 +1,8 @@
 """Somebody who types at random: into a real terminal (tmux), against a scripted server, and keeps account of it.
 
 Every message carries a tag, and every command that the model wants to run a number. In the end each tag that was sent
-has reached the server, none that was cleared has, and only those commands ran that were answered with yes.
+has reached the server, none that was cleared has, and only those commands ran that were answered with yes. What was
+done, when, and what was on the screen before each Enter is written to a log, for whoever looks for the reason.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class Tmux:
 
     def __init__(self, socket: Path, command: str, folder: Path, environment: Mapping[str, str]) -> None:
         self._socket = str(socket)
+        self._log, self._began = socket.parent / "typed.log", time.monotonic()
         variables = [part for name, value in environment.items() for part in ("-e", f"{name}={value}")]
         self._run(
             "-f",
@@ -120,17 +122,28 @@ class Tmux:
         assert not done.returncode or "kill-server" in words, done.stderr
         return done.stdout
 
+    def note(self, what: str) -> None:
+        """Write down what is done now."""
+        with self._log.open("a", encoding="utf-8") as log:
+            log.write(f"{time.monotonic() - self._began:9.3f} {what}\n")
+
     def keys(self, *keys: str) -> None:
+        if "Enter" in keys:
+            self.note(self.screen())
+        self.note(f"keys {' '.join(keys)}")
         self._run("send-keys", "-t", "j", *keys)
 
     def text(self, text: str) -> None:
+        self.note(f"types {text!r}")
         self._run("send-keys", "-t", "j", "-l", text)
 
     def paste(self, text: str) -> None:
+        self.note(f"pastes {text!r}")
         self._run("load-buffer", "-", given=text)
         self._run("paste-buffer", "-p", "-t", "j")
 
     def resize(self, width: int, height: int) -> None:
+        self.note(f"resizes to {width}x{height}")
         self._run("resize-window", "-t", "j", "-x", str(width), "-y", str(height))
 
     def screen(self) -> str:

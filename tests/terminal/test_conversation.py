@@ -189,3 +189,9 @@ async def test_what_was_answered_elsewhere_takes_no_line(tmp_path: Path) -> None
     assert await running == TaskFinished("completed", "All done.")
     assert files(kit) == ["a.txt"]
     assert "(answered elsewhere)" in out.getvalue()
+
+
+async def test_a_line_that_comes_when_the_task_has_ended_is_kept_for_what_comes_after_it(tmp_path: Path) -> None:
+    _, typist, _ = await talk(tmp_path, [done()], [""])
+    typist.conversation.heard("one more thing")
+    assert typist.conversation.unsent == ["one more thing"]

@@ -670,6 +670,49 @@ async def test_a_message_is_seen_while_its_task_is_opened_and_esc_puts_it_back(t
         assert (await until(pilot, "Heard you.")).count("› first") == 1
 
 
+class SlowToClose(ScratchServices):
+    """Services whose tasks take a while to close, as when a command of theirs has to be ended."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.may_close = asyncio.Event()
+
+    @asynccontextmanager
+    async def _open(self, *arguments: Any) -> AsyncIterator[TaskHandle]:
+        async with super()._open(*arguments) as task:
+            yield task
+            await self.may_close.wait()
+
+
+async def test_what_is_sent_while_a_task_is_being_stopped_is_sent_when_it_has(tmp_path: Path) -> None:
+    script = [reply("Let me see. " * 20, faults=Faults(silent_after=3)), reply("Heard."), reply("Heard you.")]
+    parts = SlowToClose(tmp_path, script, "all")
+    app = Interactive(parts, gate=KeyGate(quiet=0.05, hold=0.02))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Let me")
+        await pilot.press("escape")
+        await until(pilot, "Stopped")
+        await say(pilot, "one more")
+        await say(pilot, "and another")
+        parts.may_close.set()
+        await until(pilot, "Heard you.")
+        await until(pilot, "Enter accepts")
+        assert "one more" in str(parts.kit.provider.requests) and "and another" in str(parts.kit.provider.requests)
+
+
+async def test_of_two_messages_to_a_result_at_once_the_second_is_one_as_well(tmp_path: Path) -> None:
+    app = terminal(tmp_path, done(), reply("One."), reply("Two."))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Enter accepts")
+        for text in ("first of two", "second of two"):  # the screen has not seen yet that the first is the answer
+            app.query_one(Prompt).post_message(Prompt.Sent(text))
+        await until(pilot, "second of two")
+        await until(pilot, "Enter accepts")
+        assert "second of two" in str(services(app).kit.provider.requests)
+
+
 async def test_quitting_cancels_what_runs_and_keeps_it(tmp_path: Path) -> None:
     app = terminal(tmp_path, reply("Slowly, very slowly", faults=Faults(pause=5)))
     async with app.run_test() as pilot:
@@ -702,7 +745,7 @@ async def test_commands_tell_what_there_is(tmp_path: Path) -> None:
         await command(pilot, "/help", "/compact")
         await command(pilot, "/help keys", "Ctrl+J")
         await command(pilot, "/moed", "Did you mean /mode or /model?")
-        await command(pilot, "/rev", "Did you mean /review?")
+        await command(pilot, "/reveiw", "Did you mean /review?")
         await command(pilot, "/model qwen", "named PROVIDER/MODEL")
         await command(pilot, "/compact", "There is no conversation to compact")
         await command(pilot, "/resume x", "there is no task 'x'")

@@ -1,6 +1,6 @@
 """Somebody types at random while requests appear: nothing is lost, nothing is answered by accident.
 
-A few seconds here; `JOEY_TYPING_MINUTES=30 pytest -n 0 tests/terminal/test_random_typing.py -s` for as long as wanted.
+A few seconds here; `make typing MINUTES=30 SEED=7` for as long as wanted, with what was typed in `build/typing`.
 """
 
 from __future__ import annotations

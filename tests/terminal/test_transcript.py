@@ -51,6 +51,7 @@ from joey.messages import (
     ToolUseBlock,
 )
 from joey.system.visible import as_on_screen, visible
+from joey.task import wording
 from joey.task.wording import ACCEPTED
 from joey.terminal.drawing import FOLDED, MAX_WIDTH, Look, draw, draw_diff, draw_request, headline
 from joey.terminal.screen.look import ScreenLook, request_keys
@@ -575,3 +576,28 @@ def test_a_failed_command_without_output_says_nothing_of_what_the_model_is_told_
     card = Card("c", "execute_command", display=builtin_display("execute_command"), known_summary="false")
     settle(card, ToolResult((TextBlock(text),)))
     assert words(draw(card, ScreenLook())) == "✗ execute_command  false  exit code 3"
+
+
+def test_of_a_resumed_task_only_what_the_user_typed_is_shown_as_theirs() -> None:
+    ours = [
+        wording.PLAN_MODE, wording.PLAN_MODE_OFF, wording.CUT_OFF, wording.DAMAGED, wording.EMPTY_REPLY,
+        wording.HEAR_FIRST, wording.complaints(["ruff: F401"], last=False), wording.hook_words("note"),
+        wording.end_blocked("not yet"),
+        wording.no_such_mode("x", ["code"]), wording.no_tool_used("Use tools."),
+        wording.malformed([], cut=False, reminder="Use tools."),
+    ]  # fmt: skip
+    blocks = [*map(TextBlock, ours), TextBlock(wording.user_message("Do it."))]
+    shown = entries_of([Message("user", tuple(blocks))])
+    assert [entry.text for entry in shown if isinstance(entry, UserText)] == ["Do it."]
+
+
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_plan_that_was_accepted_is_no_failure_when_the_task_is_resumed(edited: bool) -> None:
+    accepted = TextBlock(wording.plan_accepted("1. Look", edited=edited))
+    (card,) = entries_of(
+        [
+            Message("assistant", (ToolUseBlock("d", "attempt_completion", {"result": "1. Look"}),)),
+            Message("user", (ToolResultBlock("d", (accepted,)),)),
+        ]
+    )
+    assert words(draw(card, ScreenLook())).startswith("✓ Plan")

@@ -151,6 +151,16 @@ def test_commands_have_the_names_that_other_terminals_gave_them() -> None:
     assert is_for_the_terminal("/sessions", {})
 
 
+async def test_enter_runs_the_only_command_that_the_menu_has_left(tmp_path: Path) -> None:
+    app = terminal(tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press("slash", *"perm", "enter")
+        await until(pilot, "Nothing was allowed with an answer")
+        await pilot.press("escape")
+        await pilot.press("slash", *"mo", "enter")
+        await until(pilot, "Did you mean /mode or /model?")
+
+
 async def test_an_alias_does_the_same_as_the_command(tmp_path: Path) -> None:
     app = terminal(tmp_path)
     async with app.run_test() as pilot:

@@ -26,6 +26,7 @@ from joey.journal.records import (
     UserTookBack,
 )
 from joey.messages import Block, ImageBlock, Message, ReasoningBlock, TextBlock, ToolUseBlock
+from joey.task.wording import typed_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def events_of(record: Record) -> Iterator[events.Event | UserWords]:
 
 def _message(message: Message) -> Iterator[events.Event | UserWords]:
     if message.role == "user":
-        words = (users_words(block.text) for block in message.content if isinstance(block, TextBlock))
+        words = (typed_words(block.text) for block in message.content if isinstance(block, TextBlock))
         images = tuple(block for block in message.content if isinstance(block, ImageBlock))
         text = "\n\n".join(filter(None, words))
         if text or images:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from joey.events import ToolCallMalformed
-from joey.frames import framed, neutral
+from joey.frames import framed, neutral, users_words
 
 INTERRUPTED = (
     "The task was interrupted while this call was running. It may or may not have happened; it is not made again by "
@@ -62,9 +62,17 @@ CHECKS_OFFERED = (
 )
 
 
+_CHECKED = "The project's checks ran on the files that you changed."
+_HOOK_ADDS = "A hook adds:\n"
+_NO_END_YET = "A hook does not let the task end yet: "
+_NO_SUCH_MODE = "(A slash command wants the mode "
+_NO_TOOL = "Your reply called no tool, so nothing was done."
+_UNREADABLE = "A call in your reply could not be read, so it was not made:"
+
+
 def complaints(found: Sequence[str], *, last: bool) -> str:
     end = "\n\nThe checks do not run again for now: do what you can, and report what is still open." if last else ""
-    return "\n\n".join(["The project's checks ran on the files that you changed.", *found]) + end
+    return "\n\n".join([_CHECKED, *found]) + end
 
 
 def language_errors(server: str, lines: str) -> str:
@@ -81,7 +89,7 @@ def stopped_by_hook(reason: str) -> str:
 
 
 def hook_words(text: str) -> str:
-    return f"A hook adds:\n{text}"
+    return f"{_HOOK_ADDS}{text}"
 
 
 def hook_denied(reason: str) -> str:
@@ -93,7 +101,7 @@ def input_changed(arguments: str) -> str:
 
 
 def end_blocked(reason: str) -> str:
-    return f"A hook does not let the task end yet: {reason}\nDo what it asks for, then end your turn again."
+    return f"{_NO_END_YET}{reason}\nDo what it asks for, then end your turn again."
 
 
 UNANSWERED = (
@@ -115,13 +123,12 @@ def user_message(text: str) -> str:
 
 
 def no_such_mode(mode: str, modes: Iterable[str]) -> str:
-    return f"(A slash command wants the mode {mode!r}, but there is no such mode. Modes: {', '.join(modes)}.)"
+    return f"{_NO_SUCH_MODE}{mode!r}, but there is no such mode. Modes: {', '.join(modes)}.)"
 
 
 def no_tool_used(reminder: str) -> str:
     return (
-        "Your reply called no tool, so nothing was done.\n\n"
-        f"{reminder}\n\n"
+        f"{_NO_TOOL}\n\n{reminder}\n\n"
         "If the task is done, call attempt_completion. If you need something from the user, call "
         "ask_followup_question. Otherwise go on with the next step. (This message is automatic; do not answer it.)"
     )
@@ -132,7 +139,7 @@ EMPTY_REPLY = "Your reply was empty. Go on with the next step. (This message is 
 
 def malformed(problems: Sequence[ToolCallMalformed], *, cut: bool, reminder: str) -> str:
     lines = [f"- {problem.message}" for problem in problems]
-    text = "\n".join(["A call in your reply could not be read, so it was not made:", *lines])
+    text = "\n".join([_UNREADABLE, *lines])
     if cut:
         return (
             f"{text}\n\nYour reply reached the length limit. Make the call again in smaller parts: write a long file "
@@ -165,3 +172,13 @@ AFTER_SUBTASK = (
 )
 CANNOT_WORK = "it cannot work as it is, so yes only tells the model why, which may quote the file"
 """For the user, who is asked about such a call."""
+
+_OURS = (
+    PLAN_MODE, PLAN_MODE_OFF, PLAN_ACCEPTED, DAMAGED, HEAR_FIRST, CUT_OFF, EMPTY_REPLY, _CHECKED, _HOOK_ADDS,
+    _NO_END_YET, _NO_SUCH_MODE, _NO_TOOL, _UNREADABLE,
+)  # fmt: skip
+
+
+def typed_words(text: str) -> str:
+    """What the user typed, of a text in a message from the user's side; empty where it is all the loop's own."""
+    return "" if text.startswith(_OURS) else users_words(text)

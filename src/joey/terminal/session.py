@@ -105,6 +105,7 @@ class Session:
         """The commands that ran in the background when they were counted last."""
         self._last_context: ContextView | None = None
         """What filled the window when the task ended; None if it was not worked on here."""
+        self._stopping = False
         self._when_ended: list[Callable[[], object]] = []
         self._command_lines: dict[Path, CommandLine] = {}
 
@@ -146,12 +147,22 @@ class Session:
 
     @property
     def closing(self) -> bool:
-        """Whether something is to be done as soon as the task has ended."""
-        return bool(self._when_ended)
+        """Whether the task is being stopped, or something is to be done as soon as it has ended: what the user sends
+        now is for what comes after it."""
+        return self._stopping or bool(self._when_ended)
+
+    def stop(self, why: str) -> None:
+        """Stop the task, which takes a moment."""
+        if self.task is not None:
+            self._stopping = self.task.send(Cancel(why))
+
+    def when_ended(self, then: Callable[[], object]) -> None:
+        """Do this when the task has ended."""
+        self._when_ended.append(then)
 
     def end_first(self, then: Callable[[], object]) -> None:
         """End the task that waits for a message, and do this when it has ended."""
-        self._when_ended.append(then)
+        self.when_ended(then)
         if self.task is not None and self.task.waits_for_message:
             self.task.send(Cancel())
 
@@ -172,7 +183,7 @@ class Session:
         """The task has ended: what waited for that is done."""
         if self.task is not None:
             self._known, self._last_context = len(self.task.state.messages), self.task.context
-        self.task, self._seen = None, self._written()
+        self.task, self._stopping, self._seen = None, False, self._written()
         waiting, self._when_ended = self._when_ended, []
         for then in waiting:
             then()

@@ -26,7 +26,7 @@ from joey.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from joey.task.wording import ACCEPTED
+from joey.task.wording import ACCEPTED, PLAN_ACCEPTED, typed_words
 from joey.terminal.notes import NoteKind, note_on
 from joey.tools.builtin import builtin_display
 from joey.tools.display import Display, flat
@@ -461,7 +461,8 @@ def settle(card: Card, result: ToolResult) -> None:
     card.shown, card.result = result.shown, "\n".join(own)
     if card.display.role == "result":
         seen = card.state == "done" and not result.is_error
-        accepted = card.result == ACCEPTED
+        is_plan = card.result.startswith(PLAN_ACCEPTED)
+        accepted, card.is_plan = is_plan or card.result == ACCEPTED, card.is_plan or is_plan
         card.state = "done" if seen or accepted or is_users_answer(card.result) else "failed"
     else:
         left = any(map(card.display.left_running, own))
@@ -496,7 +497,7 @@ def entries_of(
                 case TextBlock(text) if message.role == "assistant":
                     entries.append(ModelText(Growing(text), is_open=False))
                 case TextBlock(text):
-                    entries += [UserText(text)] if (text := users_words(text)) else []
+                    entries += [UserText(text)] if (text := typed_words(text)) else []
                 case ReasoningBlock(text):
                     entries += [Reasoning(Growing(text), is_open=False)] if text else []
                 case ToolUseBlock(call_id, name, arguments):

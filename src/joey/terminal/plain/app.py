@@ -150,6 +150,8 @@ class Plain:
                 return
             text = self.session.for_the_model(text)
             await self._with_task(text, images, lambda task, talk: self._converse(task, talk, lines))
+            for line in self._talk.unsent if self._talk else ():
+                await self._heard(line, lines)
 
     async def _show_late(self) -> None:
         late, self._late = self._late, None

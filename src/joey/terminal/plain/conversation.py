@@ -73,6 +73,8 @@ class Conversation:
         """Set while something waits for an answer."""
         self._task: TaskHandle | None = None
         self.keyboard: Keyboard | None = None
+        self.unsent: list[str] = []
+        """Lines that came when the task had ended: they are for what comes after it."""
 
     def attend(self, task: TaskHandle) -> None:
         self._task = task
@@ -114,8 +116,8 @@ class Conversation:
                 self._prompt()
         elif self._open:
             self._answer(self._open[0], line.strip())
-        elif line.strip():
-            self._task.send(Say(line.strip()))
+        elif line.strip() and not self._task.send(Say(line.strip())):
+            self.unsent.append(line)
 
     def _answer(self, request: Request, line: str) -> None:
         if not line and not isinstance(request, CompletionRequested):

@@ -30,8 +30,9 @@ from textual.widgets import Static
 
 from joey.app.notes_for_later import note_in
 from joey.app.services import Choices, Services
-from joey.commands import Answer, Say
+from joey.commands import Say
 from joey.errors import JoeyError
+from joey.frames import own_words
 from joey.messages import ImageBlock
 from joey.system.signals import handled_signals, release_terminal
 from joey.terminal.attachments import ImageFile
@@ -167,7 +168,7 @@ class Interactive(CommandingApp):
 
     def _say(self, text: str, images: Sequence[ImageBlock]) -> None:
         if self.session.closing:
-            self.session.end_first(lambda: self._say(text, images))
+            self.session.when_ended(lambda: self._say(text, images))
             return
         panel = self.query_one(RequestPanel)
         comment, seen = panel.commenting, panel.gate.is_seen
@@ -177,16 +178,14 @@ class Interactive(CommandingApp):
         if self.session.task is not None:
             words = answer or Say(text)
             words = replace(words, text=self.session.for_the_model(words.text), images=tuple(images))
-            if isinstance(words, Answer):
-                self._answer(words)
-            elif text:
-                self.session.task.send(words)
+            if (text or answer) and not self._reached(words) and words.text:
+                self.session.when_ended(lambda: self._say(words.text, images))  # nobody is there for it any more
         elif self.busy:
             self._early.append(Say(self.session.for_the_model(text), tuple(images)))
         elif text or self.session.choices.resume:
             self._show_what_happened_elsewhere()
             if text:
-                self._touch(self.transcript.open_with(text))
+                self._touch(self.transcript.open_with(own_words(text)))
             self._run(self.session.for_the_model(text), images)
 
     # Keys that clear, stop or quit

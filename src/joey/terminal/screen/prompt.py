@@ -1,12 +1,12 @@
 """The input: several lines, earlier messages, completion of `/` commands and `@` mentions, images by path.
 
 Enter sends. A new line is Ctrl+J everywhere, Shift+Enter or Alt+Enter in terminals that tell them from Enter, or a
-backslash before Enter. While completions are shown, Up and Down choose among them and Tab takes the chosen one (so
-does Enter, once one was chosen); Esc puts them away. Otherwise Up on the first line and Down on the last walk through
-what was sent before; Ctrl+R, and words before or after it, through what has these words in it. Up in an empty input
-takes back what still waits for the model. A pasted text that is nothing but paths of images attaches them; Backspace
-in an empty input lets the last one go. A large paste is a chip in the input (`pasted`). `?` in an empty input shows
-the keys.
+backslash before Enter. While completions are shown, Up and Down choose among them and Tab takes the chosen one (so does
+Enter, once one was chosen; it sends the only command that begins so); Esc puts them away. Otherwise Up on the first
+line and Down on the last walk through what was sent before; Ctrl+R, and words before or after it, through what has
+these words in it. Up in an empty input takes back what still waits for the model. A pasted text that is nothing but
+paths of images attaches them; Backspace in an empty input lets the last one go. A large paste is a chip in the input
+(`pasted`). `?` in an empty input shows the keys.
 """
 
 from __future__ import annotations
@@ -226,9 +226,17 @@ class Prompt(Survives, TextArea):
             self._offer(shown.moved(_MOVES[key]))
         elif key == "tab" or (key == "enter" and shown.chosen is not None):
             self._complete(shown.best)
+        elif key == "enter" and self._is_only_command(shown):
+            self._complete(shown.best)
+            self.send()
         else:
             return False
         return True
+
+    def _is_only_command(self, shown: Menu) -> bool:
+        """Whether the beginning of a command is all that was typed, and there is one that it can be."""
+        is_command = shown.best.startswith("/") and self.text == self._word()
+        return is_command and len(shown.found) == 1 and self.text not in self._candidates("/")
 
     def _sent_or_broke(self, key: str) -> bool:
         row, column = self.cursor_location

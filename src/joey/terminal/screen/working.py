@@ -179,6 +179,13 @@ class WorkingApp(EnteringApp):
         if self.session.task is not None:
             self.session.task.send(answer)
 
+    def _reached(self, words: Answer | Say) -> bool:
+        """Send it to the task; False if nobody is there for it. Words to a request that is gone are a message."""
+        task = self.session.task
+        if task is None or task.send(words):
+            return task is not None
+        return isinstance(words, Answer) and bool(words.text) and task.send(Say(words.text, words.images))
+
     def on_request_panel_answered(self, message: RequestPanel.Answered) -> None:
         self._answer(message.answer)
 
@@ -217,7 +224,7 @@ class WorkingApp(EnteringApp):
             self._command.cancel()
         elif self.session.task is not None and not self.session.waits:
             self._take_all_back()
-            self.session.task.send(Cancel("interrupted by the user"))
+            self.session.stop("interrupted by the user")
         elif self.session.task is None and self._worker is not None:
             self._worker.cancel()
 
