@@ -101,6 +101,12 @@ def test_protected_files_may_be_read(workspace: Workspace) -> None:
     assert {judge([ReadPath(path)], EDITS, workspace).decision for path in readable} == {"allow"}
 
 
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", "AGENTS.md"])
+def test_what_is_protected_says_so_where_every_change_is_asked_about(workspace: Workspace, path: str) -> None:
+    verdict = judge([WritePath(path)], Settings.for_profile("ask"), workspace)
+    assert verdict.decision == "ask" and f"`{path}`: it is protected (" in verdict.reason
+
+
 def test_headless_nothing_is_prompted(workspace: Workspace) -> None:
     verdict = judge([WritePath("../x")], EDITS, workspace, headless=True)
     assert verdict.decision == "deny"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from joey.policy.paths import Located, Workspace
 from joey.policy.settings import Settings
@@ -172,5 +172,8 @@ def write_part(located: Located, settings: Settings, *, inside: Decision | None 
             subject, settings.writes_outside, f"it is outside the workspace ({quoted(located.resolved)})", kind="path"
         )
     if located.protected:
-        part = part.worse(settings.writes_protected, f"it is protected ({located.protected})")
+        why = f"it is protected ({located.protected})"
+        part = part.worse(settings.writes_protected, why)
+        if located.inside and part.decision == settings.writes_protected != "allow":
+            part = replace(part, reason=why)  # it would be asked about in any case, but not for this reason
     return part
