@@ -289,6 +289,20 @@ async def test_a_plan_is_edited_accepted_and_carried_out(tmp_path: Path, monkeyp
         assert (services(app).folder / "a.py").exists()
 
 
+async def test_escape_closes_the_list_of_keys_before_it_interrupts(tmp_path: Path) -> None:
+    app = terminal(tmp_path, reply("Slowly, very slowly", faults=Faults(pause=5)))
+    async with app.run_test() as pilot:
+        await say(pilot, "go")
+        await until(pilot, "Slowly")
+        await pilot.press("?")
+        await until(pilot, "search the conversation")
+        await pilot.press("escape")
+        await until(pilot, "search the conversation", gone=True)
+        assert not of(app, TaskFinished)
+        await pilot.press("escape")
+        await until(pilot, "interrupted by the user")
+
+
 async def test_a_plan_that_was_not_edited_is_not_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = terminal(tmp_path, done("d1", "Open a port."), policy="plan")
     async with app.run_test() as pilot:

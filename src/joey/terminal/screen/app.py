@@ -206,6 +206,7 @@ class Interactive(CommandingApp):
             self.close()
         else:
             self._stopped_at = monotonic()
+            self.query_one("#shortcuts").display = False
             self.action_interrupt()
             self._note("Ctrl+C again quits; the task is saved.")
 

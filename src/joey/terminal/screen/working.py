@@ -216,8 +216,10 @@ class WorkingApp(EnteringApp):
         return [own_words(each.text) for each in self.session.task.state.queued] if self.session.task else []
 
     def action_interrupt(self) -> None:
-        panel = self.query_one(RequestPanel)
-        if panel.commenting:
+        panel, shortcuts = self.query_one(RequestPanel), self.query_one("#shortcuts")
+        if shortcuts.display:
+            shortcuts.display = False
+        elif panel.commenting:
             self.query_one(Prompt).clear_to_history()
             panel.stop_commenting()
         elif self._command is not None and self._command.is_running:
