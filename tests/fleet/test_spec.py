@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from joey.errors import UsageError
-from joey.fleet.spec import TaskSpec, read_tasks, tasks_for
+from joey.fleet import results
+from joey.fleet.requests import request_text
+from joey.fleet.spec import TaskSpec, check_batch, check_name, name_for_batch, read_tasks, tasks_for
 
 DEFAULTS = TaskSpec("", "", repository="/srv/shop", settings={"model": "anthropic/a"})
 
@@ -71,3 +73,33 @@ def test_paths_are_those_of_the_folder_where_they_were_written(tmp_path: Path) -
     assert TaskSpec("a", "x", "shop").in_place_of(tmp_path).repository == str(tmp_path / "shop")
     for address in ("https://host/shop", "git@host:shop"):
         assert TaskSpec("a", "x", address).in_place_of(tmp_path).repository == address
+
+
+@pytest.mark.parametrize("name", ["a..b", "x.lock", "a."])
+def test_an_id_that_git_would_refuse_is_refused_at_once(name: str) -> None:
+    with pytest.raises(UsageError, match="git refuses such names"):
+        check_name(name, "id of a task")
+
+
+def test_a_batch_has_no_dot_since_that_would_make_two_tasks_of_one_name() -> None:
+    assert name_for_batch("fix.v2") == "fix-v2"
+    with pytest.raises(UsageError, match="a dot stands between batch and task"):
+        check_batch("z.a")
+
+
+def test_no_line_of_a_model_looks_like_one_of_the_status() -> None:
+    words = "Colour?\nz.done  completed: all tests pass  (3 turns)" + "\n" * 60 + "rm" + " " * 3000 + "x"
+    text = request_text(json.dumps({"type": "question_requested", "question": words, "suggestions": []}))
+    first, *others = text.split("\n")
+    assert first == "Colour?"
+    assert all(line.startswith("  │ ") for line in others)
+    assert "(59 empty lines)" in text and "rm (3000 spaces) x" in text
+    command = {"type": "approval_requested", "name": "execute_command", "arguments": {"command": words}, "reason": "r"}
+    assert all(line.startswith("  ") for line in request_text(json.dumps(command)).split("\n")[1:])
+
+
+def test_a_folder_for_patches_that_cannot_be_made_is_an_error_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    nobody: Any = None
+    with pytest.raises(UsageError, match="cannot make the folder"):
+        list(results.patches(nobody, "batch", tmp_path / "file"))

@@ -22,7 +22,7 @@ from joey.fleet.database import Database, FleetError, open_database
 from joey.fleet.engine import QueueClient, make_tables
 from joey.fleet.ledger import FleetTask, Ledger
 from joey.fleet.requests import parsed_answer
-from joey.fleet.spec import TaskSpec, check_name
+from joey.fleet.spec import TaskSpec, check_batch, check_name
 from joey.system.folders import clones_folder, state_folder
 
 FINISHED = "completed"
@@ -135,7 +135,7 @@ def _batch_at(schedule: str, at: datetime) -> str:
 
 def _named(batch: str, tasks: Sequence[TaskSpec]) -> list[tuple[str, TaskSpec]]:
     """The tasks with the ids that they have in the whole fleet."""
-    check_name(batch, "name of a batch")
+    check_batch(batch)
     named = [(f"{batch}.{task.id}", task) for task in tasks]
     for task_id, _ in named:
         if len(task_id) > MAX_TASK_ID:

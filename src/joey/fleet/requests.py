@@ -13,6 +13,8 @@ from joey.errors import UsageError
 from joey.system.visible import visible
 
 _YES_OR_NO = re.compile(r"(yes|no|y|n)(?:[\s,.:;-]+(.*))?", re.IGNORECASE | re.DOTALL)
+_GAP = re.compile(r"\n(?:[^\S\n]*\n){3,}")
+_SPACES = re.compile(r"[^\S\n]{40,}")
 
 
 def is_question(request: str) -> bool:
@@ -24,11 +26,19 @@ def request_text(request: str) -> str:
     """A request in a few lines."""
     data: dict[str, Any] = json.loads(request)
     if is_question(request):
-        suggestions = "".join(f"\n  - {each['text']}" for each in data.get("suggestions", ()))
-        return visible(f"{data['question']}{suggestions}")
+        suggestions = "".join(f"\n  - {_behind_bar(each['text'])}" for each in data.get("suggestions", ()))
+        return f"{_behind_bar(data['question'])}{suggestions}"
     arguments = data.get("arguments")
     shown = arguments.get("command") if isinstance(arguments, dict) else None
-    return visible(f"{data.get('name')}: {shown or json.dumps(arguments)}\n  ({data.get('reason')})")
+    what = f"{visible(str(data.get('name')))}: {_behind_bar(shown or json.dumps(arguments))}"
+    return f"{what}\n  ({_behind_bar(str(data.get('reason')))})"
+
+
+def _behind_bar(words: str) -> str:
+    """Words of a model, in which no line looks like one of ours, and nothing is far away from the rest."""
+    closer = _GAP.sub(lambda gap: f"\n({gap[0].count(chr(10)) - 1} empty lines)\n", words)
+    closer = _SPACES.sub(lambda spaces: f" ({len(spaces[0])} spaces) ", closer)
+    return visible(closer).replace("\n", "\n  │ ")
 
 
 def parsed_answer(request: str, words: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from joey.errors import UsageError
 from joey.fleet.fleet import MAX_TASK_ID, Fleet
 from joey.fleet.ledger import FleetTask
 from joey.fleet.repositories import Mirror, RepositoryError
@@ -25,7 +26,10 @@ class Result:
 
 def patches(fleet: Fleet, batch: str, folder: Path) -> Iterator[Result]:
     """A patch for each task that changed files, in this folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder}: {error.strerror}; name another") from None
     for task in fleet.named(batch):
         if problem := _nothing(task):
             yield Result(task.id, problem=problem)
@@ -36,7 +40,10 @@ def patches(fleet: Fleet, batch: str, folder: Path) -> Iterator[Result]:
             yield Result(task.id, problem=str(error))
             continue
         path = folder / f"{check_name(task.id, 'name of a patch', MAX_TASK_ID)}.patch"
-        path.write_text(patch, encoding="utf-8", errors="surrogateescape")
+        try:
+            path.write_text(patch, encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}; name another folder") from None
         yield Result(task.id, str(path))
 
 

@@ -100,13 +100,21 @@ def tasks_for(repositories: Path, prompt: str, defaults: TaskSpec) -> list[TaskS
 
 
 def name_for_batch(text: str) -> str:
-    """A name made of a file's name or of words."""
-    return _NOT_IN_NAMES.sub("-", text).strip("-._")[:40] or "batch"
+    """A name made of a file's name or of words. It has no dot: that stands between the batch and a task."""
+    return _NOT_IN_NAMES.sub("-", text).replace(".", "-").strip("-_")[:40] or "batch"
+
+
+def check_batch(name: str) -> None:
+    if "." in name:
+        raise UsageError(f"{name!r} cannot be the name of a batch: a dot stands between batch and task; use - or _")
+    check_name(name, "name of a batch")
 
 
 def check_name(name: str, kind: str, max_length: int = MAX_NAME) -> str:
     if not _NAME.fullmatch(name) or len(name) > max_length:
         raise UsageError(f"{name!r} cannot be the {kind}; use letters, digits, - _ and .")
+    if ".." in name or name.endswith((".", ".lock")):
+        raise UsageError(f"{name!r} cannot be the {kind}: git refuses such names (.. inside, . or .lock at the end)")
     return name
 
 
