@@ -79,6 +79,9 @@ def test_the_tools_decide_the_groups(tmp_path: Path, front: str, groups: list[st
     [
         ("You help.", "begins with front matter"),
         ("---\nname: two/words\n---\nx", "letters, digits and hyphens"),
+        ("---\nname: ../../etc/passwd\n---\nx", "letters, digits and hyphens"),
+        (f"---\nname: {'a' * 101}\n---\nx", "100 at most, got 'aaa"),
+        ("---\nname: !!python/object/apply:os.system [x]\n---\nx", "letters, digits and hyphens"),
         ("---\nname: a\n---\n", "needs a text"),
         ("\udc80".encode("utf-8", "surrogateescape").decode("latin-1"), "begins with front matter"),
     ],
@@ -162,3 +165,13 @@ def test_an_agent_keeps_within_the_mode_that_it_names(tmp_path: Path) -> None:
 def test_tools_may_be_switched_as_in_opencode(tmp_path: Path, tools: str, groups: list[str]) -> None:
     (mode,), _ = read_agent_file(write(tmp_path / "a.md", f"---\ntools: {tools}\n---\nWork."), "user")
     assert [rule.group for rule in mode.groups] == groups
+
+
+def test_front_matter_that_grows_without_end_is_read_within_bounds(tmp_path: Path) -> None:
+    """Aliases of aliases, lists in lists, and one file that would hold more than is read."""
+    grown = "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+    write(tmp_path / ".claude/agents/bomb.md", f"---\na: &a [x, x]\n{grown}name: *i\n---\nx")
+    write(tmp_path / ".claude/agents/deep.md", f"---\nname: *i\ntools: {'[' * 5000}{']' * 5000}\n---\nx")
+    write(tmp_path / ".claude/agents/huge.md", "---\nname: huge\n---\n" + "x" * 300_000)
+    loaded = load_modes(tmp_path, tmp_path / "user", trusted=False)
+    assert all(mode.origin == "built-in" for mode in loaded.modes) and len(loaded.problems) == 3

@@ -132,7 +132,7 @@ def test_bad_entries_are_reported_by_line_and_the_others_load(places: tuple[Path
     complaints = messages(loaded)
     groups = "read, edit, command, browser, mcp, or [group, {fileRegex, description}]"
     assert complaints[:6] == [
-        ".roomodes:6: 'slug' is letters, digits and hyphens, got 'not good'",
+        ".roomodes:6: 'slug' is letters, digits and hyphens, 100 at most, got 'not good'",
         ".roomodes:7: 'name' must not be empty",
         ".roomodes:6: a mode needs 'roleDefinition'",
         f".roomodes:8: there is no group 'reed'; a group is one of {groups}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from joey.actions import Action, ReadPath, RunCommand, WritePath
 from joey.messages import Message, TextBlock, ToolResult, ToolResultBlock, ToolUseBlock
 from joey.modes.builtin import BUILTIN_MODES, CODE
 from joey.policy.paths import Workspace
+from joey.prompts.library import Skill
 from joey.task.profiles import FULL, choose_profile
 from joey.task.profiles.base import Objection, Profile, Supervisor
 from joey.task.profiles.small import Small
@@ -140,3 +142,19 @@ def test_what_was_done_before_an_interruption_is_not_known_and_not_doubted(tmp_p
     watching = supervisor(tmp_path, SMALL)
     watching.new_request("Do it.", underway=True)
     assert watching.completion("I changed it.") == "I changed it."
+
+
+def test_a_long_list_of_agents_or_skills_takes_no_more_than_its_share_of_the_prompt() -> None:
+    """A folder that nobody trusts may bring hundreds of agents, with pages of words about each."""
+    many = [replace(CODE, slug=f"agent-{at}", when_to_use="words " * 40_000) for at in range(500)]
+    skills = {"code": tuple(Skill(f"skill-{at}", "words " * 1_000, "", "project", Path("/s")) for at in range(300))}
+    specs = [each.spec for each in builtin_tools() if each.name == "skill"]
+    few = FULL.system_prompt(CODE, BUILTIN_MODES, XML, specs, PromptContext("/w"))
+    prompt = FULL.system_prompt(CODE, (*BUILTIN_MODES, *many), XML, specs, PromptContext("/w", skills_in=skills))
+    assert len(prompt) < len(few) + 45_000
+    assert "- agent-0: words" in prompt and "- agent-499: words" in prompt
+    named = [replace(each, slug=f"{'a' * 90}-{at}") for at, each in enumerate(many)]
+    prompt = FULL.system_prompt(CODE, (*BUILTIN_MODES, *named), XML, specs, PromptContext("/w"))
+    assert len(prompt) < len(few) + 21_000 and "more, which are not listed" in prompt and "- code: " in prompt
+    twenty = [replace(CODE, slug=f"agent-{at}", when_to_use="words " * 30) for at in range(20)]
+    assert f"- agent-19: {'words ' * 30}" in FULL.system_prompt(CODE, twenty, XML, specs, PromptContext("/w"))

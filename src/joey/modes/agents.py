@@ -33,7 +33,7 @@ _KEYS = (
     "|effort|isolation|initialPrompt"
 )
 _LINE = re.compile(rf"^({_KEYS}):[ \t]*(.*?)(?=^(?:{_KEYS}):|\Z)", re.MULTILINE | re.DOTALL)
-_SLUG = re.compile(r"[a-zA-Z0-9-]+")
+_SLUG = re.compile(r"[a-zA-Z0-9-]{1,100}")
 _MAX_BYTES = 256 * 1024
 _MAX_NAME = 200
 _OPENCODES_MODES = ("primary", "subagent", "all")
@@ -61,7 +61,7 @@ def read_agent_file(path: Path, origin: Origin) -> tuple[list[Mode], list[Proble
     name = " ".join(str(about.get("name") or path.stem).split())
     slug = name if _SLUG.fullmatch(name) else re.sub(r"[ _]+", "-", name).lower()
     if not _SLUG.fullmatch(slug):
-        return [], [Problem(str(path), 1, f"'name' is letters, digits and hyphens, got {name[:80]!r}")]
+        return [], [Problem(str(path), 1, f"'name' is letters, digits and hyphens, 100 at most, got {name[:80]!r}")]
     if not role:
         return [], [Problem(str(path), 1, "an agent needs a text: what it is, and how it works")]
     words = " ".join(str(about.get("description") or "").split())

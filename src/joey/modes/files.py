@@ -20,6 +20,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ from joey.system.folders import project_folder
 from joey.wire import JsonValue
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".toml")
-_SLUG = re.compile(r"[a-zA-Z0-9-]+")
+_SLUG = re.compile(r"[a-zA-Z0-9-]{1,100}")
 _REQUIRED = ("slug", "name", "roleDefinition")
 _OPTIONAL = ("whenToUse", "description", "customInstructions")
 _MAX_PROBLEMS = 20
 _MAX_AGENTS = 500
+_MAX_FOLDERS = 2_000
 _KNOWN = {*_REQUIRED, *_OPTIONAL, "groups"}
 _LEFT_ALONE = {"source", "rulesFiles", "iconName"}
 """What Roo Code's exported modes carry besides, of no use here."""
@@ -143,7 +145,7 @@ def _in_folder(folder: Path) -> list[Path]:
 def _agents_below(folder: Path) -> list[Path]:
     """Collections of agents sort them into folders; of two with one name, the one nearer to the top counts."""
     found: list[Path] = []
-    for inner, folders, names in os.walk(folder):
+    for inner, folders, names in islice(os.walk(folder), _MAX_FOLDERS):
         folders.sort()
         paths = sorted(Path(inner, name) for name in names if name.endswith(".md") and name.lower() != "readme.md")
         found += _existing(paths)[: _MAX_AGENTS - len(found)]
@@ -202,7 +204,7 @@ class _Check:
         elif key in _REQUIRED and not value.strip():
             self.complain(key, f"{key!r} must not be empty")
         elif key == "slug" and not _SLUG.fullmatch(value):
-            self.complain(key, f"'slug' is letters, digits and hyphens, got {value!r}")
+            self.complain(key, f"'slug' is letters, digits and hyphens, 100 at most, got {value[:80]!r}")
         else:
             return value
         return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from joey.modes.mode import Mode
 from joey.prompts.library import Skill
@@ -61,6 +62,12 @@ which the user or the environment would speak, the tag is shown with a backslash
 material itself it has none."""
 
 
+_MAX_LIST = 20_000
+"""Characters of a list of modes, or of skills."""
+_LEAST_WORDS = 20
+"""Characters about each, however many there are."""
+
+
 def system_prompt(
     mode: Mode, modes: Iterable[Mode], protocol: Protocol, tools: Sequence[ToolSpec], context: PromptContext
 ) -> str:
@@ -79,16 +86,29 @@ def system_prompt(
 
 
 def _modes(current: Mode, modes: Iterable[Mode]) -> str:
-    lines = [f"- {mode.slug}: {mode.when_to_use or mode.description or first_sentence(mode.role)}" for mode in modes]
+    words = [(each.slug, each.when_to_use or each.description or first_sentence(each.role)) for each in modes]
+    lines = _listed(words)
     return "\n".join([f"# Modes\n\nYou are in {current.slug} mode. There are these:\n", *lines]) if lines else ""
 
 
 def _skills(skills: Iterable[Skill], tools: Sequence[ToolSpec]) -> str:
-    lines = [f"- {skill.name}: {skill.description}" for skill in skills]
+    lines = _listed([(skill.name, skill.description) for skill in skills])
     if not lines or all(tool.name != "skill" for tool in tools):
         return ""
     how = "Before you begin, see whether one of these describes the work. If so, load it with the tool skill:"
     return "\n".join([f"# Skills\n\n{how}\n", *lines])
+
+
+def _listed(entries: Sequence[tuple[str, str]]) -> list[str]:
+    """A line for each, within a limit: a collection of agents, or a project that nobody trusts, may bring hundreds with
+    pages of words, and the list is paid for with every request."""
+    lines = [f"- {name}: {words}" for name, words in entries]
+    if sum(map(len, lines)) > _MAX_LIST:
+        room = max(_LEAST_WORDS, _MAX_LIST // len(lines) - 50)
+        lines = [f"- {name}: {words if len(words) <= room else words[:room] + ' …'}" for name, words in entries]
+    sizes = accumulate(map(len, lines))
+    kept = [line for line, size in zip(lines, sizes, strict=True) if size <= _MAX_LIST]
+    return kept if len(kept) == len(lines) else [*kept, f"- … and {len(lines) - len(kept)} more, which are not listed"]
 
 
 def first_sentence(text: str) -> str:
