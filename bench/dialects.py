@@ -1,5 +1,5 @@
 """One long argument in dialects of open models, in 4-character pieces: every engine against the baseline, and beside it
-what the parsers of vLLM and SGLang cost where they were measured."""
+what the parsers of vLLM and SGLang cost where they were measured; and a model that repeats one marker for ever."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bench.table import Table
 from bench.text_protocols import cells, reading, stream
 from joey.protocols import get
 from joey.protocols.dialects.protocol import DialectProtocol
+from joey.protocols.dialects.spec import Channels, Dialect, Tagged
 
 DIALECTS = (
     "hermes", "llama3_json", "mistral_v11", "kimi_k2", "deepseek_v31", "qwen3_coder", "glm47", "deepseek_v32",
@@ -33,7 +34,7 @@ RECORDED = {
 
 
 def run() -> list[Table]:
-    return [engines(), others()]
+    return [engines(), repeated(), others()]
 
 
 def engines() -> Table:
@@ -47,6 +48,32 @@ def engines() -> Table:
         seconds = {size: best(reading(name), pieces_of(_written(name, size)), rounds=3) for size in SIZES_KB}
         table.add(f"Joey, {name} ({_engine(name)})", *cells(seconds, baselines))
     return table
+
+
+def repeated() -> Table:
+    """In an argument, where each might end it or begin a call: what is looked at ahead must have an end."""
+    table = Table(
+        "One marker again and again in an argument (per character, 128 KB / 8 KB)", ["", "whole", "in pieces"]
+    )
+    for name in DIALECTS:
+        growth = [max(_growth(name, marker, whole) for marker in _markers(name)) for whole in (True, False)]
+        table.add(f"Joey, {name} ({_engine(name)})", *(f"{each:.2f}" for each in growth))
+    return table
+
+
+def _growth(name: str, marker: str, whole: bool) -> float:
+    before = _written(name, 1).partition("# Author")[0]
+    texts = [before + marker * (size * 1024 // len(marker)) for size in (8, 128)]
+    few, many = (best(reading(name), [text] if whole else pieces_of(text), rounds=2) / len(text) for text in texts)
+    return many / few
+
+
+def _markers(name: str) -> list[str]:
+    """What opens and closes a call, and a value."""
+    calls = _dialect(name).calls
+    part = calls.body if isinstance(calls, Channels) else calls
+    groups = [part.open, part.close, *([part.key, part.value_end] if isinstance(part, Tagged) else [])]
+    return [group[0] for group in groups if group] or ["{"]
 
 
 def others() -> Table:
@@ -64,6 +91,10 @@ def _written(name: str, size: int) -> str:
 
 
 def _engine(name: str) -> str:
+    return _dialect(name).engine
+
+
+def _dialect(name: str) -> Dialect:
     protocol = get(name)
     assert isinstance(protocol, DialectProtocol)
-    return protocol.dialect.engine
+    return protocol.dialect

@@ -2,7 +2,8 @@
 
 An inference server calls a parser with the text so far and the new piece (`extract_tool_calls_streaming(previous,
 current, delta)`, as vLLM's and SGLang's parsers do) and wants OpenAI's deltas back. This adapter gives them from Joey's
-events: text, reasoning, and for each call its name once and then the pieces of its arguments as JSON.
+events: text, reasoning, and for each call its name once and then its arguments as pieces of JSON while they grow. The
+JSON of a call that was cut or is broken is never closed, so no client can run it.
 """
 
 import json
@@ -10,7 +11,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from joey import protocols
-from joey.events import ReasoningDelta, StreamEvent, TextDelta, ToolCallFinished, ToolCallStarted
+from joey.events import (
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallFinished,
+    ToolCallMalformed,
+    ToolCallStarted,
+)
+from joey.gateway.arguments import ArgumentWriter
 from joey.toolspec import ToolSpec
 
 
@@ -18,10 +28,12 @@ class ToolParser:
     """One reply of one model, in one dialect."""
 
     def __init__(self, dialect: str, tools: Sequence[dict[str, Any]], prompt_tail: str = "") -> None:
+        specs = [ToolSpec.read(tool) for tool in tools]
         protocol = protocols.get(dialect)
         protocol = protocol.with_options(prompt_tail=prompt_tail) if prompt_tail else protocol
-        self._parser = protocol.parser([ToolSpec.read(tool) for tool in tools])
-        self._places: dict[str, int] = {}
+        self._parser = protocol.parser(specs)
+        self._schemas = {spec.name: spec.schema for spec in specs}
+        self._calls: list[tuple[str, ArgumentWriter]] = []
 
     def extract_tool_calls_streaming(self, previous: str, current: str, delta: str) -> dict[str, Any] | None:
         """What the new piece adds, as an OpenAI delta; None if nothing yet."""
@@ -41,14 +53,25 @@ class ToolParser:
                 case ReasoningDelta(text):
                     delta["reasoning_content"] = delta.get("reasoning_content", "") + text
                 case ToolCallStarted(call_id, name):
-                    self._places[call_id] = len(self._places)
-                    call = {"index": self._places[call_id], "id": call_id, "function": {"name": name, "arguments": ""}}
-                    delta.setdefault("tool_calls", []).append(call)
-                case ToolCallFinished(call_id, _, arguments):
-                    # Complete and checked; a server that shows arguments as they grow uses ToolCallDelta as well.
-                    function = {"arguments": json.dumps(arguments, ensure_ascii=False)}
-                    delta.setdefault("tool_calls", []).append({"index": self._places[call_id], "function": function})
+                    self._calls.append((name, ArgumentWriter(self._schemas.get(name, {}))))
+                    delta.setdefault("tool_calls", []).append(self._piece("", call_id, name))
+                case ToolCallDelta(_, path, text, _, literal):
+                    if written := self._calls[-1][1].grow(path, text, literal=literal):
+                        delta.setdefault("tool_calls", []).append(self._piece(written))
+                case ToolCallFinished(arguments=arguments):
+                    rest = self._calls[-1][1].finish(arguments) or ""
+                    delta.setdefault("tool_calls", []).append(self._piece(rest))
+                case ToolCallMalformed(name=name) if name is not None:
+                    # Without a brace that is never closed, some clients take "no arguments" for an empty object.
+                    delta.setdefault("tool_calls", []).append(self._piece("{"))
+                case ToolCallMalformed(source=source):
+                    delta["content"] = delta.get("content", "") + source
         return delta or None
+
+    def _piece(self, arguments: str, call_id: str = "", name: str = "") -> dict[str, Any]:
+        """A piece of the last call: its name, or what its arguments grew by. A reply writes one call after another."""
+        function = {"name": name, "arguments": arguments} if name else {"arguments": arguments}
+        return {"index": len(self._calls) - 1, **({"id": call_id} if call_id else {}), "function": function}
 
 
 TOOLS = [
@@ -68,9 +91,13 @@ REPLY = (
 
 if __name__ == "__main__":
     parser = ToolParser("minimax_m2", TOOLS)
+    written = ""
     for at in range(0, len(REPLY), 12):
-        print(parser.extract_tool_calls_streaming(REPLY[:at], REPLY[: at + 12], REPLY[at : at + 12]))
+        delta = parser.extract_tool_calls_streaming(REPLY[:at], REPLY[: at + 12], REPLY[at : at + 12]) or {}
+        print(delta)
+        written += "".join(call["function"]["arguments"] for call in delta.get("tool_calls", []))
     print(parser.finish())
+    assert json.loads(written) == {"path": "a.md", "content": "A tag such as </parameter> is text here.\n"}
 
     # A whole reply at once, and a model whose dialect nobody named:
     reply = protocols.parse(REPLY, protocol="minimax_m2", tools=TOOLS)

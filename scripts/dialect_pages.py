@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from dialect_cases import CUTS, answer, cases_of, counts, dialect_names, difference, right  # noqa: E402
 from joey.messages import ToolUseBlock  # noqa: E402
 from joey.protocols.dialects.protocol import PROTOCOLS, DialectProtocol  # noqa: E402
+from joey.protocols.dialects.spec import Channels, Dialect  # noqa: E402
 from joey.toolspec import ToolSpec  # noqa: E402
 
 PAGES = ROOT / "docs" / "protocols" / "dialects"
@@ -57,8 +58,8 @@ TOOLS = (
     ToolSpec("ping", "Is it there?"),
 )
 CALLS = (
-    ToolUseBlock("call00001", "get_weather", {"city": "Köln", "days": 2, "tags": ["a", "b"]}),
-    ToolUseBlock("call00002", "ping", {}),
+    ToolUseBlock("call00000", "get_weather", {"city": "Köln", "days": 2, "tags": ["a", "b"]}),
+    ToolUseBlock("call00001", "ping", {}),
 )
 
 
@@ -85,13 +86,17 @@ def _dialect(protocol: DialectProtocol) -> str:
         ("models", dialect.models),
         ("call grammar", f"`{dialect.engine}`"),
         ("reasoning", think + (", may begin in the prompt" if dialect.frame.think_in_prompt else "")),
-        ("ends a turn", " ".join(f"`{stop}`" for stop in dialect.frame.stops) or "not known"),
+        ("ends a turn", " ".join(f"`{stop}`" for stop in _stops(dialect)) or "not known"),
         ("a result", f"`{_line(style.results_before + style.result + style.results_after)}`"),
         ("declaration", "the official template's, byte for byte" if style.tools else "in our words"),
     ]
     table = "\n".join(f"| {key} | {_cell(value)} |" for key, value in facts)
     written = protocol.encode_calls(CALLS, TOOLS).text
     return f"## {protocol.name}\n\n| | |\n|---|---|\n{table}\n\nTwo calls:\n\n````text\n{written}\n````\n"
+
+
+def _stops(dialect: Dialect) -> tuple[str, ...]:
+    return dialect.calls.ends if isinstance(dialect.calls, Channels) else dialect.frame.stops
 
 
 def _line(text: str) -> str:

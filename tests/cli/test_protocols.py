@@ -26,6 +26,13 @@ def test_one_dialect_is_shown_with_an_example(capsys: pytest.CaptureFixture[str]
     assert '[TOOL_CALLS]get_weather[ARGS]{"city": "Köln", "days": 2}' in capsys.readouterr().out
 
 
+def test_a_dialect_is_shown_with_what_it_is_known_by(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["protocols", "show", "harmony", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert "to=functions." in shown["known by"] and shown["model names"] == "gpt.?oss"
+    assert "<|call|>" in shown["ends a turn"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "dialect"),
     [

@@ -16,6 +16,7 @@ from joey.messages import TextBlock, ToolUseBlock
 from joey.protocols import collect, get
 from joey.protocols.dialects.parser import DialectParser
 from joey.protocols.dialects.protocol import DialectProtocol
+from joey.protocols.dialects.source import Markers, Source
 from joey.protocols.dialects.table import DIALECTS
 from joey.testing import cut_at, read
 from joey.toolspec import ToolSpec
@@ -133,3 +134,54 @@ def test_the_work_grows_with_the_text_and_no_faster(name: str) -> None:
 
     small, large = looked_at(4), looked_at(64)
     assert large <= 6 and large <= small * 1.3
+
+
+SHAPES = (
+    "hermes", "llama3_json", "kimi_k2", "deepseek_v3", "functionary_v32", "qwen3_coder", "glm47", "hy_v3", "minimax_m3",
+    "deepseek_v4", "kimi_k3", "pythonic", "olmo3", "gemma4", "harmony", "inkling", "muse_glimmer", "beam",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_model_that_repeats_a_marker_for_ever_costs_no_more_for_each(name: str) -> None:
+    """Counted in pieces, inside an argument and outside. What is looked at ahead has an end."""
+    protocol = get(name)
+    call = protocol.encode_call(ToolUseBlock("c1", "save", {"path": "a.py", "text": "HERE"}), TOOLS)
+    assert isinstance(call, TextBlock)
+
+    def looked_at(text: str) -> float:
+        parser = protocol.parser(TOOLS)
+        assert isinstance(parser, DialectParser)
+        read(parser, [text[at : at + 7] for at in range(0, len(text), 7)])
+        return parser.scanned / len(text)
+
+    for before in ("", call.text.partition("HERE")[0]):
+        for marker in markers_of(name):
+            few, many = (looked_at(before + marker * (size // len(marker))) for size in (4_000, 16_000))
+            assert many <= few * 1.3, (before, marker)
+
+
+def test_what_lies_out_of_reach_is_not_searched() -> None:
+    """A header is short: behind each opener of a long piece only its reach is looked at, not the rest of the piece."""
+    looked: list[int] = []
+
+    class Watched(Markers):
+        def find(self, text: str, at: int, last: bool) -> tuple[int, str | None]:
+            looked.append(len(text) - at)
+            return super().find(text, at, last)
+
+        def find_before(self, text: str, at: int, end: int) -> tuple[int, str | None]:
+            looked.append(end - at)
+            return super().find_before(text, at, end)
+
+    source = Source()
+    source.feed("x" * 10_000 + "<end>")
+    source.end()
+    for _ in source.more():
+        raise AssertionError("there is text")
+    for wanted in ((100, None), (10_000, "<end>")):
+        steps = source.within(Watched(("<end>",)), wanted[0])
+        with pytest.raises(StopIteration) as ended:
+            next(steps)
+        assert ended.value.value[1] == wanted[1]
+    assert looked == [105, 10_005]

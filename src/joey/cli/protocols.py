@@ -1,7 +1,7 @@
 """List the protocols and the dialects of open models, show one, or find out which one a model writes.
 
 joey protocols                       all of them: Joey's own, and the dialects with the models that write them
-joey protocols show kimi_k2          one: its grammar, its markers, an example, its declaration of tools
+joey protocols show kimi_k2          one: its grammar, its markers, what it is known by, an example, its declaration
 joey protocols detect FILE           which dialect it is, with the evidence. FILE is a chat template
                                      (chat_template.jinja), a tokenizer_config.json, a GGUF file, what a server
                                      answered to /props or /v1/models, or a reply of the model; - reads stdin
@@ -95,6 +95,8 @@ def _indented(text: str) -> str:
 
 def _described(protocol: DialectProtocol) -> dict[str, str]:
     from joey.messages import ToolUseBlock
+    from joey.protocols import detect
+    from joey.protocols.dialects.spec import Channels
     from joey.toolspec import ToolSpec
 
     properties = {"city": {"type": "string"}, "days": {"type": "integer"}}
@@ -103,17 +105,20 @@ def _described(protocol: DialectProtocol) -> dict[str, str]:
     )
     ping = ToolSpec("ping", "Is it there?")
     calls = [
-        ToolUseBlock("call00001", "get_weather", {"city": "Köln", "days": 2}),
-        ToolUseBlock("call00002", "ping", {}),
+        ToolUseBlock("call00000", "get_weather", {"city": "Köln", "days": 2}),
+        ToolUseBlock("call00001", "ping", {}),
     ]
-    frame = protocol.dialect.frame
+    frame, grammar = protocol.dialect.frame, protocol.dialect.calls
+    stops = grammar.ends if isinstance(grammar, Channels) else frame.stops
     think = " … ".join(frame.think) if frame.think else "none"
     return {
         "dialect": protocol.name,
         "models": protocol.dialect.models,
         "grammar": protocol.dialect.engine,
         "reasoning": think.replace("\n", "\\n"),
-        "ends a turn": " ".join(frame.stops) or "none known",
+        "ends a turn": " ".join(stops) or "none known",
+        "known by": "  ".join(sign.replace("\n", "\\n") for sign in detect.signs_of(protocol.name)),
+        "model names": "  ".join(detect.names_of(protocol.name)) or "none",
         "two calls": protocol.encode_calls(calls, (tool, ping)).text,
         "declaration": protocol.describe((tool, ping)),
     }

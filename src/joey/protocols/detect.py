@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from joey.protocols.dialects.detect import Detected, from_model, from_template
+from joey.protocols.dialects.detect import Detected, from_model, from_template, names_of, signs_of
 from joey.protocols.dialects.detect import from_reply as _from_reply
 from joey.protocols.dialects.protocol import PROTOCOLS
 from joey.toolspec import ToolSpec
 
-__all__ = ["Detected", "detect", "from_model", "from_reply", "from_template"]
+__all__ = ["Detected", "detect", "from_model", "from_reply", "from_template", "names_of", "signs_of"]
 
 
 def from_reply(reply: str, tools: Sequence[ToolSpec] = ()) -> list[Detected]:

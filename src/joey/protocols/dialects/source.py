@@ -28,11 +28,11 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 class Markers:
     """A set of literal markers to look for. Of two at one place the longer wins."""
 
-    __slots__ = ("_first", "_firsts", "_max_length", "_pattern", "_prefixes", "words")
+    __slots__ = ("_first", "_firsts", "_pattern", "_prefixes", "max_length", "words")
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(sorted({word for word in words if word}, key=len, reverse=True))
-        self._max_length = len(self.words[0]) if self.words else 0
+        self.max_length = len(self.words[0]) if self.words else 0
         self._pattern = re.compile("|".join(map(re.escape, self.words)) or r"(?!)")
         self._firsts = re.compile(
             f"[{re.escape(''.join({word[0] for word in self.words}))}]" if self.words else r"(?!)"
@@ -57,15 +57,20 @@ class Markers:
             return match.start(), match.group()
         return keep, None
 
+    def find_before(self, text: str, at: int, end: int) -> tuple[int, str | None]:
+        """The first marker that ends before this place, and where; the place itself if there is none."""
+        match = self._pattern.search(text, at, end)
+        return (match.start(), match.group()) if match else (end, None)
+
     def here(self, text: str, at: int, last: bool) -> tuple[str | None, bool]:
         """The marker at this very place, and whether that is certain."""
         match = self._pattern.match(text, at)
-        certain = last or len(text) - at >= self._max_length or text[at:] not in self._prefixes
+        certain = last or len(text) - at >= self.max_length or text[at:] not in self._prefixes
         return (match.group() if match else None), certain and (at < len(text) or last)
 
     def _partial(self, text: str, at: int) -> int:
         """Where the longest suffix begins that may grow into a marker, or into a longer one."""
-        for first in self._firsts.finditer(text, max(at, len(text) - self._max_length + 1)):
+        for first in self._firsts.finditer(text, max(at, len(text) - self.max_length + 1)):
             if text[first.start() :] in self._prefixes:
                 return first.start()
         return len(text)
@@ -74,13 +79,14 @@ class Markers:
 class Source:
     """The text of one reply. `scanned` counts the characters that were looked at, again or not, for the tests."""
 
-    __slots__ = ("_new", "at", "ended", "quick", "scanned", "text")
+    __slots__ = ("_before", "_new", "at", "ended", "quick", "scanned", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.at = 0
         self.ended = False
         self.scanned = 0
+        self._before = 0  # how much came before the text that is kept
         self._new: list[str] = []
         self.quick: Callable[[str], bool] | None = None
         """Takes a piece that the waiting reader would only pass on; False if it must be woken."""
@@ -100,6 +106,11 @@ class Source:
         """Whether nothing will come after what is there."""
         return self.ended and not self._new
 
+    @property
+    def position(self) -> int:
+        """How many characters were taken. Readers compare positions; those that `quick` takes count for none."""
+        return self._before + self.at
+
     def more(self, quick: Callable[[str], bool] | None = None) -> Wait[bool]:
         """Wait for more text. False if there is none. `quick` may take pieces while nothing is held back."""
         if not self._new:
@@ -114,6 +125,7 @@ class Source:
     def _pull(self) -> bool:
         if not self._new:
             return False
+        self._before += self.at
         self.text = self.text[self.at :] + "".join(self._new)
         self.scanned += len(self.text)
         self.at = 0
@@ -132,6 +144,7 @@ class Source:
         if start >= 0 and self.text.startswith(text, start):
             self.at = start
         else:
+            self._before += start
             self.text, self.at = text + self.text[self.at :], 0
 
     def peek(self, length: int, offset: int = 0) -> Wait[str]:
@@ -199,7 +212,11 @@ class Source:
         while True:
             last = self.last
             start = self.at + offset
-            stop, found = ends.find(self.text, start, last)
+            reach = start + limit + ends.max_length  # what lies beyond is never looked at: markers may stand close by
+            if len(self.text) >= reach:
+                stop, found = ends.find_before(self.text, start, reach)
+            else:
+                stop, found = ends.find(self.text, start, last)
             if found is not None and stop - start <= limit:
                 return self.text[start:stop], found
             if stop - start > limit or last:

@@ -35,6 +35,8 @@ from joey.schema.references import properties
 from joey.wire import JsonObject, JsonValue
 
 MAX_HEADER = 200
+_MAX_CLOSERS = 1000
+"""Characters of closers at the end of a reply: what has more of them repeats itself."""
 CDATA, CDATA_END, CDATA_SPLIT = "<![CDATA[", "]]>", "]]]]><![CDATA[>"
 _CDATA_OPENS = Markers((CDATA,))
 _CAME_TO_ITS_END = ("end", "tool_calls", "stop_sequence")
@@ -77,6 +79,7 @@ class TaggedReader:
         self._outer = {*spec.wrap[1], *section_close}
         self._closers = Markers((*spec.close, *self._outer, *stops))
         self._declared: JsonObject = {}  # the arguments that the tool of this call declares
+        self._more_until = 0  # up to this place of the reply it is known that more than closers follows
         self.openers = spec.open
 
     def _watch(self, value_end: tuple[str, ...], inner: str = "") -> None:
@@ -353,13 +356,18 @@ class TaggedReader:
         """Whether nothing but closers follows to the end of the reply, and it was not cut in a text that quotes them:
         there are more closers around the call than a text that quotes calls opens, or the server says so."""
         source, offset, outer = self._source, 0, 0
+        if source.position < self._more_until:
+            return False
         while True:
             found, end = yield from source.after_space(self._closers, offset)
-            if found is None:
+            if found is None or end > _MAX_CLOSERS:
                 break
             outer += found in self._outer
             offset = end
-        if not source.last or source.at + end < len(source.text) or self._sink.stop_reason == "length":
+        if found is not None or not source.last or source.at + end < len(source.text):
+            self._more_until = source.position + offset
+            return False
+        if self._sink.stop_reason == "length":
             return False
         text = "".join(quoting.parts) if quoting is not None else ""
         opened = sum(text.count(opener) for opener in (*self._spec.wrap[0], *self._section_open))
