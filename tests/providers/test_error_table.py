@@ -75,6 +75,7 @@ def test_each_wording_matches_its_example_and_no_other_kind_comes_before_it(word
         ("a maxOutputTokens value of 9000 but the supported range is from 1 (inclusive) to 8193 (exclusive)", 8192),
         (f"{OPENAI.format(4096, 5000)} (4900 in the messages, 100 in the completion).", None),
         ("prompt is too long: 213462 tokens > 200000 maximum", None),
+        (f"{OPENAI.format(32768, '4096 output')} and your prompt contains at least 28673 input tokens, for a", 4095),
     ],
 )
 def test_where_only_the_answer_is_too_long_its_length_is_read(words: str, allowed: int | None) -> None:
@@ -125,6 +126,17 @@ def test_the_words_are_found_in_any_body(name: str) -> None:
 def test_a_long_message_is_cut_but_read_whole() -> None:
     error = errors.from_body({"error": {"message": f"{'x' * 5000} context length exceeded"}}, status=400)
     assert isinstance(error, ContextTooLongError) and len(error.reason) == MAX_WORDS + 1
+
+
+def test_a_window_that_is_full_is_recognised_behind_the_status_of_a_failure() -> None:
+    body = {"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}}
+    assert type(errors.from_body(body, status=500)) is errors.ContextTooLongError
+
+
+@pytest.mark.parametrize("body", [{}, "", None])
+def test_a_request_that_is_refused_for_its_size_without_a_word_is_too_long(body: Any) -> None:
+    error = errors.from_body(body, status=413)
+    assert type(error) is errors.ContextTooLongError and "too large for the server (status 413)." in str(error)
 
 
 def test_a_status_inside_the_body_counts_where_there_is_no_other() -> None:

@@ -24,6 +24,7 @@ from joey.providers.decoding.chat import ChatReader
 from joey.providers.decoding.decoder import EventReader
 from joey.providers.decoding.messages import MessagesReader
 from joey.providers.decoding.reader import ReplyReader
+from joey.providers.decoding.responses import ResponsesReader
 from joey.testing import read
 from joey.wire import encode
 from recorded_answers import Answer, decode
@@ -186,6 +187,35 @@ MESSAGES: list[Any] = [
     {"type": "message", "content": [{"type": "text", "text": "a"}], "usage": {}, "stop_reason": "end_turn"},
 ]
 
+RESPONSES: list[Any] = [
+    {
+        "type": "response.output_item.added",
+        "output_index": 0,
+        "item": {"type": "function_call", "id": "a", "name": "f"},
+    },
+    {"type": "response.function_call_arguments.delta", "output_index": 0, "item_id": "a", "delta": "{}"},
+    {"type": "response.custom_tool_call_input.delta", "output_index": 1, "delta": "a"},
+    {"type": "response.output_text.delta", "output_index": 2, "content_index": 0, "delta": "a"},
+    {"type": "response.output_text.done", "output_index": 3, "content_index": 0, "text": "a"},
+    {"type": "response.refusal.done", "output_index": 4, "content_index": 0, "refusal": "a"},
+    {"type": "response.reasoning_summary_text.delta", "output_index": 5, "summary_index": 0, "delta": "a"},
+    {
+        "type": "response.completed",
+        "response": {
+            "status": "completed",
+            "output": [
+                {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
+                {"type": "reasoning", "summary": [{"text": "a"}], "encrypted_content": "a"},
+                {"type": "custom_tool_call", "call_id": "a", "name": "f", "input": "a"},
+            ],
+            "usage": {"input_tokens": 5, "input_tokens_details": {"cached_tokens": 1}},
+            "incomplete_details": {"reason": "max_output_tokens"},
+        },
+    },
+    {"type": "response.failed", "response": {"error": {"code": "server_error", "message": "a"}}},
+    {"type": "error", "message": "a", "code": "server_error"},
+]
+
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where something stands in a value, itself included."""
@@ -224,6 +254,15 @@ def test_any_json_in_any_place_of_a_completion_is_read_or_reported(data: st.Data
 def test_any_json_in_any_place_of_a_message_is_read_or_reported(data: st.DataObject, name: str) -> None:
     sample = data.draw(st.sampled_from(MESSAGES))
     check_any(MessagesReader, sample, put(sample, data.draw(st.sampled_from(places(sample))), data.draw(JSON)), name)
+
+
+@pytest.mark.property
+@given(st.data(), st.booleans())
+def test_any_json_in_any_place_of_a_response_is_read_or_reported(data: st.DataObject, named: bool) -> None:
+    sample = data.draw(st.sampled_from(RESPONSES))
+    name, usual = sample["type"], {key: value for key, value in sample.items() if key != "type"} if named else sample
+    event = put(usual, data.draw(st.sampled_from(places(usual))), data.draw(JSON))
+    check_any(ResponsesReader, usual, event, name if named else "")
 
 
 @pytest.mark.property

@@ -32,7 +32,7 @@ from joey.providers.errors import (
 )
 from joey.providers.prices import Price
 from joey.providers.retry import Retry, RetryPolicy, with_retries
-from joey.system.hosts import host_of
+from joey.system.hosts import is_address
 
 __all__ = [
     "ENDPOINTS",
@@ -88,7 +88,7 @@ def open_model(
     provider, model = split_name(name)
     endpoint = ENDPOINTS.get(provider, _LOCAL)
     address = base_url or os.environ.get(endpoint.base_url_variable or "") or endpoint.base_url
-    if address and not host_of(address):
+    if address and not is_address(address):
         raise UsageError(f"{address!r} is no address of a server; write it whole, such as http://localhost:8080/v1")
     if address == endpoint.base_url and endpoint.needs_key and not (api_key or os.environ.get(endpoint.key_variable)):
         raise MissingKeyError(f"no API key for {provider}; set {endpoint.key_variable}")

@@ -81,14 +81,7 @@ class AnthropicProvider(SdkProvider):
         self._encoder: Memo[[Abilities], AnthropicEncoder] = Memo(AnthropicEncoder)
         if base_url is not None and not api_key and not any(map(os.environ.get, _KEY_VARIABLES)):
             api_key = "none"  # a local server wants no key, but the SDK wants one
-        # Retrying is the caller's, who can show it.
-        self._client = anthropic.AsyncAnthropic(
-            api_key=api_key,
-            base_url=base_url,
-            max_retries=0,
-            timeout=self._http_timeout,
-            http_client=anthropic.DefaultAsyncHttpxClient(**self._http_options(base_url)),
-        )
+        self._connect(anthropic.AsyncAnthropic, anthropic.DefaultAsyncHttpxClient, base_url, api_key=api_key)
         if not _has_credentials(self._client):
             raise errors.MissingKeyError("no API key for anthropic; set ANTHROPIC_API_KEY")
 

@@ -19,6 +19,8 @@ from joey.providers.errors import ProviderError
 from joey.toolspec import ToolChoice, ToolSpec
 
 CONNECT_TIMEOUT = 10.0
+ERROR_TIMEOUT = 10.0
+"""Seconds for which the body of an error is read, whether it ends or not."""
 
 
 @dataclass(frozen=True, slots=True)

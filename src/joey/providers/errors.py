@@ -10,15 +10,18 @@ type that speaks of a limit over time; then the status.
 from __future__ import annotations
 
 import email.utils
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, Self
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from joey.errors import JoeyError
 from joey.providers.error_body import full_message_in, kinds_in, message_in, status_in
 from joey.providers.wordings import Meaning, meaning_of
 from joey.system.hosts import host_of, is_this_machine
+from joey.wire import sendable
 
 _LEAST_KEY = 8
 """Shorter ones, such as the `none` for local servers, are words that may stand in a message by themselves."""
@@ -39,7 +42,7 @@ class ProviderError(JoeyError):
         retry_after: float | None = None,
         advice: str | None = None,
     ) -> None:
-        what_to_do = self.advice if advice is None else advice
+        what_to_do, message = self.advice if advice is None else advice, sendable(message)
         super().__init__(f"{_sentence(message)} {what_to_do}" if what_to_do else message)
         self.reason = message
         self.status = status
@@ -170,8 +173,14 @@ def from_body(
 ) -> ProviderError:
     """The exception for the body of an error, in whichever shape it is."""
     found = status if status is not None and status >= 400 else status_in(body)
-    message = full_message_in(body) or f"the server answered with status {found or status} and no words"
+    message = full_message_in(body) or _without_words(found or status)
     return classify(message, status=found, kinds=kinds_in(body), headers=headers, began=began, now=now)
+
+
+def _without_words(status: int | None) -> str:
+    if status == 413:
+        return "the request is too large for the server (status 413)"
+    return f"the server answered with status {status} and no words"
 
 
 def classify(
@@ -245,16 +254,27 @@ def broken_off(error: BaseException) -> CutStreamError:
 
 
 def unreachable(error: BaseException, address: str) -> ProviderError:
-    """The exception for a connection that failed before a reply came."""
+    """The exception for a connection that failed before a reply came, or brought something else."""
     address, causes = _without_secrets(address), list(_causes(error))
     if any(isinstance(each, ConnectionRefusedError) for each in causes):
         refused = NoServerError if is_this_machine(host_of(address)) else NetworkError
         return refused(f"no server answers at {address} (connection refused)")
-    return NetworkError(f"{address} could not be reached ({_named(causes)})")
+    return NetworkError(f"no answer from {address} ({_named(causes)})")
 
 
 def _named(causes: Sequence[BaseException]) -> str:
-    return next((f"{type(each).__name__}: {each}".rstrip(": ") for each in causes[1:] or causes), "")
+    """What the HTTP client says of it, below the SDK. h11 shows what came as Python writes it."""
+    text = next((str(each).rstrip(". ") or type(each).__name__ for each in causes[1:] or causes), "")
+    return re.sub(r"bytearray\(b(.*)\)", r"\1", text)
+
+
+def redirected(address: str, to: str) -> BadRequestError:
+    """The exception for a server that names another one. The conversation and the key go only where the user says."""
+    with suppress(ValueError):  # it is shown as it came
+        to = urljoin(address, to)
+    there = message_in(_without_secrets(to))
+    advice = "Use that address, if it is the right one."
+    return BadRequestError(f"{_without_secrets(address)} redirects to {there}", advice=advice)
 
 
 def refuse_page(content_type: str | None, address: str) -> None:
@@ -266,7 +286,10 @@ def refuse_page(content_type: str | None, address: str) -> None:
 
 def _without_secrets(address: str) -> str:
     """An address as it can be shown: without a password or a query."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
 
 
@@ -308,11 +331,11 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
     """The seconds to wait that the response's headers ask for. A date needs `now`, in seconds since the epoch."""
     lower = {key.lower(): value for key, value in headers.items()}
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(lower[name]) / unit)
-        except (KeyError, ValueError):
-            continue
+        with suppress(KeyError, ValueError):
+            seconds = float(lower[name]) / unit
+            return max(0.0, seconds) if math.isfinite(seconds) else None
     if now is None or "retry-after" not in lower:
         return None
-    date = email.utils.parsedate_tz(lower["retry-after"])
-    return None if date is None else max(0.0, email.utils.mktime_tz(date) - now)
+    with suppress(ValueError, OverflowError):
+        return max(0.0, email.utils.parsedate_to_datetime(lower["retry-after"]).timestamp() - now)
+    return None

@@ -144,7 +144,10 @@ class HttpProvider(Provider):
         limiter = limiter_for(self._address, str(self._key), request.model)
         async with limiter.turn(request.on_wait) as turn:
             try:
-                response = await self._post(request, self.abilities(request.model))
+                async with asyncio.timeout(self._timeout * _QUIET_TIMEOUTS):
+                    response = await self._post(request, self.abilities(request.model))
+            except TimeoutError as error:
+                raise self._nothing_but_signs() from error
             except self.http_errors.status as error:
                 refused = _response_of(error)
                 turn.hear(refused.status_code, refused.headers)
@@ -162,8 +165,11 @@ class HttpProvider(Provider):
                 await _drain(pieces, self.http_errors.broken)
                 return
             if time.monotonic() - heard > quiet:
-                message = f"the server sent signs of life for {quiet:g} seconds, but nothing of the reply"
-                raise errors.NetworkError(message)
+                raise self._nothing_but_signs()
+
+    def _nothing_but_signs(self) -> errors.NetworkError:
+        seconds = self._timeout * _QUIET_TIMEOUTS
+        return errors.NetworkError(f"the server sent signs of life for {seconds:g} seconds, but nothing of the reply")
 
     def _together(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """The chunks of what came in one moment."""
@@ -174,6 +180,8 @@ class HttpProvider(Provider):
         if isinstance(error, self.http_errors.status):
             response = _response_of(error)
             body, headers = _error_body(response), response.headers
+            if 300 <= response.status_code < 400 and headers.get("location"):
+                return errors.redirected(self._address, headers["location"])
             return errors.from_body(body, status=response.status_code, headers=headers, now=time.time())
         if isinstance(error, (self.http_errors.connection, self.http_errors.broken)):
             return errors.unreachable(error, self._address)

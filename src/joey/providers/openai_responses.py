@@ -247,7 +247,7 @@ def _kept(signature: str | None) -> bytes | None:
         return None
     try:
         item = json.loads(signature)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return signature.encode() if item.get("type") == "reasoning" else None
 

@@ -46,12 +46,6 @@ class OpenAISdkProvider(SdkProvider):
         key = options.get("api_key") or os.environ.get(key_variable)
         if not key and base_url is None:
             raise errors.MissingKeyError(f"no API key for {self.name}; set {key_variable}")
-        # Local servers want no key, but the SDK wants one. Retrying is the caller's, who can show it.
-        self._client = openai.AsyncOpenAI(
-            api_key=key or "none",
-            base_url=base_url,
-            default_headers=options.get("headers"),
-            max_retries=0,
-            timeout=self._http_timeout,
-            http_client=openai.DefaultAsyncHttpxClient(**self._http_options(base_url)),
-        )
+        # Local servers want no key, but the SDK wants one.
+        own = {"api_key": key or "none", "default_headers": options.get("headers")}
+        self._connect(openai.AsyncOpenAI, openai.DefaultAsyncHttpxClient, base_url, **own)

@@ -15,12 +15,13 @@ sends faster than it is read waits in the socket.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from joey.providers.base import CONNECT_TIMEOUT
+from joey.providers.base import CONNECT_TIMEOUT, ERROR_TIMEOUT
 
 _MAX_HEAD = 64 * 2**10
 _MAX_LINE = 4096
@@ -347,7 +348,9 @@ class PlainClient:
             raise
         response = PlainResponse(self, connection)
         if response.status_code >= 300:
-            await response.read(max_error)
+            with contextlib.suppress(PlainHttpError, TimeoutError):
+                async with asyncio.timeout(ERROR_TIMEOUT):
+                    await response.read(max_error)
             raise PlainStatusError(response)
         return response
 

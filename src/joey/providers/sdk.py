@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
+import contextlib
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import httpx2
 
-from joey.providers.base import CONNECT_TIMEOUT, ModelRequest
+from joey.errors import UsageError
+from joey.providers import errors
+from joey.providers.base import CONNECT_TIMEOUT, ERROR_TIMEOUT, ModelRequest
 from joey.providers.catalogue import Abilities
 from joey.providers.encoding.body import Body
 from joey.providers.http import HttpErrors, HttpProvider
 from joey.system.hosts import host_of, is_this_machine
+
+_VARIABLES = "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 
 
 def errors_of(any_error: type[Exception], status: type[Exception], connection: type[Exception]) -> HttpErrors:
@@ -32,6 +37,20 @@ class SdkProvider(HttpProvider):
     @abstractmethod
     async def _post(self, request: ModelRequest, abilities: Abilities) -> httpx2.Response:
         """Send the request. The body of the answer is not read yet."""
+
+    def _connect(self, sdk: Callable[..., Any], http: Callable[..., Any], base_url: str | None, **options: Any) -> None:
+        """Make the SDK's client. What is wrong with the environment or the key is reported now, in words."""
+        try:
+            client = http(**self._http_options(base_url))
+        except (ValueError, ImportError, OSError) as error:
+            why = "a SOCKS proxy needs the package socksio" if isinstance(error, ImportError) else error
+            raise UsageError(f"no connection can be set up ({why}); check the variables {_VARIABLES}") from error
+        # Retrying is the caller's, who can show it.
+        timeout = self._http_timeout
+        self._client = sdk(base_url=base_url, http_client=client, max_retries=0, timeout=timeout, **options)
+        for name in ("api_key", "auth_token"):
+            if key := getattr(self._client, name, None):
+                setattr(self._client, name, _checked(key))
 
     @property
     def _address(self) -> str:
@@ -57,11 +76,12 @@ class SdkProvider(HttpProvider):
 
     def _http_options(self, base_url: str | None) -> dict[str, Any]:
         """Options for the SDK's HTTP client. A proxy cannot reach this machine's own servers, and text for them is
-        nobody else's business."""
+        nobody else's business; nor is the conversation that of an address to which a server redirects."""
         return {
             "timeout": self._http_timeout,
             "trust_env": not is_this_machine(host_of(base_url or "")),
-            "event_hooks": {"response": [self._bound_error]},
+            "follow_redirects": False,
+            "event_hooks": {"response": [self._keep_error]},
         }
 
     @property
@@ -71,27 +91,39 @@ class SdkProvider(HttpProvider):
     async def close(self) -> None:
         await self._client.close()
 
-    async def _bound_error(self, response: httpx2.Response) -> None:
-        """The SDKs read the body of an error whole, before anyone can say no."""
-        if response.is_error and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Beginning(response.stream, self._limits.error, time.monotonic() + self._timeout)
+    async def _keep_error(self, response: httpx2.Response) -> None:
+        """Read the body of an error before the SDK does, which would read without end, and fail on one that is in
+        another coding than its headers say, or ends early: what it says would be lost."""
+        if not response.is_success:
+            body = await self._beginning(response.stream)
+            with contextlib.suppress(httpx2.DecodingError):
+                body = httpx2.Response(200, headers=_coding(response), content=body).content
+            response.headers.pop("content-encoding", None)
+            response.stream = httpx2.ByteStream(body[: self._limits.error])
+            response.encoding = "utf-8"
+
+    async def _beginning(self, stream: Any) -> bytes:
+        """A body, as far as it is read: so many bytes, for a time, and until it breaks."""
+        body = b""
+        with contextlib.suppress(httpx2.HTTPError, TimeoutError):
+            async with asyncio.timeout(ERROR_TIMEOUT):
+                async for piece in stream:
+                    body += piece
+                    if len(body) >= self._limits.error:
+                        break
+        await stream.aclose()
+        return body
 
 
-class _Beginning(httpx2.AsyncByteStream):
-    """A body, as far as it is read: so many bytes, and until a time."""
+def _checked(key: str) -> str:
+    """The key without the line end that was copied with it."""
+    key = key.strip()
+    if not key:
+        raise errors.MissingKeyError("the API key is blank; set it, or leave it out")
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise errors.AuthError("the API key has a character that no key has", advice="Copy the key again.")
+    return key
 
-    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, until: float) -> None:
-        self._stream = stream
-        self._limit = limit
-        self._until = until
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._limit
-        async for piece in self._stream:
-            yield piece[:left]
-            left -= len(piece)
-            if left <= 0 or time.monotonic() > self._until:
-                return
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+def _coding(response: httpx2.Response) -> dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name == "content-encoding"}

@@ -20,6 +20,15 @@ def host_of(url: str) -> str:
     return (host or "").rstrip(".")
 
 
+def is_address(url: str) -> bool:
+    """Whether this is an http(s) address that can be connected to."""
+    try:
+        urlsplit(url).port  # noqa: B018 - it is read here, and may be none
+    except ValueError:
+        return False
+    return bool(host_of(url)) and url.isprintable() and " " not in url
+
+
 def is_this_machine(host: str) -> bool:
     """Whether a host, a name or an address, is the machine we run on."""
     name = host.lower().rstrip(".")

@@ -15,15 +15,22 @@ Nothing grows without bound: a line, the fields of one event and a body have at 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from joey.chunks import Chunk, ReasoningChunk, TextChunk, ToolCallChunk
 from joey.providers.decoding.reader import ReplyReader
+from joey.providers.error_body import message_in
 from joey.providers.errors import CutStreamError, ReplyTooLargeError
 
 _MARK = b"\xef\xbb\xbf"
+_UNUSED = (b"", b"id", b"retry")
+"""Comments, and fields that are for connecting again."""
+_MAX_FOREIGN = 100
+"""Lines, and bytes of each, that are kept of what is no stream."""
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,7 @@ class EventReader:
         self._size = 0
         self._began = False
         self._is_body = False
+        self._foreign: list[str] = []
 
     def feed(self, piece: bytes) -> Iterator[ServerEvent]:
         for line in self._lines.feed(piece):
@@ -84,6 +92,11 @@ class EventReader:
         yield from self._line(self._lines.rest())
         if self._data:
             yield self._event()
+
+    @property
+    def foreign(self) -> str:
+        """The beginning of what came in place of a stream, such as a web page."""
+        return "\n".join(self._foreign)
 
     def _line(self, line: bytes) -> Iterator[ServerEvent]:
         if not self._began and line.strip():
@@ -106,6 +119,8 @@ class EventReader:
             self._add(value)
         elif name == b"event":
             self._name = value.decode("utf-8", "replace")
+        elif name not in _UNUSED and len(self._foreign) < _MAX_FOREIGN:
+            self._foreign.append(line[:_MAX_FOREIGN].decode("utf-8", "replace").rstrip(_UNREADABLE))
 
     def _add(self, line: bytes) -> None:
         self._data.append(line)
@@ -113,7 +128,7 @@ class EventReader:
         _bound(self._size, self._limit, "one piece of the reply")
 
     def _event(self) -> ServerEvent:
-        event = ServerEvent(self._name, b"\n".join(self._data), not self._is_body)
+        event = ServerEvent(self._name, b"\n".join(self._data).strip(), not self._is_body)
         self._name, self._data, self._size = "", [], 0
         return event
 
@@ -123,7 +138,8 @@ def _bound(size: int, limit: int, what: str = "the reply", unit: str = "MiB") ->
         raise ReplyTooLargeError(f"{what} is longer than {limit / 2**20:g} {unit}")
 
 
-_DONE = b"[DONE]"
+_DONE = (b"", b"[DONE]", b'"[DONE]"')
+_SIGN_OF_LIFE = re.compile(r"ping|heart|keep", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +165,7 @@ class ReplyDecoder:
         self._reader = reader
         self._limits = limits
         self._events = EventReader(limits.piece)
+        self._began = False
         self._size = 0
         self._content = 0
 
@@ -165,6 +182,8 @@ class ReplyDecoder:
     def finish(self) -> Iterator[Chunk]:
         """The last chunks. Raises CutStreamError if the reply is not whole."""
         yield from self._chunks(self._events.finish())
+        if not self._began:
+            raise CutStreamError(_instead_of_a_reply(self._events.foreign) if self._size else "the reply is empty")
         yield from self.end()
 
     def end(self) -> Iterator[Chunk]:
@@ -181,23 +200,49 @@ class ReplyDecoder:
                 yield chunk
 
     def _event(self, event: ServerEvent) -> Iterator[Chunk]:
-        if event.data.strip() == _DONE:
-            self.is_over = True
-        elif event.streamed:
-            yield from self._reader.read(event.name, _json(event.data))
-        else:
-            yield from self._reader.read_whole(_json(event.data))
-            self.is_over = True
+        self._began = self._began or bool(event.data)
+        try:
+            if event.data in _DONE:
+                self.is_over = bool(event.data) or self.is_over
+            elif event.streamed:
+                yield from self._reader.read(event.name, _data_of(event))
+            else:
+                yield from self._reader.read_whole(_json(event.data))
+                self.is_over = True
+        except RecursionError as error:
+            raise CutStreamError("a piece of the reply is nested too deeply") from error
+
+
+def _data_of(event: ServerEvent) -> Any:
+    """The JSON of an event. An error may be words alone, and a sign of life anything."""
+    try:
+        return _json(event.data)
+    except CutStreamError:
+        if event.name == "error":
+            return {"error": event.data.decode("utf-8", "replace")}
+        if _SIGN_OF_LIFE.search(event.name):
+            return None
+        raise
 
 
 def _json(data: bytes) -> Any:
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
+        return json.loads(data.decode("utf-8", "replace"))
+    except json.JSONDecodeError as error:
         raise CutStreamError(f"a piece of the reply could not be read ({error})") from error
+    except ValueError as error:
+        raise CutStreamError("a number in the reply is too long to be one") from error
+
+
+def _instead_of_a_reply(foreign: str) -> str:
+    """What is wrong with something that is no reply, in its own words if it has some."""
+    words = "bytes that are no text" if _UNREADABLE in foreign else message_in(foreign)
+    return f"the server sent no reply, but this: {words}" if words else "the server sent no reply"
 
 
 def _length(chunk: Chunk) -> int:
-    if isinstance(chunk, (TextChunk, ReasoningChunk)):
+    if isinstance(chunk, TextChunk):
         return len(chunk.text)
+    if isinstance(chunk, ReasoningChunk):
+        return len(chunk.text) + len(chunk.signature or "")
     return len(chunk.arguments or "") if isinstance(chunk, ToolCallChunk) else 0

@@ -43,7 +43,7 @@ class MessagesReader(ReplyReader):
         self._ended = False
         self._answered = False
         self._called = False
-        self._signatures: dict[int, str] = {}
+        self._signatures: dict[int, list[str]] = {}
         self._passed_over: set[int] = set()
         self._open = 0
 
@@ -85,7 +85,7 @@ class MessagesReader(ReplyReader):
             self._open = self._place(data)
             yield from self._block(self._open, mapping(data.get("content_block")))
         elif kind == "content_block_stop":
-            signature = self._signatures.pop(self._place(data), "")
+            signature = "".join(self._signatures.pop(self._place(data), ()))
             if signature:
                 yield ReasoningChunk("", signature)
         elif kind == "message_start":
@@ -139,7 +139,7 @@ class MessagesReader(ReplyReader):
         elif kind == "thinking_delta" and text(delta.get("thinking")):
             yield ReasoningChunk(delta["thinking"])
         elif kind == "signature_delta":
-            self._signatures[place] = self._signatures.get(place, "") + text(delta.get("signature"))
+            self._signatures.setdefault(place, []).append(text(delta.get("signature")))
 
     def _count(self, usage: Any) -> Iterator[Chunk]:
         counted = _usage(usage, self._usage)

@@ -82,7 +82,7 @@ class ResponsesReader(ReplyReader):
         event = shapes.mapping(data)
         kind = shapes.text(event.get("type")) or name
         if handler := self._handlers.get(kind):
-            yield from handler(event)
+            yield from handler({**event, "type": kind})
         elif event.get("error"):
             raise _error(event)
 
@@ -91,7 +91,7 @@ class ResponsesReader(ReplyReader):
         if response.get("error") or response.get("status") in ("failed", "cancelled"):
             raise _error(response)
         if not isinstance(response.get("output"), list):
-            raise _error(response) if message_in(body) else unexpected("the body", body)
+            raise errors.from_body(body) if message_in(body) else unexpected("the body", body)
         yield from self._ended({"response": response})
 
     @property
@@ -149,7 +149,7 @@ class ResponsesReader(ReplyReader):
     def _text_done(self, event: Mapping[str, Any]) -> Iterator[Chunk]:
         item, part = self._item(event, "message"), shapes.index(event.get("content_index")) or 0
         if part not in item.parts:
-            yield from self._content(item, part, {"type": str(event["type"]).split(".")[1], **event})
+            yield from self._content(item, part, {**event, "type": event["type"].split(".")[1]})
 
     def _rest_of_message(self, item: _Item, given: Mapping[str, Any]) -> Iterator[Chunk]:
         content = given.get("content")
@@ -170,7 +170,7 @@ class ResponsesReader(ReplyReader):
 
     def _thought(self, event: Mapping[str, Any]) -> Iterator[Chunk]:
         item = self._item(event, "reasoning")
-        kind = shapes.text(event.get("type")).split(".")[1]
+        kind = event["type"].split(".")[1]
         part = (kind, shapes.index(event.get("summary_index", event.get("content_index"))) or 0)
         if piece := _piece(event.get("delta")):
             parted = bool(item.parts) and part not in item.parts

@@ -13,11 +13,16 @@ from typing import Any
 _JOINED = ("text", "summary")
 
 
+class _Words(list[str]):
+    """Pieces of one text."""
+
+
 class ReasoningDetails:
     """The details of one reply, as they come."""
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Any]] = {}
+        """What came of each. Words are lists until they are taken, or each piece would copy those before it."""
 
     def add(self, pieces: Any) -> None:
         for piece in pieces if isinstance(pieces, list) else ():
@@ -31,13 +36,19 @@ class ReasoningDetails:
         for name, value in piece.items():
             if name in _JOINED and isinstance(value, str):
                 before = entry.get(name)
-                entry[name] = before + value if isinstance(before, str) else value
+                if isinstance(before, _Words):
+                    before.append(value)
+                else:
+                    entry[name] = _Words([value])
             elif value is not None or name not in entry:
                 entry[name] = value
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        return list(self._entries.values())
+        return [
+            {name: "".join(value) if isinstance(value, _Words) else value for name, value in entry.items()}
+            for entry in self._entries.values()
+        ]
 
     def take(self) -> str | None:
         """The details so far as a signature, and a fresh start; None if there are none."""
@@ -57,7 +68,7 @@ class ReasoningDetails:
             return []
         try:
             details = json.loads(signature)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             return []
         return [_without_stored_id(detail) for detail in details] if isinstance(details, list) else []
 
