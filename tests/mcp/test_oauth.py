@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
@@ -175,6 +176,28 @@ async def test_sign_in_use_refresh_and_sign_out(keyring: Path, context: ToolCont
         async with running(config) as servers:
             assert servers.servers[0].state == "down" and "joey mcp login kit" in servers.servers[0].why_not
         assert sign_out(config.url) and not sign_out(config.url)
+
+
+@pytest.mark.parametrize("forged", ["code=evil", "code=evil&state=guessed", "error=access_denied&state="])
+async def test_what_another_page_sends_to_the_open_port_is_not_taken_for_the_answer(keyring: Path, forged: str) -> None:
+    """Any page in the browser can reach a port of this machine: a code of somebody else's must not sign us in there,
+    and must not end the sign-in either."""
+    provider, visited = Provider(), list[asyncio.Task[Any]]()
+    follow, statuses = browser(visited), list[int]()
+
+    async def attacked(url: str) -> None:
+        back = parse_qs(urlsplit(url).query)["redirect_uri"][0]
+        async with httpx2.AsyncClient() as client:
+            statuses.append((await client.get(f"{back}?{forged}")).status_code)
+        follow(url)
+
+    waiting: list[asyncio.Task[Any]] = []
+    async with protected(provider) as config:
+        assert await log_in(config, lambda url: waiting.append(asyncio.create_task(attacked(url)))) > 0
+        await waiting[0]
+        assert statuses == [404] and await visited[0] == 200
+        kept = await KeyringTokens(config.url).get_tokens()
+        assert kept is not None and kept.access_token in provider.tokens
 
 
 async def test_a_user_who_refuses_is_not_signed_in(keyring: Path) -> None:

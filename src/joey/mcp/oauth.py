@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Container
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -140,9 +140,16 @@ async def browser_auth(config: ServerConfig, show: Callable[[str], None]) -> Asy
     if keyring_program() is None:
         raise LoginError("there is no keyring to keep tokens in (Linux: install libsecret's `secret-tool`)")
     answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
-    server = await asyncio.start_server(lambda reader, writer: _receive(reader, writer, answer), "127.0.0.1", 0)
+    states: set[str] = set()
+    """What tells the answer to our request from what any page can send to this port."""
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _receive(reader, writer, answer, states)
+
+    server = await asyncio.start_server(receive, "127.0.0.1", 0)
 
     async def redirect(url: str) -> None:
+        states.update(parse_qs(urlsplit(url).query).get("state", ()))
         show(url)
 
     async def callback() -> AuthorizationCodeResult:
@@ -176,15 +183,18 @@ def _metadata(redirect: str) -> OAuthClientMetadata:
 
 
 async def _receive(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: asyncio.Future[dict[str, str]]
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    answer: asyncio.Future[dict[str, str]],
+    states: Container[str],
 ) -> None:
-    """The browser comes back: take what the server sent along, once."""
+    """The browser comes back: take what the server sent along, once. What has not our state is none of ours."""
     with contextlib.suppress(OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         async with asyncio.timeout(10):
             head = await reader.readuntil(b"\r\n\r\n")
         target = urlsplit(head[:_MAX_REQUEST].decode("latin-1").split(" ")[1])
         found = {name: values[0] for name, values in parse_qs(target.query).items()}
-        ours = target.path == "/callback" and ("code" in found or "error" in found)
+        ours = target.path == "/callback" and ("code" in found or "error" in found) and found.get("state") in states
         words = "You are signed in." if "code" in found else "The sign-in was refused."
         body = _PAGE.format(words=words if ours else "Nothing is here.").encode()
         status = "200 OK" if ours else "404 Not Found"
