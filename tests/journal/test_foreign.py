@@ -152,3 +152,11 @@ def test_markdown_fences_what_holds_fences() -> None:
     assert "**Error**\n````\n```\nx\n```\n````" in page.replace("\n\n", "\n")
     assert "[an image, image/png]" in page
     assert page.startswith("# count")
+
+
+def test_markdown_has_arguments_as_they_were_written() -> None:
+    call = ToolUseBlock("c", "write_to_file", {"path": "Köln.txt", "content": "日本"})
+    page = as_markdown(replay([RECORDS[0], MessageAdded(Message("assistant", (call,)))]))
+    assert '**write_to_file**\n```json\n{\n  "path": "Köln.txt",\n  "content": "日本"\n}\n```' in page.replace(
+        "\n\n", "\n"
+    )
