@@ -28,24 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, ParamSpec, Self, get_args
 
-from joey.app.arguments import (
-    Approver,
-    ModelChoice,
-    Toolable,
-    Unanswered,
-    approval,
-    checked_names,
-    checked_settings,
-    folder,
-    hooks_from,
-    opened_model,
-    optional_text,
-    rules,
-    split_images,
-    store_outside,
-    text,
-    tools_from,
-)
+from joey.app import arguments
 from joey.app.running import run_within
 from joey.app.settings import notices
 from joey.app.tasks import Given, TaskOptions, TaskSetup, open_task, prepare_task
@@ -124,17 +107,17 @@ class Task:
     _HEADLESS: ClassVar[bool] = False
     """Whether nobody answers requests, so that none are made."""
 
-    @checked_names
+    @arguments.checked_names
     def __init__(
         self,
         prompt: str = "",
         *,
-        model: ModelChoice | None = None,
+        model: arguments.ModelChoice | None = None,
         workspace: str | Path = ".",
-        approve: str | Approver | None = None,
+        approve: str | arguments.Approver | None = None,
         allow: Iterable[str] = (),
         deny: Iterable[str] = (),
-        tools: Iterable[Toolable] = (),
+        tools: Iterable[arguments.Toolable] = (),
         protocol: str | None = None,
         mode: str | None = None,
         images: Iterable[str | Path | ImageBlock] = (),
@@ -143,30 +126,30 @@ class Task:
         config: bool = True,
         store: str | Path | None = None,
         hooks: Iterable[Hook] = (),
-        unanswered: Unanswered = "default",
+        unanswered: arguments.Unanswered = "default",
     ) -> None:
-        if not text("prompt", prompt).strip() and optional_text("resume", resume) is None:
+        if not arguments.text("prompt", prompt).strip() and arguments.optional_text("resume", resume) is None:
             raise UsageError('the task has no prompt; say what to do: joey.Task("…"), or name a task to resume')
-        if unanswered not in get_args(Unanswered):
+        if unanswered not in get_args(arguments.Unanswered):
             raise UsageError(f"unanswered is 'default' or 'wait', not {unanswered!r}")
-        place, name = folder("workspace", workspace), model if isinstance(model, str) else None
-        opened = opened_model(model, config=config)
-        profile, self._approver = approval(approve)
+        place, name = arguments.folder("workspace", workspace), model if isinstance(model, str) else None
+        opened = arguments.opened_model(model, config=config)
+        profile, self._approver = arguments.approval(approve)
         named = {
             "model": Value(f"{opened[0].name}/{opened[1]}" if opened else name, "model"),
             "approvals.profile": Value(profile, "approve"),
-            "approvals.allow": Value(rules("allow", allow), "allow"),
-            "approvals.deny": Value(rules("deny", deny), "deny"),
-            "protocol": Value(optional_text("protocol", protocol), "protocol"),
-            "mode": Value(optional_text("mode", mode), "mode"),
+            "approvals.allow": Value(arguments.rules("allow", allow), "allow"),
+            "approvals.deny": Value(arguments.rules("deny", deny), "deny"),
+            "protocol": Value(arguments.optional_text("protocol", protocol), "protocol"),
+            "mode": Value(arguments.optional_text("mode", mode), "mode"),
         }
-        files, blocks = split_images(images)
+        files, blocks = arguments.split_images(images)
         self._prompt, self._images = prompt, blocks
         headless = self._HEADLESS and self._approver is None
-        flags = {**checked_settings(settings), **{key: value for key, value in named.items() if value.value}}
+        flags = {**arguments.checked_settings(settings), **{key: value for key, value in named.items() if value.value}}
         self._options = TaskOptions(place, flags, resume, files, headless=headless)
-        outside = store_outside(place, store)
-        self._given = Given(opened, tools_from(tools), config, outside, hooks=hooks_from(hooks))
+        outside = arguments.store_outside(place, store)
+        self._given = Given(opened, arguments.tools_from(tools), config, outside, hooks=arguments.hooks_from(hooks))
         self._unanswered = unanswered
         self._stack = AsyncExitStack()
         self._setup: TaskSetup | None = None
@@ -361,7 +344,7 @@ class Task:
             answer = unattended(passed)
             self._reply(passed, replace(answer, text=NOBODY) if isinstance(passed, ApprovalRequested) else answer)
 
-    async def _decide(self, request: ApprovalRequested, approver: Approver) -> None:
+    async def _decide(self, request: ApprovalRequested, approver: arguments.Approver) -> None:
         decided = approver(request)
         decision = await decided if inspect.isawaitable(decided) else decided
         if not isinstance(decision, bool | str):

@@ -24,16 +24,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from joey.app.checkpoints import (
-    changed_line,
-    changed_since,
-    fork_before,
-    last_checkpoint,
-    left_line,
-    open_store,
-    plan_step,
-    untouched_line,
-)
+from joey.app import checkpoints
 from joey.checkpoints import Checkpoint, CheckpointStore, Restoration, plan_restore
 from joey.errors import UsageError
 from joey.journal.journal import Journal
@@ -63,26 +54,26 @@ def run(args: argparse.Namespace) -> int:
     tasks = TaskStore(state_folder() / "tasks")
     entry = tasks.find(args.task, Path.cwd())
     if args.action == "list":
-        return _list(open_store(tasks, entry), as_json=args.json)
+        return _list(checkpoints.open_store(tasks, entry), as_json=args.json)
     if args.action in ("diff", "show"):
         _print_plan(_plan(args, tasks, entry))
         return 0
     # Whoever holds the journal owns the checkpoints: a task that is running is not changed under its feet.
     with Journal(tasks.journal_path(entry.task_id)) as journal:
         plan = _plan(args, tasks, entry)
-        if changed := changed_since(tasks, entry.task_id, plan):
-            print(changed_line(changed), file=sys.stderr)
+        if changed := checkpoints.changed_since(tasks, entry.task_id, plan):
+            print(checkpoints.changed_line(changed), file=sys.stderr)
         code = 0 if args.what == "conversation" else _restore(plan, journal, args.action, ask=not args.yes)
     if args.what != "files" and code in (0, PARTIAL):
-        print(fork_before(tasks, entry, plan.checkpoint))
+        print(checkpoints.fork_before(tasks, entry, plan.checkpoint))
     return code
 
 
 def _plan(args: argparse.Namespace, tasks: TaskStore, entry: TaskEntry) -> Restoration:
     if args.action in ("undo", "redo"):
-        return plan_step(tasks, entry, args.action)
-    store = open_store(tasks, entry)
-    return plan_restore(store, last_checkpoint(store) if args.number is None else args.number)
+        return checkpoints.plan_step(tasks, entry, args.action)
+    store = checkpoints.open_store(tasks, entry)
+    return plan_restore(store, checkpoints.last_checkpoint(store) if args.number is None else args.number)
 
 
 def _list(store: CheckpointStore, *, as_json: bool) -> int:
@@ -115,12 +106,12 @@ def _print_plan(plan: Restoration) -> None:
     print(plan.diff() or "no changes\n", end="")
     _print_left(plan.left)
     if plan.untouched:
-        print(untouched_line(plan.untouched), file=sys.stderr)
+        print(checkpoints.untouched_line(plan.untouched), file=sys.stderr)
 
 
 def _print_left(left: dict[str, str]) -> None:
     for path, why in left.items():
-        print(left_line(path, why), file=sys.stderr)
+        print(checkpoints.left_line(path, why), file=sys.stderr)
 
 
 def _restore(plan: Restoration, journal: Journal, step: str, *, ask: bool) -> int:

@@ -13,21 +13,7 @@ from typing import Any
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
-from joey.config.keys import (
-    BY_NAME,
-    KEYS,
-    MODEL_PARTS,
-    MODELS,
-    OLD_NAMES,
-    OLD_VALUES,
-    PRICE_PARTS,
-    PRICES,
-    SECTIONS,
-    TABLES,
-    UPSTREAM_PARTS,
-    UPSTREAMS,
-    Key,
-)
+from joey.config import keys
 from joey.config.kinds import Kind
 from joey.config.lines import Lines
 from joey.config.secrets import ADVICE, secret_in
@@ -90,13 +76,13 @@ def _note(written: str, name: str, value: Any) -> str:
 
 def _current(name: str, value: Any) -> Any:
     """A value by the name that it has today."""
-    return OLD_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value
+    return keys.OLD_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _flat(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Each setting with its path: one level of tables, two for those of models."""
     for name, value in data.items():
-        if name in (*SECTIONS, *TABLES) and isinstance(value, dict):
+        if name in (*keys.SECTIONS, *keys.TABLES) and isinstance(value, dict):
             yield from (((name, inner), item) for inner, item in value.items())
         else:
             yield (name,), value
@@ -104,11 +90,11 @@ def _flat(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
     name = ".".join(parts)
-    if secret_in(parts[-1] if parts[0] not in TABLES else "", value):
+    if secret_in(parts[-1] if parts[0] not in keys.TABLES else "", value):
         raise UsageError(f"{name} looks like a secret. {ADVICE}")
-    if parts[0] in TABLES and len(parts) == 2:
-        return name, _price(name, value) if parts[0] == PRICES else _entry(name, value, _ENTRIES[parts[0]])
-    if name in (*SECTIONS, *TABLES):
+    if parts[0] in keys.TABLES and len(parts) == 2:
+        return name, _price(name, value) if parts[0] == keys.PRICES else _entry(name, value, _ENTRIES[parts[0]])
+    if name in (*keys.SECTIONS, *keys.TABLES):
         raise UsageError(f"{name} is a table; write [{name}] with its settings below")
     key = find_key(name)
     return key.name, check_value(key, value)
@@ -116,21 +102,21 @@ def _check(parts: tuple[str, ...], value: Any) -> tuple[str, Any]:
 
 def check_setting(name: str, value: Any) -> Any:
     """The value for the setting of this full name, given by a program."""
-    if name in SECTIONS:
+    if name in keys.SECTIONS:
         inner = next(iter(value)) if isinstance(value, Mapping) and value else "…"
         raise UsageError(f'{name} is a group of settings; write each by its full name: {{"{name}.{inner}": …}}')
     _, checked = _check(tuple(name.split(".", 1)), list(value) if isinstance(value, tuple) else value)
     return checked
 
 
-def check_value(key: Key, value: Any) -> Any:
+def check_value(key: keys.Key, value: Any) -> Any:
     value = _current(key.name, value)
     if wrong := problem_with(key, value):
         raise UsageError(f"{key.name} {wrong}")
     return tuple(value) if isinstance(value, list) else value
 
 
-def problem_with(key: Key, value: Any) -> str | None:
+def problem_with(key: keys.Key, value: Any) -> str | None:
     if key.kind.matches(value):
         return None
     near = difflib.get_close_matches(str(value), key.kind.choices, n=1)
@@ -138,7 +124,7 @@ def problem_with(key: Key, value: Any) -> str | None:
     return f"must be {key.kind.expected}, got {_shown(value)}{hint}"
 
 
-def parse_text(key: Key, text: str) -> Any:
+def parse_text(key: keys.Key, text: str) -> Any:
     """The value that the text of a variable or of a flag stands for; not checked."""
     text = _current(key.name, text)
     if key.kind.matches(text):
@@ -149,28 +135,28 @@ def parse_text(key: Key, text: str) -> Any:
         return text
 
 
-def find_key(name: str) -> Key:
+def find_key(name: str) -> keys.Key:
     """The setting of this name, or of this name in an earlier version."""
-    name = OLD_NAMES.get(name, name)
-    if name not in BY_NAME:
+    name = keys.OLD_NAMES.get(name, name)
+    if name not in keys.BY_NAME:
         raise UsageError(f"unknown setting {name!r}; {_nearest(name)}")
-    return BY_NAME[name]
+    return keys.BY_NAME[name]
 
 
 def _nearest(name: str) -> str:
     plain = name.replace("-", "_").lower()
     last = plain.rpartition(".")[2]
     # The right name in the wrong table comes first.
-    near = [key for key in BY_NAME if key.rpartition(".")[2] == last]
-    near = near or [key for key in BY_NAME if sorted(key) == sorted(plain)]  # two letters swapped
-    near = near or difflib.get_close_matches(plain, BY_NAME, n=1)
-    near = near or [key for key in BY_NAME if difflib.get_close_matches(last, [key.rpartition(".")[2]], n=1)]
+    near = [key for key in keys.BY_NAME if key.rpartition(".")[2] == last]
+    near = near or [key for key in keys.BY_NAME if sorted(key) == sorted(plain)]  # two letters swapped
+    near = near or difflib.get_close_matches(plain, keys.BY_NAME, n=1)
+    near = near or [key for key in keys.BY_NAME if difflib.get_close_matches(last, [key.rpartition(".")[2]], n=1)]
     return f"did you mean {near[0]!r}?" if near else "`joey config list` shows all of them"
 
 
 def _price(name: str, value: Any) -> dict[str, float]:
-    parts = ", ".join(PRICE_PARTS[2:])
-    if not isinstance(value, dict) or not {"input", "output"} <= set(value) <= set(PRICE_PARTS):
+    parts = ", ".join(keys.PRICE_PARTS[2:])
+    if not isinstance(value, dict) or not {"input", "output"} <= set(value) <= set(keys.PRICE_PARTS):
         raise UsageError(f"{name} needs 'input' and 'output' in dollars per million tokens; optional: {parts}")
     for part, price in value.items():
         if isinstance(price, bool) or not isinstance(price, (int, float)) or price < 0:
@@ -178,7 +164,7 @@ def _price(name: str, value: Any) -> dict[str, float]:
     return dict(value)
 
 
-_ENTRIES = {MODELS: MODEL_PARTS, UPSTREAMS: UPSTREAM_PARTS}
+_ENTRIES = {keys.MODELS: keys.MODEL_PARTS, keys.UPSTREAMS: keys.UPSTREAM_PARTS}
 
 
 def _entry(name: str, value: Any, known: Mapping[str, Kind]) -> dict[str, Any]:
@@ -201,7 +187,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-_BY_OPTION = {key.flag.option: key for key in KEYS if key.flag}
+_BY_OPTION = {key.flag.option: key for key in keys.KEYS if key.flag}
 
 
 def settings_from(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,7 +196,7 @@ def settings_from(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key.name: check_value(key, value) for key, value in given}
 
 
-def _by_option(option: str) -> Key:
+def _by_option(option: str) -> keys.Key:
     if option not in _BY_OPTION:
         near = difflib.get_close_matches(option, _BY_OPTION, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"available options: {', '.join(_BY_OPTION)}"

@@ -34,7 +34,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from joey.protocols.grammar.gbnf import EMPTY, GrammarRules, Way, either, literal, matcher, moves, one_of, optional
+from joey.protocols.grammar import gbnf
 from joey.protocols.grammar.lark import custom_text
 from joey.schema.kinds import KINDS, is_a, type_of
 from joey.schema.references import joined, properties, required, resolve, without
@@ -45,7 +45,7 @@ _MAX_ITEMS = 12
 _DIGITS = 18
 _MAX_INTEGER = 10**_DIGITS - 1
 _CONTROLS = "".join(map(chr, range(32)))
-_QUOTE, _BACKSLASH = literal('"'), literal("\\")
+_QUOTE, _BACKSLASH = gbnf.literal('"'), gbnf.literal("\\")
 _WORDS = ("title", "description", "default", "examples", "$defs", "definitions", "$schema", "$id")
 _ESCAPABLE = '"\\/bfnrt'
 
@@ -106,7 +106,7 @@ class JsonRules:
 
     def __init__(
         self,
-        rules: GrammarRules,
+        rules: gbnf.GrammarRules,
         root: JsonObject,
         avoid: Sequence[str] = (),
         name: str = "json",
@@ -128,7 +128,7 @@ class JsonRules:
         """An expression for the values of any of these branches."""
         if not alternatives or any(not branch for branch in alternatives):
             return self._any()
-        return either(list(dict.fromkeys(self._branch(branch, name) for branch in alternatives)))
+        return gbnf.either(list(dict.fromkeys(self._branch(branch, name) for branch in alternatives)))
 
     def literal(self, value: JsonValue) -> str:
         """Exactly this value."""
@@ -137,7 +137,7 @@ class JsonRules:
             return self._listed("{", "}", pairs)
         if isinstance(value, list):
             return self._listed("[", "]", [self.literal(item) for item in value])
-        return literal(self.text(value))
+        return gbnf.literal(self.text(value))
 
     def text(self, value: JsonValue) -> str:
         """A scalar as it is written."""
@@ -147,7 +147,7 @@ class JsonRules:
         return text
 
     def key(self, name: str) -> str:
-        return f"{literal(self.text(name) + ':')} {self._space}"
+        return f"{gbnf.literal(self.text(name) + ':')} {self._space}"
 
     @property
     def _space(self) -> str:
@@ -158,7 +158,11 @@ class JsonRules:
         return self._rules.rule("comma", '"," " "?')
 
     def _listed(self, begin: str, end: str, parts: Sequence[str]) -> str:
-        return f"{literal(begin)} {f' {self._comma} '.join(parts)} {literal(end)}" if parts else literal(begin + end)
+        return (
+            f"{gbnf.literal(begin)} {f' {self._comma} '.join(parts)} {gbnf.literal(end)}"
+            if parts
+            else gbnf.literal(begin + end)
+        )
 
     def _branch(self, branch: Branch, name: str) -> str:
         if "const" in branch:
@@ -173,7 +177,7 @@ class JsonRules:
             case "boolean":
                 return self._rules.rule("boolean", '"true" | "false"')
             case "null":
-                return literal("null")
+                return gbnf.literal("null")
         return self._container(branch, name)
 
     def _container(self, branch: Branch, name: str) -> str:
@@ -198,14 +202,14 @@ class JsonRules:
     def _characters(self, start: str) -> str:
         """What follows the opening quote, with the closing one. An automaton whose state is the begun part of what is
         avoided; the state `not-empty` is that of nothing, where the string may not end."""
-        step = matcher(self._avoid)
+        step = gbnf.matcher(self._avoid)
         named = set("".join(self._avoid)) - set(_CONTROLS) - {'"', "\\"}
 
-        def ways(state: str) -> list[Way[str]]:
+        def ways(state: str) -> list[gbnf.Way[str]]:
             text = "" if state == "not-empty" else state
-            found: list[Way[str]] = [
+            found: list[gbnf.Way[str]] = [
                 (read, after)
-                for read, after in moves(named, lambda char: step(text, char), never='"\\' + _CONTROLS)
+                for read, after in gbnf.moves(named, lambda char: step(text, char), never='"\\' + _CONTROLS)
                 if after not in self._avoid
             ]
             found.append((f"{_BACKSLASH} {self._escape}", ""))
@@ -221,7 +225,7 @@ class JsonRules:
         four, pair = "[dD] [0-7] hex hex", f'[dD] [89abAB] hex hex {_BACKSLASH} "u" [dD] [c-fC-F] hex hex'
         self._rules.rule("hex", "[0-9a-fA-F]")
         code = self._rules.rule("code", f"[0-9a-cA-CefEF] hex hex hex | {four} | {pair}")
-        return self._rules.rule("escape", f'{one_of(_ESCAPABLE)} | "u" {code}')
+        return self._rules.rule("escape", f'{gbnf.one_of(_ESCAPABLE)} | "u" {code}')
 
     # Containers
 
@@ -239,8 +243,8 @@ class JsonRules:
         """What follows the bracket: the states count the items, up to where the count no longer matters."""
         last = max(len(places), minimum) if maximum is None else maximum
 
-        def ways(count: int) -> list[Way[int]]:
-            ends: list[Way[int]] = [('"]"', None)] if count >= minimum else []
+        def ways(count: int) -> list[gbnf.Way[int]]:
+            ends: list[gbnf.Way[int]] = [('"]"', None)] if count >= minimum else []
             if maximum is not None and count >= maximum:
                 return ends
             item = places[count] if count < len(places) else every
@@ -255,7 +259,7 @@ class JsonRules:
             return self.members(declared, required, name)
         extra = branch.get("additionalProperties", True)
         if extra is False:
-            return literal("{}")
+            return gbnf.literal("{}")
         return self._map(extra, name)
 
     def _map(self, schema: JsonValue, name: str) -> str:
@@ -266,13 +270,13 @@ class JsonRules:
         """An object of these properties, in their order. State: the next property, and whether a comma comes first."""
         pairs = [(key, f"{self.key(key)} {self._member(key, schema)}") for key, schema in declared.items()]
 
-        def ways(state: tuple[int, bool]) -> list[Way[tuple[int, bool]]]:
+        def ways(state: tuple[int, bool]) -> list[gbnf.Way[tuple[int, bool]]]:
             at, begun = state
             if at == len(pairs):
                 return [('"}"', None)]
             key, pair = pairs[at]
-            found: list[Way[tuple[int, bool]]] = [(f"{self._comma} {pair}" if begun else pair, (at + 1, True))]
-            return found if key in required else [*found, (EMPTY, (at + 1, begun))]
+            found: list[gbnf.Way[tuple[int, bool]]] = [(f"{self._comma} {pair}" if begun else pair, (at + 1, True))]
+            return found if key in required else [*found, (gbnf.EMPTY, (at + 1, begun))]
 
         return f'"{{" {self._rules.automaton(f"{self._name}-{name}-members", (0, False), ways)}'
 
@@ -299,7 +303,7 @@ class JsonRules:
 # Numbers
 
 
-def integer(rules: GrammarRules, schema: Branch) -> str:
+def integer(rules: gbnf.GrammarRules, schema: Branch) -> str:
     """An integer between the schema's bounds, of at most 18 digits."""
     low, high = integer_bounds(schema)
     if low > high or (low, high) == (-_MAX_INTEGER, _MAX_INTEGER):
@@ -322,7 +326,7 @@ def _numbers(schema: Branch, key: str) -> list[float]:
     return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else []
 
 
-def _natural(rules: GrammarRules) -> str:
+def _natural(rules: gbnf.GrammarRules) -> str:
     return rules.rule("natural", f'"0" | [1-9] [0-9]{{0,{_DIGITS - 1}}}')
 
 
@@ -348,17 +352,17 @@ def _same_length(low: str, high: str) -> list[str]:
     if rest < 0:
         return [""]
     if low[0] == high[0]:
-        return [_joined_up(literal(low[0]), part) for part in _same_length(low[1:], high[1:])]
+        return [_joined_up(gbnf.literal(low[0]), part) for part in _same_length(low[1:], high[1:])]
     first, last, parts = int(low[0]), int(high[0]), []
     if low[1:].strip("0"):
-        parts += [_joined_up(literal(low[0]), part) for part in _same_length(low[1:], "9" * rest)]
+        parts += [_joined_up(gbnf.literal(low[0]), part) for part in _same_length(low[1:], "9" * rest)]
         first += 1
     tail = []
     if high[1:].strip("9"):
-        tail = [_joined_up(literal(high[0]), part) for part in _same_length("0" * rest, high[1:])]
+        tail = [_joined_up(gbnf.literal(high[0]), part) for part in _same_length("0" * rest, high[1:])]
         last -= 1
     if first <= last:
-        digit = literal(str(first)) if first == last else f"[{first}-{last}]"
+        digit = gbnf.literal(str(first)) if first == last else f"[{first}-{last}]"
         parts.append(_joined_up(digit, f"[0-9]{{{rest}}}" if rest else ""))
     return parts + tail
 
@@ -367,15 +371,15 @@ def _joined_up(first: str, rest: str) -> str:
     return f"{first} {rest}".rstrip()
 
 
-def number(rules: GrammarRules, schema: Branch) -> str:
+def number(rules: gbnf.GrammarRules, schema: Branch) -> str:
     """A number that fits a double. With an exponent there is one digit before the point, so that none overflows."""
     exponent = rules.rule("exponent", '[eE] [+-]? ([0-9] [0-9]? | [12] [0-9] [0-9] | "30" [0-7])')
     fraction = rules.rule("fraction", '"." [0-9]{1,22}')
     if _numbers(schema, "exclusiveMinimum") == [0]:
         tiny = '"0." "0"{0,5} [1-9] [0-9]{0,16}'
-        ordinary = f"[1-9] [0-9]{{0,{_DIGITS - 1}}} {optional(fraction)}"
-        return rules.rule("positive", f"{ordinary} | {tiny} | [1-9] {optional(fraction)} {exponent}")
-    plain = f"{_natural(rules)} {optional(fraction)}"
-    unsigned = rules.rule("unsigned", f"{plain} | [0-9] {optional(fraction)} {exponent}")
+        ordinary = f"[1-9] [0-9]{{0,{_DIGITS - 1}}} {gbnf.optional(fraction)}"
+        return rules.rule("positive", f"{ordinary} | {tiny} | [1-9] {gbnf.optional(fraction)} {exponent}")
+    plain = f"{_natural(rules)} {gbnf.optional(fraction)}"
+    unsigned = rules.rule("unsigned", f"{plain} | [0-9] {gbnf.optional(fraction)} {exponent}")
     at_least = [*_numbers(schema, "minimum"), *_numbers(schema, "exclusiveMinimum")]
     return unsigned if any(bound >= 0 for bound in at_least) else rules.rule("number", f'"-"? {unsigned}')

@@ -27,17 +27,7 @@ from joey.events import StreamEvent, TextDelta
 from joey.messages import Block, ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from joey.protocols.base import BaseParser, OnError, Protocol
 from joey.protocols.buffer import TagScanner
-from joey.protocols.grammar.gbnf import (
-    EMPTY,
-    GrammarRules,
-    Way,
-    callable_tools,
-    either,
-    literal,
-    matcher,
-    moves,
-    must_call,
-)
+from joey.protocols.grammar import gbnf
 from joey.protocols.grammar.json_values import JsonRules, properties_of
 from joey.protocols.json_mix.element import Element
 from joey.toolspec import ToolChoice, ToolSpec
@@ -236,50 +226,50 @@ A tool call is written as one JSON object between tags, like this:
 The JSON must be complete, quotes and new lines inside strings escaped, and {end} must follow.{names}"""
 
 
-_NAME, _ARGUMENTS = literal('{"name":'), literal('"arguments":')
+_NAME, _ARGUMENTS = gbnf.literal('{"name":'), gbnf.literal('"arguments":')
 _DONE = "done"
 
 
 def json_mix_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, tags: tuple[str, str]) -> str:
     """What a reply may be, with these tools, this choice and these tags."""
     start, end = tags
-    rules = GrammarRules()
-    offered = callable_tools(tools, choice)
-    inside = f'"\\n"? {call_rule(offered, rules)} "\\n"? {literal(end)}' if offered else ""
-    if must_call(offered, choice):
-        return rules.text(f"{literal(start)} {inside}")
-    step = matcher([start])
+    rules = gbnf.GrammarRules()
+    offered = gbnf.callable_tools(tools, choice)
+    inside = f'"\\n"? {call_rule(offered, rules)} "\\n"? {gbnf.literal(end)}' if offered else ""
+    if gbnf.must_call(offered, choice):
+        return rules.text(f"{gbnf.literal(start)} {inside}")
+    step = gbnf.matcher([start])
 
-    def ways(state: str) -> list[Way[str]]:
+    def ways(state: str) -> list[gbnf.Way[str]]:
         if state == _DONE:
-            return [(EMPTY, None)]
-        found: list[Way[str]] = []
-        for read, after in moves(start, lambda char: step(state, char)):
+            return [(gbnf.EMPTY, None)]
+        found: list[gbnf.Way[str]] = []
+        for read, after in gbnf.moves(start, lambda char: step(state, char)):
             if after != start:
                 found.append((read, after))
             elif inside:
                 found.append((f"{read} {inside}", "" if choice.parallel else _DONE))
-        return [*found, (EMPTY, None)]
+        return [*found, (gbnf.EMPTY, None)]
 
     return rules.text(rules.automaton("text", "", ways))
 
 
-def call_rule(tools: Sequence[ToolSpec], rules: GrammarRules) -> str:
+def call_rule(tools: Sequence[ToolSpec], rules: gbnf.GrammarRules) -> str:
     """A rule for a call of one of the tools as a JSON object."""
     calls = [f'{_name(tool)} "," " "? {_ARGUMENTS} " "? {_arguments(tool, rules)}' for tool in tools]
-    return rules.rule("call", f'{_NAME} " "? {either(calls)} "}}"')
+    return rules.rule("call", f'{_NAME} " "? {gbnf.either(calls)} "}}"')
 
 
 def _name(tool: ToolSpec) -> str:
-    return literal(json.dumps(tool.name, ensure_ascii=False))
+    return gbnf.literal(json.dumps(tool.name, ensure_ascii=False))
 
 
-def _arguments(tool: ToolSpec, rules: GrammarRules) -> str:
+def _arguments(tool: ToolSpec, rules: gbnf.GrammarRules) -> str:
     values = JsonRules(rules, tool.schema, name=tool.name, custom=tool.custom)
     declared, required = properties_of(tool.schema)
     if declared:
         body = values.members(declared, required, "arguments")
     else:
         says_more = any(tool.schema.get(key) for key in ("$ref", "anyOf", "oneOf", "allOf", "additionalProperties"))
-        body = values.value(tool.schema, "arguments") if says_more else literal("{}")
+        body = values.value(tool.schema, "arguments") if says_more else gbnf.literal("{}")
     return rules.rule(f"{tool.name}-arguments", body)

@@ -26,17 +26,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from joey.protocols.grammar.gbnf import (
-    DEAD,
-    EMPTY,
-    GrammarRules,
-    Way,
-    callable_tools,
-    either,
-    literal,
-    moves,
-    must_call,
-)
+from joey.protocols.grammar import gbnf
 from joey.protocols.grammar.json_values import JsonRules, properties_of
 from joey.protocols.morph_xml.forms import SPACES, Forms
 from joey.protocols.morph_xml.writer import NAME
@@ -49,13 +39,15 @@ _INDENT = 16
 
 def morph_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, original_schemas: Mapping[str, Schema]) -> str:
     """What a reply may be, with these tools and this choice. The schemas are those by which the parser reads."""
-    rules = GrammarRules()
+    rules = gbnf.GrammarRules()
     calls = {
         tool.name: _Call(tool.name, original_schemas.get(tool.name, tool.schema), rules).endings()
-        for tool in callable_tools(tools, choice)
+        for tool in gbnf.callable_tools(tools, choice)
     }
-    if must_call(calls, choice):
-        return rules.text(either([f"{literal(f'<{name}')} {either(ends)}" for name, ends in calls.items()]))
+    if gbnf.must_call(calls, choice):
+        return rules.text(
+            gbnf.either([f"{gbnf.literal(f'<{name}')} {gbnf.either(ends)}" for name, ends in calls.items()])
+        )
     text = _Text([tool.name for tool in tools], calls, parallel=choice.parallel)
     return rules.text(rules.automaton("text", _TEXT, text.ways))
 
@@ -66,7 +58,7 @@ def morph_grammar(tools: Sequence[ToolSpec], choice: ToolChoice, original_schema
 class _Call:
     """The rules of one tool's calls."""
 
-    def __init__(self, name: str, schema: Schema, rules: GrammarRules) -> None:
+    def __init__(self, name: str, schema: Schema, rules: gbnf.GrammarRules) -> None:
         schema = resolve(schema, schema)
         self.name = name
         self.root: JsonObject = schema if isinstance(schema, Mapping) else {}
@@ -82,10 +74,10 @@ class _Call:
         found = [] if required else ['"/>"']
         if named and named.keys() >= set(required):
             inside = self.members(named, required, f"call-{self.name}", top=True)
-            found.append(f'">" {inside} {literal(f"</{self.name}>")}')
+            found.append(f'">" {inside} {gbnf.literal(f"</{self.name}>")}')
         if named.keys() < declared.keys():
             whole = self.json.members(declared, required, self.name)
-            found.append(f'">\\n" {whole} {literal(f"{chr(10)}</{self.name}>")}')
+            found.append(f'">\\n" {whole} {gbnf.literal(f"{chr(10)}</{self.name}>")}')
         return found
 
     @property
@@ -97,14 +89,14 @@ class _Call:
         """At least one of these properties, each on lines of its own, and the beginning of the closing tag's line."""
         lines = [(key, f"{self.line} {self._property(key, schema, top=top)}") for key, schema in declared.items()]
 
-        def ways(state: tuple[int, bool]) -> list[Way[tuple[int, bool]]]:
+        def ways(state: tuple[int, bool]) -> list[gbnf.Way[tuple[int, bool]]]:
             at, begun = state
             if at == len(lines):
                 return [(self.line, None)]
             key, line = lines[at]
-            found: list[Way[tuple[int, bool]]] = [(line, (at + 1, True))]
+            found: list[gbnf.Way[tuple[int, bool]]] = [(line, (at + 1, True))]
             some_are_left = begun or at + 1 < len(lines)
-            return [*found, (EMPTY, (at + 1, begun))] if key not in required and some_are_left else found
+            return [*found, (gbnf.EMPTY, (at + 1, begun))] if key not in required and some_are_left else found
 
         return self.rules.automaton(name, (0, False), ways)
 
@@ -138,12 +130,12 @@ class _Text:
         self._calls = calls
         self._after_call: _State = _TEXT if parallel else ("done", "")
 
-    def ways(self, state: _State) -> list[Way[_State]]:
-        found: list[Way[_State]] = [(EMPTY, None)]
+    def ways(self, state: _State) -> list[gbnf.Way[_State]]:
+        found: list[gbnf.Way[_State]] = [(gbnf.EMPTY, None)]
         if state[0] == "done":
             return found
         found += [(ending, self._after_call) for ending in self._calls.get(state[1][1:], ())]
-        return [*moves(self._named(state), lambda char: self._step(state, char)), *found]
+        return [*gbnf.moves(self._named(state), lambda char: self._step(state, char)), *found]
 
     def _named(self, state: _State) -> set[str]:
         follow = {prefix[-1] for prefix in self._prefixes if prefix[:-1] == state[1]}
@@ -157,7 +149,7 @@ class _Text:
             return ("text", longer)
         if char and (kind != "text" or tag[1:] in self._names):
             if char == ">":
-                return DEAD
+                return gbnf.DEAD
             if char == "/" and kind != "slash":
                 return ("slash", "")
             if char in SPACES and kind != "slash":
@@ -166,5 +158,5 @@ class _Text:
             return ("text", "<") if char == "<" and self._prefixes else _TEXT
         state = _TEXT
         for each in [*tag[1:], char]:  # what was no tag after all is read as what it is
-            state = self._step(state, each) if state != DEAD else state
+            state = self._step(state, each) if state != gbnf.DEAD else state
         return state

@@ -24,20 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from joey.protocols.grammar.gbnf import (
-    DEAD,
-    EMPTY,
-    OTHER,
-    GrammarRules,
-    Way,
-    callable_tools,
-    either,
-    literal,
-    matcher,
-    moves,
-    must_call,
-    none_of,
-)
+from joey.protocols.grammar import gbnf
 from joey.protocols.grammar.json_values import Branch, JsonRules, branches, is_filled, properties_of
 from joey.protocols.xml.parser import CUT_TAG
 from joey.protocols.xml.tags import JSON_CLOSE, JSON_OPEN, WHITE_SPACE, CallShape, Parameter, can_be_tag
@@ -51,12 +38,12 @@ _MAX_FENCE = 5
 
 def xml_grammar(tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
     """What a reply may be, with these tools and this choice."""
-    rules = GrammarRules()
+    rules = gbnf.GrammarRules()
     offered = [tool for tool in tools if can_be_tag(tool.name)]
-    called = callable_tools(offered, choice)
-    bodies = {f"<{tool.name}>": _Call(tool, rules).body(ends_reply=must_call(called, choice)) for tool in called}
-    if must_call(bodies, choice):
-        return rules.text(either([f"{literal(tag)} {body}" for tag, body in bodies.items()]))
+    called = gbnf.callable_tools(offered, choice)
+    bodies = {f"<{tool.name}>": _Call(tool, rules).body(ends_reply=gbnf.must_call(called, choice)) for tool in called}
+    if gbnf.must_call(bodies, choice):
+        return rules.text(gbnf.either([f"{gbnf.literal(tag)} {body}" for tag, body in bodies.items()]))
     text = _Text([f"<{tool.name}>" for tool in offered], bodies, parallel=choice.parallel)
     return rules.text(rules.automaton("text", _LINE, text.ways))
 
@@ -67,7 +54,7 @@ def xml_grammar(tools: Sequence[ToolSpec], choice: ToolChoice) -> str:
 class _Call:
     """The rules of one tool's calls."""
 
-    def __init__(self, tool: ToolSpec, rules: GrammarRules) -> None:
+    def __init__(self, tool: ToolSpec, rules: gbnf.GrammarRules) -> None:
         self._tool = tool
         self._rules = rules
         self._shape = CallShape(tool)
@@ -79,11 +66,13 @@ class _Call:
         declared, required = properties_of(self._root)
         lines = [(name, f'{self._parameter(name, schema)} "\\n"') for name, schema in declared.items()]
 
-        def ways(at: int) -> list[Way[int]]:
+        def ways(at: int) -> list[gbnf.Way[int]]:
             if at == len(lines):
-                return [(literal(self._shape.close), None)]
+                return [(gbnf.literal(self._shape.close), None)]
             name, line = lines[at]
-            found: list[Way[int]] = [(line, at + 1)] if name in required else [(line, at + 1), (EMPTY, at + 1)]
+            found: list[gbnf.Way[int]] = (
+                [(line, at + 1)] if name in required else [(line, at + 1), (gbnf.EMPTY, at + 1)]
+            )
             unclosed = self._unclosed(name) if ends_reply and at + 1 == len(lines) else ""
             return [*found, (unclosed, None)] if unclosed else found
 
@@ -91,14 +80,13 @@ class _Call:
         return self._rules.rule(f"call-{self._tool.name}-body", f'"\\n" {first}')
 
     def _parameter(self, name: str, schema: JsonValue) -> str:
-        forms = [
-            f"{literal(JSON_OPEN + plain_json(name) + '>')} {self._json.value(schema, name)} {literal(JSON_CLOSE)}"
-        ]
+        opened = gbnf.literal(f"{JSON_OPEN}{plain_json(name)}>")
+        forms = [f"{opened} {self._json.value(schema, name)} {gbnf.literal(JSON_CLOSE)}"]
         parameter = self._shape.parameters.get(f"<{name}>")
         if parameter is not None:
             read = self._typed(parameter) if parameter.typed else self._string(parameter)
-            forms = [*([f"{literal(parameter.open)} {read}"] if read else []), *forms]
-        return either(forms)
+            forms = [*([f"{gbnf.literal(parameter.open)} {read}"] if read else []), *forms]
+        return gbnf.either(forms)
 
     def _unclosed(self, name: str) -> str:
         """A long value whose closing tag was forgotten, with the closing tag of the call; empty if it is not long."""
@@ -106,16 +94,16 @@ class _Call:
         if parameter is None or parameter.end_of_call is None:
             return ""
         close, end = parameter.close, parameter.end_of_call
-        step = matcher([close, end])
+        step = gbnf.matcher([close, end])
 
         def after(state: str, char: str) -> Any:
             then = step(state, char)
-            return DEAD if then == close else None if then == end else then
+            return gbnf.DEAD if then == close else None if then == end else then
 
-        def ways(state: str) -> list[Way[str]]:
-            return moves({*close, *end}, lambda char: after(state, char))
+        def ways(state: str) -> list[gbnf.Way[str]]:
+            return gbnf.moves({*close, *end}, lambda char: after(state, char))
 
-        return f"{literal(parameter.open)} {self._rules.automaton(f'unclosed-{parameter.tag}', '', ways)}"
+        return f"{gbnf.literal(parameter.open)} {self._rules.automaton(f'unclosed-{parameter.tag}', '', ways)}"
 
     def _string(self, parameter: Parameter) -> str:
         """The plain form of a string, with its closing tag."""
@@ -124,7 +112,7 @@ class _Call:
         if free:
             return _free_text(self._rules, parameter, filled=all(map(is_filled, free)))
         values = [branch["const"] for branch in found if isinstance(branch.get("const"), str)]
-        return self._closed([literal(each) for each in values if self._is_exact(each, parameter)], parameter)
+        return self._closed([gbnf.literal(each) for each in values if self._is_exact(each, parameter)], parameter)
 
     def _is_exact(self, value: str, parameter: Parameter) -> bool:
         return parameter.trim(f"\n{value}\n") == parameter.trim(value) == value and parameter.close not in value
@@ -138,7 +126,7 @@ class _Call:
         return self._closed([rules.any_of(found, parameter.tag)], parameter) if found else ""
 
     def _closed(self, values: Sequence[str], parameter: Parameter) -> str:
-        return f'"\\n"? {either(values)} "\\n"? {literal(parameter.close)}' if values else ""
+        return f'"\\n"? {gbnf.either(values)} "\\n"? {gbnf.literal(parameter.close)}' if values else ""
 
 
 _PROBES: Mapping[str, Sequence[JsonValue]] = {
@@ -167,10 +155,10 @@ def _same(one: JsonValue, other: JsonValue) -> bool:
 _FILLED = 3
 
 
-def _free_text(rules: GrammarRules, parameter: Parameter, *, filled: bool) -> str:
+def _free_text(rules: gbnf.GrammarRules, parameter: Parameter, *, filled: bool) -> str:
     """Any text up to the closing tag. State: the begun part of that tag, and how far the text is from being empty."""
     close, end = parameter.close, parameter.end_of_call or ""
-    step = matcher([close, end] if end else [close])
+    step = gbnf.matcher([close, end] if end else [close])
     blank = "\n" if parameter.verbatim else WHITE_SPACE
 
     def grown(size: int, text: str) -> int:
@@ -180,25 +168,25 @@ def _free_text(rules: GrammarRules, parameter: Parameter, *, filled: bool) -> st
 
     def after(state: tuple[str, int], char: str) -> Any:
         begun, size = state
-        if char == OTHER:
+        if char == gbnf.OTHER:
             return "", _FILLED
         begun_after = step(begun, char)
         if begun_after and begun_after == end:
-            return DEAD
+            return gbnf.DEAD
         text = begun + char
         return begun_after, grown(size, text[: len(text) - len(begun_after)])
 
-    def ways(state: tuple[str, int]) -> list[Way[tuple[str, int]]]:
+    def ways(state: tuple[str, int]) -> list[gbnf.Way[tuple[str, int]]]:
         named = {*close, *end, *(blank if state[1] < _FILLED else "")}
         found = []
-        for read, then in moves(named, lambda char: after(state, char)):
+        for read, then in gbnf.moves(named, lambda char: after(state, char)):
             if then is None or then[0] != close:
                 found.append((read, then))
                 continue
             if then[1] == _FILLED:
                 found.append((read, None))
             if parameter.long:
-                found.append((f"{read} {none_of(WHITE_SPACE + '<')}", ("", _FILLED)))
+                found.append((f"{read} {gbnf.none_of(WHITE_SPACE + '<')}", ("", _FILLED)))
         return found
 
     key = f"text-to-{parameter.tag}" + ("-filled" if filled else "")
@@ -233,14 +221,14 @@ class _Text:
         self._bodies = bodies
         self._after_call: _State = (_MID, "") if parallel else ("done",)
 
-    def ways(self, state: _State) -> list[Way[_State]]:
-        found: list[Way[_State]] = []
+    def ways(self, state: _State) -> list[gbnf.Way[_State]]:
+        found: list[gbnf.Way[_State]] = []
         if state != ("done",):
-            for read, after in moves(self._named(state), lambda char: self._step(state, char)):
+            for read, after in gbnf.moves(self._named(state), lambda char: self._step(state, char)):
                 call = self._bodies.get(after[1]) if after and after[0] == _MID else None
                 found.append((read, after) if call is None else (f"{read} {call}", self._after_call))
         may_end = state[0] not in (_MID, _PERHAPS_CODE) or len(state[1]) < CUT_TAG
-        return [*found, (EMPTY, None)] if may_end else found
+        return [*found, (gbnf.EMPTY, None)] if may_end else found
 
     def _named(self, state: _State) -> set[str]:
         named = set("\n`~<> \t\r")
@@ -262,13 +250,13 @@ class _Text:
 
     def _in_line(self, kind: str, tag: str, char: str) -> _State:
         longer = tag + char
-        if char != OTHER and longer in self._prefixes:
+        if char != gbnf.OTHER and longer in self._prefixes:
             legal = longer not in self._tags or (kind == _MID and longer in self._bodies)
-            return (kind, longer) if legal else DEAD
+            return (kind, longer) if legal else gbnf.DEAD
         if tag:  # what was no tag after all is read as what it is
             state: _State = (kind, "")
             for each in [*tag[1:], char]:
-                state = self._step(state, each) if state != DEAD else state
+                state = self._step(state, each) if state != gbnf.DEAD else state
             return state
         if char == "\n":
             return _LINE
@@ -281,7 +269,7 @@ class _Text:
 
     def _run(self, char: str, of: str, length: int) -> _State:
         if char == of:
-            return ("run", of, length + 1) if length < _MAX_FENCE else DEAD
+            return ("run", of, length + 1) if length < _MAX_FENCE else gbnf.DEAD
         if length >= 3:
             return self._info(char, of, length)
         return self._in_line(_PERHAPS_CODE if of == "`" else _MID, "", char)
@@ -299,7 +287,7 @@ class _Text:
             return ("fence line", of, length, min(count + 1, length))
         if count == length:
             return self._closing(char, of, length)
-        indents = char != OTHER and char in " \t>" and not count
+        indents = char != gbnf.OTHER and char in " \t>" and not count
         return ("fence line", of, length, 0) if indents else self._fence(char, of, length)
 
     def _closing(self, char: str, of: str, length: int) -> _State:

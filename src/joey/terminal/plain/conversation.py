@@ -27,18 +27,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO
 
+from joey import events
 from joey.app.running import run_headless
 from joey.commands import Answer, Cancel, Say
-from joey.events import (
-    ApprovalRequested,
-    CompletionRequested,
-    ContinueRequested,
-    Event,
-    QuestionRequested,
-    Request,
-    RequestAnswered,
-    TaskFinished,
-)
 from joey.permissions import Scope
 from joey.system.visible import one_line
 from joey.task.requests import unattended
@@ -68,7 +59,7 @@ class Conversation:
         self._writer = Writer(out, grows=grows, typed=typed)
         self._writer.console.hang_up = self.hang_up
         self._command = command
-        self._open: deque[Request] = deque()
+        self._open: deque[events.Request] = deque()
         self.waiting = asyncio.Event()
         """Set while something waits for an answer."""
         self._task: TaskHandle | None = None
@@ -79,16 +70,19 @@ class Conversation:
     def attend(self, task: TaskHandle) -> None:
         self._task = task
 
-    def watch(self, task_id: str, event: Event) -> None:
+    def watch(self, task_id: str, event: events.Event) -> None:
         self._writer.watch(task_id, event)
-        if isinstance(event, (ApprovalRequested, QuestionRequested, CompletionRequested, ContinueRequested)):
+        if isinstance(
+            event,
+            (events.ApprovalRequested, events.QuestionRequested, events.CompletionRequested, events.ContinueRequested),
+        ):
             if not self._open and self.keyboard:
                 self.keyboard.catch_up()
             self._open.append(event)
             self.waiting.set()
             if len(self._open) == 1:
                 self._show_first()
-        elif isinstance(event, RequestAnswered):
+        elif isinstance(event, events.RequestAnswered):
             self._answered_elsewhere(event.request_id)
 
     def _answered_elsewhere(self, request_id: str) -> None:
@@ -119,8 +113,8 @@ class Conversation:
         elif line.strip() and not self._task.send(Say(line.strip())):
             self.unsent.append(line)
 
-    def _answer(self, request: Request, line: str) -> None:
-        if not line and not isinstance(request, CompletionRequested):
+    def _answer(self, request: events.Request, line: str) -> None:
+        if not line and not isinstance(request, events.CompletionRequested):
             self._prompt()
             return
         self._give(answer_to(request, line))
@@ -153,7 +147,7 @@ class Conversation:
             self._writer.write(line)
 
     @property
-    def request(self) -> Request | None:
+    def request(self) -> events.Request | None:
         """What the next line answers."""
         return self._open[0] if self._open else None
 
@@ -171,7 +165,7 @@ class Conversation:
     def _show_first(self) -> None:
         """Another request gets the next line. The next message, which "done" waits for, may have been begun before."""
         request = self._open[0]
-        if self.keyboard and not (isinstance(request, CompletionRequested) and not request.plan):
+        if self.keyboard and not (isinstance(request, events.CompletionRequested) and not request.plan):
             words = one_line(self.keyboard.discard())
             self.echo(f"\n  (not sent, because it was typed before this request: {words})" if words.strip() else "")
         self._prompt()
@@ -181,39 +175,39 @@ class Conversation:
         self._writer.write(prompt_for(self._open[0]), end="")
 
 
-def prompt_for(request: Request) -> str:
+def prompt_for(request: events.Request) -> str:
     match request:
-        case ApprovalRequested():
+        case events.ApprovalRequested():
             lasting = ", [2] always in this task, [3] always in this project folder" if request.always else ""
             return f"Approve? [y]es{lasting}, [n]o, or why not: "
-        case QuestionRequested(_, _, suggestions):
+        case events.QuestionRequested(_, _, suggestions):
             return "Your answer, or a number: " if suggestions else "Your answer: "
-        case CompletionRequested(plan=True):
+        case events.CompletionRequested(plan=True):
             return "Carry out the plan? [y]es and ask before changes, [2] ask before commands only, or what to change: "
-        case CompletionRequested(plain=True):
+        case events.CompletionRequested(plain=True):
             return "> "
-        case CompletionRequested():
+        case events.CompletionRequested():
             return "Enter accepts, or type what to change: "
-        case ContinueRequested():
+        case events.ContinueRequested():
             return "Continue? [y]es, [n]o, or a hint for the model: "
 
 
-def answer_to(request: Request, line: str) -> Answer:
+def answer_to(request: events.Request, line: str) -> Answer:
     """The answer that this line gives."""
     request_id = request.request_id
     match request:
-        case ApprovalRequested():
+        case events.ApprovalRequested():
             return _approval(request_id, line)
-        case QuestionRequested(_, _, suggestions):
+        case events.QuestionRequested(_, _, suggestions):
             picked = int(line) - 1 if line.isascii() and line.isdigit() else -1
             text = suggestions[picked].text if 0 <= picked < len(suggestions) else line
             return Answer(request_id, yes=True, text=text)
-        case CompletionRequested(plan=True) if line.lower() in _PLAN:
+        case events.CompletionRequested(plan=True) if line.lower() in _PLAN:
             return Answer(request_id, yes=True, profile=_PLAN[line.lower()])
-        case CompletionRequested():
+        case events.CompletionRequested():
             accepts = not line or line.lower() in _YES
             return Answer(request_id, yes=accepts, text="" if accepts else line)
-        case ContinueRequested():
+        case events.ContinueRequested():
             if line.lower() in (*_YES, *_NO):
                 return Answer(request_id, yes=line.lower() in _YES)
             return Answer(request_id, text=line)
@@ -236,7 +230,7 @@ async def converse(
     *,
     seconds: float | None = None,
     at_the_last: Callable[[], None] = lambda: None,
-) -> TaskFinished:
+) -> events.TaskFinished:
     """Run a task to its end with what comes from this file descriptor. Ctrl-C cancels it cleanly."""
     conversation.attend(task)
     loop = asyncio.get_running_loop()
