@@ -19,8 +19,8 @@ from joey.messages import ImageBlock
 from joey.policy import Workspace
 from joey.prompts import Library
 from joey.system.place import Place
-from joey.task.context import ContextView
 from joey.task.log import Watcher
+from joey.task.request import ContextView
 from joey.task.task import TaskHandle
 from joey.terminal.screen.app import Interactive
 from joey.testing.script import Scripted

@@ -29,12 +29,11 @@ from joey.policy.settings import Settings
 from joey.providers.base import ModelRequest
 from joey.providers.retry import RetryPolicy
 from joey.task.assembly import Assembly
-from joey.task.budget import Budget
 from joey.task.config import Hooks, Model, TaskConfig, TaskWorkspace
 from joey.task.log import TaskLog
 from joey.task.profiles import choose_profile
 from joey.task.settings import Replies, TaskLimits
-from joey.task.subtasks import Family
+from joey.task.subtasks import Budget, Family
 from joey.task.task import TaskHandle
 from joey.testing.script import Scripted, ScriptedProvider, reply
 from joey.tools.builtin import builtin_tools

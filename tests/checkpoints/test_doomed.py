@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from joey.checkpoints import CheckpointStore, plan_restore
-from joey.checkpoints import doomed as limits
-from joey.checkpoints.doomed import deleted_by
+from joey.checkpoints import walk as limits
+from joey.checkpoints.walk import deleted_by
 
 
 @pytest.fixture

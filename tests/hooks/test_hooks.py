@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from joey.errors import UsageError
-from joey.hooks.answers import MAX_CONTEXT, HookAnswer, answer_of_process
-from joey.hooks.hook import Hook, HookConsent, hook
-from joey.hooks.reading import read_claude_files, read_event
-from joey.hooks.tools import arguments_from, views_of
+from joey.hooks.answers import MAX_CONTEXT, HookAnswer, answer_of_process, arguments_from, views_of
+from joey.hooks.hook import Hook, HookConsent, hook, read_claude_files, read_event
 
 PRE = Hook("PreToolUse", "check")
 

@@ -16,7 +16,7 @@ from joey.modes.builtin import CODE
 from joey.providers import EngineOptions, ReasoningOptions
 from joey.providers.local.provider import LocalProvider
 from joey.task.config import FastModel
-from joey.task.context import ContextView
+from joey.task.request import ContextView
 from joey.task.results import limit_for, result_sizes, shortened
 from joey.task.task import TaskHandle
 from joey.task.window import KEPT_MESSAGES, kept_of

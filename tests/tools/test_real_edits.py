@@ -22,8 +22,7 @@ from joey.tools.builtin.apply_patch import ApplyPatch
 from joey.tools.builtin.edit_file import EditFile
 from joey.tools.builtin.search_and_replace import SearchAndReplace
 from joey.tools.editing.blocks import Block, format_block
-from joey.tools.editing.document import Document
-from joey.tools.editing.linediff import DiffPiece, changes
+from joey.tools.editing.document import DiffPiece, Document, changes
 from joey.tools.editing.matching import is_blank
 
 ROOT = Path(__file__).parents[2]

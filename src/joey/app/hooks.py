@@ -5,8 +5,7 @@ from __future__ import annotations
 from joey.app.settings import environment_rules, sandbox_settings
 from joey.app.sources import Sources
 from joey.config import Config
-from joey.hooks.hook import HOOK_EVENTS, Hook, HookConsent, HookOrigin
-from joey.hooks.reading import HooksFound, read_claude_files, read_event
+from joey.hooks.hook import HOOK_EVENTS, Hook, HookConsent, HookOrigin, HooksFound, read_claude_files, read_event
 from joey.task.settings import HookSettings
 
 

@@ -58,8 +58,8 @@ from joey.system.filenames import quoted
 from joey.system.folders import make_private, state_folder, user_folder
 from joey.system.keyring import find_key
 from joey.system.place import Place, place_of
-from joey.task.context import ContextView
 from joey.task.log import Watcher
+from joey.task.request import ContextView
 from joey.task.task import TaskHandle
 from joey.tools.searching.listing import list_folder
 from joey.usage import Usage

@@ -26,10 +26,9 @@ from pathlib import Path, PurePosixPath
 
 from joey.bounded.files import extras_of
 from joey.bounded.folders import place_of
-from joey.checkpoints.doomed import worth_keeping
 from joey.checkpoints.entries import ABSENT, Checkpoint, CheckpointLimits, PathState, mode_of, stamp_of
 from joey.checkpoints.pack import ContentPack, content_hash
-from joey.checkpoints.walk import WalkResult, walk
+from joey.checkpoints.walk import WalkResult, walk, worth_keeping
 from joey.errors import UsageError
 from joey.system.temporaries import remove_left_over
 from joey.system.user_files import add_lines

@@ -14,9 +14,8 @@ from typing import Any
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
-from joey.config.files import check_value, find_key, read_settings_file, read_settings_text
+from joey.config.files import TomlLines, check_value, find_key, left_of_equals, read_settings_file, read_settings_text
 from joey.config.keys import OLD_NAMES
-from joey.config.lines import Lines, left_of_equals
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
 from joey.system.user_files import replace_text
@@ -57,12 +56,12 @@ def unset_value(path: Path, name: str) -> bool:
 
 def _without(text: str, name: str) -> Iterator[str]:
     """The text without the lines of a value, which may be several: the fewest first."""
-    lines, at = text.splitlines(), _line_of(Lines(text), name)
+    lines, at = text.splitlines(), _line_of(TomlLines(text), name)
     for end in range(at + 1, min(at + _MAX_LINES, len(lines) + 1)) if at is not None else ():
         yield "\n".join(lines[:at] + lines[end:]) + "\n"
 
 
-def _line_of(found: Lines, name: str) -> int | None:
+def _line_of(found: TomlLines, name: str) -> int | None:
     """The line that sets a value, by its name or an earlier one."""
     written = [name, *(old for old, new in OLD_NAMES.items() if new == name)]
     return next((at for at in (found.key(tuple(each.split("."))) for each in written) if at is not None), None)
@@ -79,7 +78,7 @@ def _parsed(written: str) -> Any:
 def with_value(text: str, name: str, value: Any) -> str:
     """The text of a settings file with one value added or replaced."""
     path = tuple(name.split("."))
-    found, texts = Lines(text), text.splitlines()
+    found, texts = TomlLines(text), text.splitlines()
     line = f"{path[-1]} = {_toml(value)}"
     at = _line_of(found, name)
     table = found.table(path[:-1])

@@ -1,23 +1,91 @@
 """A settings file as checked values: every mistake is an error that names the file, the line and the nearest key. And
-settings by the names of their flags: what a person gives on the command line, or a program as keyword arguments."""
+settings by the names of their flags: what a person gives on the command line, or a program as keyword arguments.
+
+TOML readers keep no lines, so where each setting stands is found here by the names on the lines. Only what is written
+on lines of its own is found: a header, or a key left of `=`. A setting inside an inline table is reported at the line
+of its table, or the first.
+"""
 
 from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from joey.bounded.files import read_regular_text
 from joey.bounded.formats import FormatError
 from joey.bounded.formats.toml import read_toml
 from joey.config import keys
 from joey.config.kinds import Kind
-from joey.config.lines import Lines
 from joey.config.secrets import ADVICE, secret_in
 from joey.errors import UsageError
+
+NameParts: TypeAlias = tuple[str, ...]
+"""The parts of a dotted name: `prices."gpt-5.2"` has two."""
+
+_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([\w-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLine:
+    """A line that names something: a table, or a key with the table it is in. Counted from 0."""
+
+    number: int
+    path: NameParts
+    is_header: bool
+
+
+class TomlLines:
+    """The lines of a TOML file that name something, found in one pass."""
+
+    def __init__(self, text: str) -> None:
+        self.texts = text.splitlines()
+        self._named: list[NamedLine] = []
+        self._first: dict[NameParts, int] = {}
+        table: NameParts = ()
+        for number, line in enumerate(self.texts):
+            if line.lstrip().startswith("#"):
+                continue
+            header = _HEADER.match(line)
+            path = _parts(header[1]) if header else (*table, *_parts(left_of_equals(line)))
+            table = path if header else table
+            if header or path != table:
+                self._note(NamedLine(number, path, is_header=bool(header)))
+
+    def _note(self, line: NamedLine) -> None:
+        self._named.append(line)
+        for length in range(1, len(line.path) + 1):
+            self._first.setdefault(line.path[:length], line.number)
+
+    def number_of(self, path: NameParts) -> int:
+        """The line that a setting is on, counted from 1 as people do."""
+        return self._first.get(path, self._first.get(path[:1], 0)) + 1
+
+    def key(self, path: NameParts) -> int | None:
+        """The line with this key left of `=`."""
+        return next((line.number for line in self._named if line.path == path and not line.is_header), None)
+
+    def table(self, path: NameParts) -> tuple[int, int] | None:
+        """The lines of a table without its header, or those before the first header."""
+        headers = [line for line in self._named if line.is_header]
+        starts = [0] if not path else [line.number + 1 for line in headers if line.path == path]
+        if not starts:
+            return None
+        return starts[0], next((line.number for line in headers if line.number >= starts[0]), len(self.texts))
+
+
+def left_of_equals(line: str) -> str:
+    left, equals, _ = line.partition("=")
+    return left if equals else ""
+
+
+def _parts(written: str) -> NameParts:
+    return tuple(first or second or third for first, second, third in _PART.findall(written))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +125,7 @@ def read_settings_text(text: str, path: str) -> dict[str, Value]:
 
 
 def _checked(data: Mapping[str, Any], text: str, path: str) -> Iterator[tuple[str, Value]]:
-    lines = Lines(text)
+    lines = TomlLines(text)
     for parts, value in _flat(data):
         where = f"{path}:{lines.number_of(parts)}"
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from joey.actions import Action, CallServer, RunCode, RunCommand, StartSubtask, WritePath
 from joey.checkpoints import Checkpoint, CheckpointStore
-from joey.checkpoints.doomed import deleted_by
+from joey.checkpoints.walk import deleted_by
 from joey.events import ToolCallFinished, ToolRunProgressed
 from joey.journal.records import CheckpointMade
 from joey.task.log import TaskLog

@@ -31,9 +31,17 @@ from joey.actions import WritePath
 from joey.commands import Answer
 from joey.events import ApprovalAnswered, ApprovalRequested, HookOutcome, HookReported, Outcome, Request
 from joey.frames import neutral
-from joey.hooks.answers import HookAnswer, HookDecision, answer_of_process, answer_of_reply, failed_hook
+from joey.hooks.answers import (
+    HookAnswer,
+    HookDecision,
+    ToolView,
+    answer_of_process,
+    answer_of_reply,
+    arguments_from,
+    failed_hook,
+    views_of,
+)
 from joey.hooks.hook import Hook, HookEvent
-from joey.hooks.tools import ToolView, arguments_from, views_of
 from joey.journal.records import HookRan
 from joey.messages import ShownText, TextBlock, ToolResult
 from joey.sandbox import Sandbox

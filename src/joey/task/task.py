@@ -26,13 +26,12 @@ from joey.messages import Block, ImageBlock, ResultBlock
 from joey.permissions import Granted
 from joey.protocols import get
 from joey.task.assembly import Assembly
-from joey.task.budget import Budget, Taken
 from joey.task.config import TaskConfig
-from joey.task.context import ContextView, context_of
 from joey.task.lifecycle import Lifecycle
 from joey.task.log import TaskLog
 from joey.task.remote import Remote
-from joey.task.subtasks import Family
+from joey.task.request import ContextView, context_of
+from joey.task.subtasks import Budget, Family, Taken
 from joey.tools.builtin.new_task import NewTask
 from joey.tools.shell.jobs import Jobs
 

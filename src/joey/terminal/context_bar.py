@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joey.task.context import PARTS, ContextView
+from joey.task.request import PARTS, ContextView
 
 _WIDTH = 60
 _SIGNS = dict(zip(PARTS, "SITΣMRFCP+#", strict=True))

@@ -21,7 +21,7 @@ from joey.permissions import Granted
 from joey.system.folders import private_file
 from joey.system.user_files import add_lines
 from joey.system.visible import one_line
-from joey.task.context import ContextView
+from joey.task.request import ContextView
 from joey.task.task import TaskHandle
 from joey.terminal.status import Status, after, after_beside
 from joey.terminal.subtasks import SubtaskTree

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from joey.tools.base import ToolContext
 from joey.tools.builtin.write_to_file import WriteToFile, WriteToFileParams
-from joey.tools.editing.document import Document
-from joey.tools.editing.linediff import changes, line_diff
+from joey.tools.editing.document import Document, changes, line_diff
 from joey.tools.editing.patch import Chunk, PatchError, Sign, UpdateFile, read_patch
 from joey.tools.editing.patch_edit import apply_chunks
 from joey.tools.editing.text_edit import TextEdit, apply_text_edit

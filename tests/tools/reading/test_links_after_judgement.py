@@ -35,11 +35,11 @@ from joey.task.profiles.small.completion_checks import CompletionChecks
 from joey.tools.base import Plan, Tool, ToolContext
 from joey.tools.builtin import builtin_tools
 from joey.tools.builtin.read_file import ReadFile
+from joey.tools.builtin.search_files import stands_in
 from joey.tools.editing.planning import EditRefused, real_path
 from joey.tools.options import BuiltinOptions
 from joey.tools.registry import Registry
 from joey.tools.restrict import file_refusal
-from joey.tools.searching.results import stands_in
 from joey.tools.searching.ripgrep import FoundLine
 from joey.tools.toolset import ToolChoices, build_toolset
 

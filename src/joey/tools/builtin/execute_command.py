@@ -29,6 +29,7 @@ from joey.tools.shell.confinement import (
     problem_with,
     resolved_needs,
     sandbox_for,
+    wall_hint,
 )
 from joey.tools.shell.environment import (
     NO_RULES,
@@ -41,7 +42,6 @@ from joey.tools.shell.job import Job, start
 from joey.tools.shell.jobs import Jobs
 from joey.tools.shell.output import CommandOutput, format_size
 from joey.tools.shell.planted_files import look_for_planted, watch_for_planted
-from joey.tools.shell.sandbox_hint import wall_hint
 from joey.tools.shell.shorten import collapse_repeats, shorten_output
 
 _WATCHED = 1.0

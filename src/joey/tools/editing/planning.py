@@ -23,7 +23,7 @@ from joey.system.filenames import quoted
 from joey.tools.base import ParamsT, Plan, PlannedTool, ToolContext, failed, ok
 from joey.tools.editing.changes import ChangeFailed, FileChange, commit, read_present
 from joey.tools.editing.document import Document
-from joey.tools.editing.linediff import changes as line_changes
+from joey.tools.editing.document import changes as line_changes
 from joey.tools.editing.outcomes import cut_line
 from joey.tools.seen_files import changed_since_seen, digest, note_seen
 from joey.tools.textfile import NotTextError, TextFile, UnencodableError, read_text

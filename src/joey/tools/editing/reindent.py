@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from joey.tools.editing.linediff import line_diff
+from joey.tools.editing.document import line_diff
 from joey.tools.editing.matching import Stage, indentation
 
 _USUAL_WIDTH = 4
