@@ -214,7 +214,7 @@ def _mode_pattern(folder: Path) -> Callable[[], str]:
 
 def _message(folder: Path) -> Callable[[], str]:
     from joey.mcp.errors import ErrorOutput
-    from joey.mcp.stdio import _message
+    from joey.mcp.transports import _message
 
     words = ErrorOutput()
     line = (folder / "message.json").read_bytes()

@@ -108,7 +108,7 @@ async def _flood(piece: bytes) -> AsyncIterator[bytes]:
 async def test_an_answer_without_end_or_sense_is_an_error_and_the_next_call_works(
     context: ToolContext, answers: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("joey.mcp.http.MAX_MESSAGE", 4 * 1024 * 1024)
+    monkeypatch.setattr("joey.mcp.transports.MAX_MESSAGE", 4 * 1024 * 1024)
     odd = Odd(answers)
     async with serving(odd.app) as port, running(http_config(port)) as servers:
         broken = await call(servers, "kit", "good", context)

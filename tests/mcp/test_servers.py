@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from joey.mcp import stdio
+from joey.mcp import transports
 from joey.mcp.catalogue import Catalogue
 from joey.mcp.servers import McpServers
 from joey.system.installation import add_extra
@@ -122,7 +122,7 @@ async def test_a_server_that_floods_is_cut_off(context: ToolContext) -> None:
         result = await call(servers, "flooding", "good", context)
         assert result.is_error and "connection to the server was lost" in result.text
         await until(lambda: server.state == "down", what="the server is cut off")
-        assert f"more than {stdio.MAX_MESSAGE // 1024 // 1024} MB" in server.why_not
+        assert f"more than {transports.MAX_MESSAGE // 1024 // 1024} MB" in server.why_not
 
 
 async def test_nonsense_between_the_messages_costs_nothing(context: ToolContext) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from joey.mcp.config import load_servers
-from joey.mcp.stdio import server_command
+from joey.mcp.transports import server_command
 from joey.tools.base import ToolContext
 from mcp_kit import call, kit_config, raw_config, running
 from sandbox_kit import SECRET, World

@@ -14,7 +14,7 @@ from joey.checkpoints import CheckpointStore
 from joey.journal.journal import Journal, JournalError, read_journal
 from joey.journal.records import ModeSet
 from joey.system.user_files import append_lines
-from joey.task.unexpected import write_down
+from joey.task.log import write_down
 from joey.terminal.session import InputHistory
 from joey.tools.shell.output import PREVIEW, CommandOutput
 

@@ -18,8 +18,8 @@ from joey.journal.journal import read_journal
 from joey.journal.records import TaskEnded
 from joey.messages import ToolResult
 from joey.providers.base import ModelRequest, Provider
+from joey.task.log import LOG, write_down
 from joey.task.task import TaskHandle
-from joey.task.unexpected import LOG, write_down
 from joey.testing.script import reply
 from joey.tools.base import Params, Plan, Tool, ToolContext, ok
 from joey.tools.builtin import builtin_tools

@@ -12,14 +12,13 @@ from textual import events
 from joey.events import TextDelta, TextFinished, TextStarted
 from joey.messages import ShownDiff
 from joey.terminal.drawing import Look, draw, draw_shown
-from joey.terminal.entry_text import matches, replies
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.diffs import MAX_LINES, MAX_NUMBERED, changed_words, draw_code_diff
 from joey.terminal.screen.look import ScreenLook
 from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.transcript_view import EntryView, TranscriptView
 from joey.terminal.scrollback import MAX_LINES as MAX_LEFT
-from joey.terminal.scrollback import print_conversation
+from joey.terminal.scrollback import matches, print_conversation, replies
 from joey.terminal.transcript import Card, Entry, Growing, ModelText, Note, Transcript, UserCommand, UserText
 from joey.tools.builtin import builtin_display
 from screen_kit import ScratchServices, on_screen, say, until

@@ -17,10 +17,10 @@ from joey.app.services import Choices, TaskLine
 from joey.cli import with_command
 from joey.system.place import Place, place_of
 from joey.terminal.first_frame import PLACEHOLDER, first_frame, frame
+from joey.terminal.notify import WindowTitle
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.picker import TaskPicker, matching, task_line
 from joey.terminal.screen.typeahead import TypeaheadApp
-from joey.terminal.title import WindowTitle
 from joey.terminal.welcome import welcome
 from joey.testing.script import reply
 from screen_kit import ScratchServices, on_screen, say, until

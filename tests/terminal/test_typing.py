@@ -12,7 +12,7 @@ from joey.config.edit import set_value
 from joey.frames import framed, own_words
 from joey.messages import ImageBlock
 from joey.system.folders import user_folder
-from joey.terminal.clipboard import NoClipboardImageError, paste_command, read_image
+from joey.terminal.attachments import NoClipboardImageError, paste_command, read_image
 from joey.terminal.fuzzy import ranked
 from joey.terminal.screen.app import Interactive
 from joey.terminal.screen.editor import NoEditorError, edited, editor_command

@@ -21,8 +21,8 @@ from typing import Any, Literal, TypeAlias
 from joey import events
 from joey.acp import options
 from joey.acp.client import Client
-from joey.acp.commands import Command, commands_of, own_command
 from joey.acp.connection import INTERNAL, LOGIN_NEEDED, Connection, RpcError
+from joey.acp.options import Command, commands_of, own_command
 from joey.acp.projection import Projection
 from joey.acp.prompt import Prompt
 from joey.acp.updates import Update

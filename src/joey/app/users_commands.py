@@ -21,7 +21,7 @@ from joey.policy.protected import is_guarded
 from joey.tools.base import Permissions, ToolContext, ToolMemory
 from joey.tools.builtin.execute_command import ExecuteCommand, ExecuteCommandParams
 from joey.tools.shell.colours import without_colours
-from joey.tools.shell.shorten import shorten_output
+from joey.tools.shell.output import shorten_output
 
 _MAX_SHARED = 10_000
 """How many characters of a command's output the model is given: the two ends of it."""

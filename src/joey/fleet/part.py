@@ -22,7 +22,7 @@ from joey.fleet.ledger import FleetTask, NotOwnerError, patiently
 from joey.fleet.recorded import RecordedTurn
 from joey.fleet.session import Reply, Session, WorkerSetting
 from joey.fleet.spec import TaskSpec
-from joey.task.unexpected import write_down
+from joey.task.log import write_down
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from joey.mcp.errors import CallError
 from joey.mcp.listing import ListedResource
 from joey.mcp.servers import McpServers, Server
 from joey.messages import ImageBlock, ResultBlock, TextBlock
-from joey.tools.shell.shorten import shorten_output
+from joey.tools.shell.output import shorten_output
 from joey.wire import JsonObject
 
 MAX_TEXT = 40_000

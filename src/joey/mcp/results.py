@@ -31,7 +31,7 @@ from joey.system.folders import close_to_others, make_private, private_file
 from joey.tools.base import ToolContext
 from joey.tools.paths import reason
 from joey.tools.shell.artifacts import CommandRecord, new_artifact, write_record
-from joey.tools.shell.shorten import joined_ends, shorten_output
+from joey.tools.shell.output import joined_ends, shorten_output
 from joey.wire import JsonObject
 
 LIMIT = 40_000

@@ -31,10 +31,9 @@ from joey.mcp.checking import parts
 from joey.mcp.config import ServerConfig
 from joey.mcp.elicitation import MAX_FORMS, Elicitation
 from joey.mcp.errors import CallError, ErrorOutput
-from joey.mcp.http import http_client
 from joey.mcp.listing import ListedPrompt, ListedResource, ListedTool, ServerListing, fixed_tools
 from joey.mcp.oauth import stored_auth
-from joey.mcp.stdio import stdio_transport
+from joey.mcp.transports import http_client, stdio_transport
 from joey.tools.forms import AskForm
 from joey.wire import JsonObject
 

@@ -28,10 +28,9 @@ from pathspec import GitIgnoreSpec
 from joey.bounded.files import read_regular
 from joey.bounded.patterns import MAX_LINE, MAX_LINES
 from joey.errors import UsageError
-from joey.policy.backlinks import Backlinks, Meaning, Recent
 from joey.policy.credentials import holds_credentials, is_credential, is_system_credential
 from joey.policy.ignore import NAMES, NOTHING_IGNORED, IgnoreRules
-from joey.policy.links import Trail, follow, is_repository, without_magic
+from joey.policy.links import Backlinks, Meaning, Recent, Trail, follow, is_repository, without_magic
 from joey.policy.names import fold_path, visible
 from joey.policy.protected import protecting
 from joey.system.worktree_notes import worktree_around

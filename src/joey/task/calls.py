@@ -33,7 +33,7 @@ from joey.policy.paths import Workspace
 from joey.policy.protected import is_guarded
 from joey.policy.settings import Settings
 from joey.policy.verdict import Verdict, combine
-from joey.task.unexpected import write_down
+from joey.task.log import write_down
 from joey.task.wording import PLAN_DENIED, READS_ONLY, denied
 from joey.tools.base import ApprovedBy, Permissions, Plan, ToolContext, failed
 from joey.tools.registry import Registry, RejectedCall, ResolvedCall

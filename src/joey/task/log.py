@@ -2,10 +2,15 @@
 
 Two ways to say that something happened: `record` writes it down (and it is true from then on), `emit` tells whoever
 watches. Recording comes first.
+
+What nobody expected (a bug of a tool, of a front end, or of ours) ends in words and in a log of errors, not on the
+screen. That log stands beside the task's journal. It holds the way to each error and none of the values on that way.
 """
 
 from __future__ import annotations
 
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -15,7 +20,25 @@ from joey.events import Event, ModeChanged, ProfileChanged, TodosChanged
 from joey.journal.journal import Journal
 from joey.journal.records import ModeSet, ProfileSet, Record, TodosSet
 from joey.journal.replay import TaskState
-from joey.task.unexpected import write_down
+from joey.system.user_files import add_lines
+
+LOG = "errors.log"
+_MAX_BYTES = 1024 * 1024
+
+
+def write_down(error: BaseException, folder: Path) -> str:
+    """The error in a line, with the place of the log that says more."""
+    words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    path = folder / LOG
+    try:
+        if path.exists() and path.stat().st_size >= _MAX_BYTES:
+            path.unlink()
+        text = f"{time.strftime('%Y-%m-%d %H:%M:%S')}\n{''.join(traceback.format_exception(error))}\n"
+        add_lines(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as why:
+        return f"{words} (the details could not be written to {path}: {why.strerror})"
+    return f"{words} (details: {path})"
+
 
 Watcher: TypeAlias = Callable[[str, Event], None]
 """Is told of every event, with the id of the task it belongs to. It must not block, and it cannot steer."""

@@ -29,7 +29,7 @@ MAX_WIDTH = 1_000
 """How much of each of them."""
 _SHORT = 120
 _GAP = re.compile(r"^\[\.\.\.(\d+) (lines|characters|bytes) omitted\.\.\.\]$", re.MULTILINE)
-"""Where the middle of a long output is missing (`joey.tools.shell.shorten`)."""
+"""Where the middle of a long output is missing (`joey.tools.shell.output.shorten_output`)."""
 _WIDE_GAP = re.compile(r"[^\S\n]{9,}|\t{3,}")
 _SIGNS = {"growing": "○", "ready": "○", "waiting": "?", "running": "●", "background": "●", "done": "✓", "failed": "✗"}
 _STYLES = {"growing": "yellow", "waiting": "bold yellow", "running": "yellow", "done": "green", "failed": "red"}

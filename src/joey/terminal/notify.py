@@ -1,5 +1,6 @@
-"""Says that it is the user's turn, to a user who looks elsewhere: by the terminal's bell, by a notification of the
-desktop that the terminal passes on (OSC 9 or 777), or by a command of the user's.
+"""What a terminal is told besides what it shows. The title of its window: the task in a few words (OSC 2), and whatever
+it was when Joey ends. And that it is the user's turn, to a user who looks elsewhere: by the terminal's bell, by a
+notification of the desktop that the terminal passes on (OSC 9 or 777), or by a command of the user's.
 
 `auto` rings the bell, and sends the notification where the terminal is known to show it; others would print it or
 ignore it. The command gets the words as its last argument and is not waited for.
@@ -22,7 +23,30 @@ from joey.events import (
     QuestionRequested,
     TaskFinished,
 )
+from joey.journal.markdown import task_title
 from joey.system.visible import one_line
+
+_KEEP, _GIVE_BACK = "\x1b[22;2t", "\x1b[23;2t"
+
+
+class WindowTitle:
+    """Writes the title, once for each change. `write` goes to the terminal."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._now: str | None = None
+
+    def show(self, text: str, folder: str) -> None:
+        title = task_title(text) or one_line(folder)
+        if title != self._now:
+            self._write(("" if self._now is not None else _KEEP) + f"\x1b]2;{title} · joey\x07")
+            self._now = title
+
+    def give_back(self) -> None:
+        if self._now is not None:
+            self._write(_GIVE_BACK)
+            self._now = None
+
 
 _BELL = "\a"
 _MAX_LENGTH = 120

@@ -1,8 +1,9 @@
-"""What stays on the terminal when the full screen is closed: the end of the conversation, drawn as it was."""
+"""The words of entries, to search in them and to copy a reply; and what stays on the terminal when the full screen is
+closed: the end of the conversation, drawn as it was."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from rich.console import Group
@@ -11,7 +12,47 @@ from rich.text import Text
 
 from joey.terminal.console import SafeConsole
 from joey.terminal.drawing import Look, draw, inked
-from joey.terminal.transcript import Entry, Note
+from joey.terminal.transcript import Card, Entry, ModelText, Note, Reasoning, TodoList, UserCommand, UserText
+
+
+def entry_text(entry: Entry) -> str:
+    """Everything that an entry says, folded or not."""
+    match entry:
+        case UserText(text) | Note(text):
+            return text
+        case ModelText(words) | Reasoning(words):
+            return words.text
+        case Card():
+            shown = (getattr(each, "diff", "") or getattr(each, "text", "") for each in entry.shown)
+            return "\n".join([entry.name, entry.summary, entry.content, entry.output.text, entry.result, *shown])
+        case UserCommand():
+            return f"!{entry.command}\n{entry.output.text}\n{entry.ended}"
+        case TodoList(todos):
+            return "\n".join(todo.content for todo in todos)
+        case _:
+            return ""
+
+
+def replies(entries: Iterable[Entry]) -> list[str]:
+    """The model's replies, the oldest first: its texts, those of a long one joined, and the results it reported."""
+    found: list[str] = []
+    goes_on = False
+    for entry in entries:
+        if entry.dropped:
+            continue
+        if isinstance(entry, ModelText) and entry.words.text.strip():
+            found[-1:] = [f"{found[-1]}\n\n{entry.words.text}"] if goes_on else [*found[-1:], entry.words.text]
+        elif isinstance(entry, Card) and entry.display.role == "result" and entry.summary:
+            found.append(entry.summary)
+        goes_on = isinstance(entry, ModelText)
+    return found
+
+
+def matches(entries: Sequence[Entry], words: str) -> list[int]:
+    """Where in the conversation these words are."""
+    wanted = words.casefold()
+    return [at for at, entry in enumerate(entries) if not entry.dropped and wanted in entry_text(entry).casefold()]
+
 
 MAX_LINES = 200
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from joey.tools.shell.job import ExitStatus
-from joey.tools.shell.shorten import collapse_repeats, shorten_output
+from joey.tools.shell.output import collapse_repeats, shorten_output
 from vectors_data import cases
 
 

@@ -38,9 +38,9 @@ from joey.system.signals import handled_signals, release_terminal
 from joey.system.visible import VisiblePieces, unfiltered, visible
 from joey.task.task import TaskHandle
 from joey.terminal.attachments import images_in
-from joey.terminal.entry_text import replies
 from joey.terminal.plain.conversation import Conversation, converse
 from joey.terminal.plain.margin import BAR, INDENT, Margin, behind
+from joey.terminal.scrollback import replies
 from joey.terminal.session import Session
 from joey.terminal.slash import is_for_the_terminal, list_models, list_permissions, resume_task, run_command
 from joey.terminal.transcript import ModelText, UserText, entries_of

@@ -36,7 +36,6 @@ from joey.frames import own_words
 from joey.messages import ImageBlock
 from joey.system.signals import handled_signals, release_terminal
 from joey.terminal.attachments import ImageFile
-from joey.terminal.entry_text import matches
 from joey.terminal.first_frame import TerminalSettings
 from joey.terminal.screen.answering import KeyGate, answer_by_words
 from joey.terminal.screen.commanding import CommandingApp
@@ -45,7 +44,7 @@ from joey.terminal.screen.prompt import Prompt
 from joey.terminal.screen.request_panel import RequestPanel
 from joey.terminal.screen.search import SearchBar
 from joey.terminal.screen.transcript_view import TranscriptView
-from joey.terminal.scrollback import print_conversation
+from joey.terminal.scrollback import matches, print_conversation
 from joey.terminal.session import Session
 from joey.terminal.slash import KEYS, is_for_the_terminal, resume_task, run_command
 from joey.terminal.users_commands import is_command

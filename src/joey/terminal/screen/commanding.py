@@ -11,11 +11,11 @@ from joey.app.notes_for_later import NotePlan
 from joey.errors import JoeyError
 from joey.permissions import Granted
 from joey.system.visible import visible
-from joey.terminal.entry_text import replies
 from joey.terminal.screen.confirm import ConfirmDiff
 from joey.terminal.screen.permissions import PermissionList
 from joey.terminal.screen.picker import ModelPicker, TaskPicker
 from joey.terminal.screen.working import WorkingApp
+from joey.terminal.scrollback import replies
 from joey.terminal.slash import resume_task, run_command
 
 

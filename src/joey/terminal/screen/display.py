@@ -21,7 +21,7 @@ from textual.widgets import Static
 from joey.events import CompletionRequested, Request
 from joey.terminal.activity import FRAMES_A_SECOND, IDLE, draw_activity
 from joey.terminal.notes import NoteKind
-from joey.terminal.notify import Notifier
+from joey.terminal.notify import Notifier, WindowTitle
 from joey.terminal.screen.filters import Colourless, Safe
 from joey.terminal.screen.look import ScreenLook
 from joey.terminal.screen.prompt import Prompt
@@ -33,7 +33,6 @@ from joey.terminal.screen.typeahead import TypeaheadApp
 from joey.terminal.session import Session
 from joey.terminal.status import status_line
 from joey.terminal.status_command import StatusCommand, status_json
-from joey.terminal.title import WindowTitle
 from joey.terminal.transcript import Entry, Note, Transcript, UserText
 
 _DRAWINGS_A_SECOND = 20

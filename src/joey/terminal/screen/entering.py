@@ -11,8 +11,7 @@ from textual.widgets import Static
 
 from joey.errors import JoeyError
 from joey.system.visible import one_line
-from joey.terminal.attachments import ImageFile
-from joey.terminal.clipboard import Clipboard
+from joey.terminal.attachments import Clipboard, ImageFile
 from joey.terminal.screen.display import DisplayApp
 from joey.terminal.screen.editor import edited, editor_command
 from joey.terminal.screen.look import draw_attached

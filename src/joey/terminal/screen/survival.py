@@ -19,7 +19,7 @@ from textual.screen import Screen
 from textual.timer import Timer, TimerCallback
 from textual.worker import WorkerFailed
 
-from joey.task.unexpected import write_down
+from joey.task.log import write_down
 
 
 class Survives(MessagePump):

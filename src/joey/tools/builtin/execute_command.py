@@ -40,9 +40,8 @@ from joey.tools.shell.environment import (
 )
 from joey.tools.shell.job import Job, start
 from joey.tools.shell.jobs import Jobs
-from joey.tools.shell.output import CommandOutput, format_size
+from joey.tools.shell.output import CommandOutput, collapse_repeats, format_size, shorten_output
 from joey.tools.shell.planted_files import look_for_planted, watch_for_planted
-from joey.tools.shell.shorten import collapse_repeats, shorten_output
 
 _WATCHED = 1.0
 """How long a background command is watched before the call returns: a failure to start is reported at once."""

@@ -1,12 +1,14 @@
-"""A server that is a program of ours: JSON messages, one a line, through its pipes.
+"""The ways to servers: through the pipes of a program of ours, JSON messages one a line; and over HTTP.
 
-The SDK has such a transport; this one is here for what servers do that they should not. A line that is no message
-(programs print to the wrong stream) is kept with the server's last words and costs nothing else. A message may be
-MAX_MESSAGE long and hold MAX_VALUES, no more: a server that floods is cut off, in linear time and bounded memory. The
-error stream
-is always read, so a talkative server never blocks on it, and only its end is kept.
+The SDK has transports; these are here for what servers do that they should not. A line that is no message (programs
+print to the wrong stream) is kept with the server's last words and costs nothing else. A message may be MAX_MESSAGE
+long and hold MAX_VALUES, no more: a server that floods is cut off, in linear time and bounded memory. The error stream
+is always read, so a talkative server never blocks on it, and only its end is kept. Closing is the protocol's: end of
+input, a moment to leave, then the whole process group is ended.
 
-Closing is the protocol's: end of input, a moment to leave, then the whole process group is ended.
+For a server at an address there is a client that sends the configured headers, and holds each message to the same
+limit: a whole answer, or one event of a stream, which ends with an empty line. A stream may go on for as long as it
+likes.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 import anyio
+import httpx2
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
@@ -213,3 +216,59 @@ async def _left(process: asyncio.subprocess.Process) -> bool:
 def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+_CONNECT_SECONDS = 30.0
+_MAX_SIGNS = 2_000_000
+"""Commas and opening brackets of a message, those in its texts included: as many values as there is memory for."""
+
+
+_HINTS = {
+    401: ": it wants to know who calls; sign in with `joey mcp login {name}`, or send a token in its headers",
+    403: ": it does not let this caller in; look at the token in its headers",
+    404: ": there is no server at this address",
+}
+
+
+def http_client(config: ServerConfig, words: ErrorOutput, auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
+    """`auth` signs the requests (joey.mcp.oauth). Reading has no limit in time: every request has one of its own, and a
+    stream may be silent for hours."""
+
+    async def looked_at(response: httpx2.Response) -> None:
+        if response.is_error and response.request.method == "POST":
+            hint = _HINTS.get(response.status_code, "").format(name=config.name)
+            words.note(f"it answered HTTP {response.status_code}{hint}")
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _Limited(response.stream, words)
+
+    return httpx2.AsyncClient(
+        headers=dict(config.headers),
+        auth=auth,
+        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
+        event_hooks={"response": [looked_at]},
+    )
+
+
+class _Limited(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, words: ErrorOutput) -> None:
+        self._inner, self._words = inner, words
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size, values, end = 0, 0, b""
+        async for piece in self._inner:
+            size += len(piece)
+            values += sum(piece.count(sign) for sign in (b",", b"[", b"{"))
+            if size > MAX_MESSAGE // 2 or values > _MAX_SIGNS // 2:  # only then is it worth looking where messages end
+                last = max((end + piece).rfind(blank) for blank in (b"\n\n", b"\r\n\r\n", b"\r\r"))
+                size, values = (len(end + piece) - last, 0) if last >= 0 else (size, values)
+            if values > _MAX_SIGNS:
+                self._words.note(f"cut off: it sent a message of more than {_MAX_SIGNS:,} values")
+                raise httpx2.ReadError("the message has too many values")
+            if size > MAX_MESSAGE:
+                self._words.note(f"cut off: it sent a message of more than {MAX_MESSAGE // 1024 // 1024} MB")
+                raise httpx2.ReadError("the message is too long")
+            end = piece[-3:]
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
